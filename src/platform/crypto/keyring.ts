@@ -1,0 +1,118 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
+
+/** Encrypts and decrypts short texts under several keys, the newest of which writes. */
+export interface Keyring {
+  /** Encrypts `plain` with the newest key. `context` (`resource/field/record id`) is bound in: only it can decrypt. */
+  encrypt(plain: string, context: string): string;
+  /** The plain text of what `encrypt` gave under any key of the ring. Throws `DecryptionError`. */
+  decrypt(text: string, context: string): string;
+  /** Whether `text` was written with the newest key. False for anything that is no ciphertext. */
+  isCurrent(text: string): boolean;
+}
+
+/** Why a ciphertext was refused: its shape, a key that is not in the ring, or a tag that does not fit. */
+type DecryptionFault = 'malformed' | 'unknown-key' | 'not-authentic';
+
+const FAULT_TEXT: Record<DecryptionFault, string> = {
+  malformed: 'The stored value is not a ciphertext',
+  'unknown-key': 'The stored value was encrypted with a key that is not among the encryption keys',
+  'not-authentic': 'The stored value was altered, moved from another record, or written with another key',
+};
+
+/** A stored value could not be decrypted. Carries neither the plain text nor the ciphertext. */
+export class DecryptionError extends Error {
+  override readonly name = 'DecryptionError';
+  readonly code = 'DECRYPTION_FAILED';
+  readonly fault: DecryptionFault;
+
+  constructor(fault: DecryptionFault) {
+    super(FAULT_TEXT[fault]);
+    this.fault = fault;
+  }
+}
+
+const VERSION = 'v1';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Makes an AES-256-GCM key ring (NIST SP 800-38D: 96-bit random IV, 128-bit tag).
+ * Ciphertexts read `v1.<key id>.<iv>.<tag>.<data>`: key id is the first 8 hex digits of the key's SHA-256, the rest base64url.
+ *
+ * @param keys base64 of 32 bytes each, newest first
+ * @throws Error that lists the fault of every unusable key by its position, never a key itself
+ */
+export function createKeyring(keys: string[]): Keyring {
+  const ring = readKeys(keys);
+  const [newestId, newestKey] = ring.entries().next().value!;
+
+  return {
+    encrypt(plain, context) {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', newestKey, iv, { authTagLength: TAG_BYTES });
+      cipher.setAAD(Buffer.from(context, 'utf8'));
+      const data = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      return [VERSION, newestId, ...[iv, cipher.getAuthTag(), data].map((part) => part.toString('base64url'))].join(
+        '.',
+      );
+    },
+
+    decrypt(text, context) {
+      const { keyId, iv, tag, data } = parseCiphertext(text);
+      const key = ring.get(keyId);
+      if (!key) throw new DecryptionError('unknown-key');
+      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
+      decipher.setAAD(Buffer.from(context, 'utf8'));
+      decipher.setAuthTag(tag);
+      try {
+        return Buffer.concat([decipher.update(data), decipher.final()]).toString('utf8');
+      } catch {
+        throw new DecryptionError('not-authentic');
+      }
+    },
+
+    isCurrent: (text) => text.startsWith(`${VERSION}.${newestId}.`),
+  };
+}
+
+function readKeys(keys: string[]): Map<string, KeyObject> {
+  const ring = new Map<string, KeyObject>();
+  const faults = keys.length === 0 ? ['there is no key'] : [];
+  for (const [index, text] of keys.entries()) {
+    const bytes = fromBase64(text.trim(), 'base64');
+    const id = bytes && createHash('sha256').update(bytes).digest('hex').slice(0, 8);
+    if (!bytes || !id) faults.push(`key ${index + 1} is not base64`);
+    else if (bytes.length !== KEY_BYTES)
+      faults.push(`key ${index + 1} has ${bytes.length} bytes instead of ${KEY_BYTES}`);
+    else if (ring.has(id)) faults.push(`key ${index + 1} repeats an earlier key`);
+    else ring.set(id, createSecretKey(bytes));
+  }
+  if (faults.length > 0) {
+    throw new Error(
+      `Encryption keys: ${faults.join('; ')} (each is the base64 of ${KEY_BYTES} random bytes, newest first)`,
+    );
+  }
+  return ring;
+}
+
+function parseCiphertext(text: string): { keyId: string; iv: Buffer; tag: Buffer; data: Buffer } {
+  const [version, keyId, ...encoded] = text.split('.');
+  const [iv, tag, data] = encoded.map((part) => fromBase64(part, 'base64url'));
+  if (version !== VERSION || !keyId || encoded.length !== 3 || !data) throw new DecryptionError('malformed');
+  if (iv?.length !== IV_BYTES || tag?.length !== TAG_BYTES) throw new DecryptionError('malformed');
+  return { keyId, iv, tag, data };
+}
+
+// Node's decoder skips what it does not know and ignores spare bits: only re-encoding shows that the text was exact.
+function fromBase64(text: string, encoding: 'base64' | 'base64url'): Buffer | null {
+  const bytes = Buffer.from(text, encoding);
+  return bytes.toString(encoding) === text ? bytes : null;
+}

@@ -1,0 +1,21 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+const TOKEN = /^svc_[0-9a-f]{64}$/;
+
+/** A new opaque token: `svc_` and 64 hex digits (256 random bits). It can never look like an API key (`svc_ak_…`). */
+export function newToken(): string {
+  return `svc_${randomBytes(32).toString('hex')}`;
+}
+
+/**
+ * The SHA-256 of a token, in hex: the only form of it that is stored.
+ * A fast hash is enough, because 256 random bits leave nothing to guess.
+ */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/** Whether `text` has the form that `newToken` gives, so that junk is refused without a query. */
+export function isWellFormedToken(text: string): boolean {
+  return TOKEN.test(text);
+}

@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createKeyring, DecryptionError } from '../../../src/platform/crypto/keyring.ts';
+
+const newKey = () => randomBytes(32).toString('base64');
+const anyText = fc.string({ unit: 'binary' });
+const CONTEXT = 'post/secret/64b0c0ffee0000000000beef';
+
+function faultOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    expect(error).toBeInstanceOf(DecryptionError);
+    return (error as DecryptionError).fault;
+  }
+  return 'none';
+}
+
+describe('round trip', () => {
+  const ring = createKeyring([newKey()]);
+
+  test('any text under any context comes back, and never twice as the same ciphertext', () => {
+    fc.assert(
+      fc.property(anyText, anyText, (plain, context) => {
+        const text = ring.encrypt(plain, context);
+        expect(text).toMatch(/^v1\.[0-9a-f]{8}\.[\w-]{16}\.[\w-]{22}\.[\w-]*$/);
+        expect(ring.decrypt(text, context)).toBe(plain);
+        expect(ring.encrypt(plain, context)).not.toBe(text);
+      }),
+    );
+  });
+
+  test('a ciphertext does not decrypt under any other context', () => {
+    fc.assert(
+      fc.property(anyText, anyText, anyText, (plain, context, other) => {
+        fc.pre(Buffer.compare(Buffer.from(context), Buffer.from(other)) !== 0);
+        expect(faultOf(() => ring.decrypt(ring.encrypt(plain, context), other))).toBe('not-authentic');
+      }),
+    );
+  });
+
+  test('changing any one character makes it undecryptable', () => {
+    const text = ring.encrypt('the plain text', CONTEXT);
+    for (let at = 0; at < text.length; at++) {
+      for (const char of 'AaBZ059-_.+/= ') {
+        if (text[at] === char) continue;
+        const changed = text.slice(0, at) + char + text.slice(at + 1);
+        expect(
+          faultOf(() => ring.decrypt(changed, CONTEXT)),
+          `${at} → ${char}`,
+        ).not.toBe('none');
+      }
+    }
+  });
+
+  test('flipping any one bit of the bytes makes it undecryptable', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.nat(), fc.constantFrom(2, 3, 4), (plain, bit, part) => {
+        const parts = ring.encrypt(plain, CONTEXT).split('.');
+        const bytes = Buffer.from(parts[part]!, 'base64url');
+        const at = bit % (bytes.length * 8);
+        bytes[at >> 3]! ^= 1 << (at & 7);
+        parts[part] = bytes.toString('base64url');
+        expect(faultOf(() => ring.decrypt(parts.join('.'), CONTEXT))).toBe('not-authentic');
+      }),
+    );
+  });
+
+  test('a shortened tag is malformed, not a weaker check', () => {
+    const parts = ring.encrypt('x', CONTEXT).split('.');
+    parts[3] = Buffer.from(parts[3]!, 'base64url').subarray(0, 4).toString('base64url');
+    expect(faultOf(() => ring.decrypt(parts.join('.'), CONTEXT))).toBe('malformed');
+  });
+
+  test('arbitrary text is refused with the one error class', () => {
+    fc.assert(fc.property(anyText, (text) => faultOf(() => ring.decrypt(text, CONTEXT)) !== 'none'));
+    for (const text of ['', '.', 'v1', 'v1....', 'v2.a.b.c.d', 'plain text']) {
+      expect(faultOf(() => ring.decrypt(text, CONTEXT))).toBe('malformed');
+    }
+  });
+
+  test('the error holds neither the plain text nor the ciphertext', () => {
+    const text = ring.encrypt('very private', CONTEXT);
+    try {
+      ring.decrypt(text, 'post/secret/other');
+      expect.unreachable();
+    } catch (error) {
+      const told = `${(error as Error).stack} ${JSON.stringify(error)}`;
+      expect(told).not.toContain('very private');
+      for (const part of text.split('.').slice(1)) expect(told).not.toContain(part);
+      expect((error as Error).cause).toBeUndefined();
+    }
+  });
+});
+
+describe('rotation', () => {
+  const [old, next] = [newKey(), newKey()];
+  const before = createKeyring([old]);
+  const after = createKeyring([next, old]);
+
+  test('the older key still decrypts, the newest writes', () => {
+    const text = before.encrypt('x', CONTEXT);
+    expect(after.decrypt(text, CONTEXT)).toBe('x');
+    expect(before.isCurrent(text)).toBe(true);
+    expect(after.isCurrent(text)).toBe(false);
+    expect(after.isCurrent(after.encrypt('x', CONTEXT))).toBe(true);
+    expect(after.isCurrent('plain')).toBe(false);
+  });
+
+  test('a removed key is named as such', () => {
+    expect(faultOf(() => createKeyring([next]).decrypt(before.encrypt('x', CONTEXT), CONTEXT))).toBe('unknown-key');
+  });
+
+  test('a ciphertext relabelled with another key of the ring does not decrypt', () => {
+    const parts = before.encrypt('x', CONTEXT).split('.');
+    parts[1] = after.encrypt('x', CONTEXT).split('.')[1]!;
+    expect(faultOf(() => after.decrypt(parts.join('.'), CONTEXT))).toBe('not-authentic');
+  });
+});
+
+describe('faulty keys', () => {
+  test('all faults are listed by position and no key is printed', () => {
+    const good = newKey();
+    const short = randomBytes(16).toString('base64');
+    const junk = 'not base64, but secret';
+    const act = () => createKeyring([good, short, junk, good, '']);
+    expect(act).toThrow(
+      /key 2 has 16 bytes instead of 32; key 3 is not base64; key 4 repeats an earlier key; key 5 has 0/,
+    );
+    for (const key of [good, short, junk]) expect(act).not.toThrow(key);
+  });
+
+  test('no key at all', () => {
+    expect(() => createKeyring([])).toThrow(/there is no key/);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { hashToken, isWellFormedToken, newToken } from '../../../src/platform/crypto/token.ts';
+
+test('a token is svc_ and 64 hex digits, never the same twice', () => {
+  const tokens = Array.from({ length: 100 }, newToken);
+  for (const token of tokens) {
+    expect(token).toMatch(/^svc_[0-9a-f]{64}$/);
+    expect(isWellFormedToken(token)).toBe(true);
+  }
+  expect(new Set(tokens).size).toBe(100);
+});
+
+test('the hash is SHA-256 in hex', () => {
+  expect(hashToken('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+});
+
+test.each([
+  '',
+  'svc_',
+  `svc_${'0'.repeat(63)}`,
+  `svc_${'0'.repeat(65)}`,
+  `svc_${'G'.repeat(64)}`,
+  `svc_${'A'.repeat(64)}`,
+  `svc_ak_${'0'.repeat(61)}`,
+  `svc_${'0'.repeat(64)}\n`,
+  ` svc_${'0'.repeat(64)}`,
+  'x'.repeat(10_000),
+])('%j is not well formed', (text) => {
+  expect(isWellFormedToken(text)).toBe(false);
+});
