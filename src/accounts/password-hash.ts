@@ -1,0 +1,102 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { createSemaphore } from '../platform/semaphore.ts';
+
+/** scrypt's cost (RFC 7914): N = 2^logN, block size r, parallelism p. One hash needs 128·N·r bytes of memory. */
+export interface ScryptCost {
+  logN: number;
+  r: number;
+  p: number;
+}
+
+/** Hashes passwords and checks them. Every method does its work off the event loop. */
+export interface PasswordHasher {
+  /** The hash to store: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, with its cost inside. */
+  hash(password: string): Promise<string>;
+  /** Whether `password` is the one behind `stored`. Never throws: a malformed or absurd hash is false, after the same work. */
+  verify(password: string, stored: string): Promise<boolean>;
+  /** The work of a `verify` for an account that does not exist, so that time does not tell. Always false. */
+  verifyNothing(password: string): Promise<boolean>;
+  /** Whether `stored` has a lower cost than this hasher's, or can't be read. */
+  needsRehash(stored: string): boolean;
+}
+
+interface StoredHash extends ScryptCost {
+  salt: Buffer;
+  hash: Buffer;
+}
+
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const MAX_MEMORY_BYTES = 256 * 2 ** 20;
+const MAX_PARALLELISM = 16;
+const STORED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
+
+const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
+/**
+ * Makes a scrypt password hasher. Hashes have the PHC string format: base64 without padding, salt of 16 bytes, hash of 32.
+ *
+ * @param cost what new hashes cost; `{ logN: 15, r: 8, p: 3 }` takes 32 MiB
+ * @param options `concurrency`: how many are computed at once; each holds one of the four threads of libuv's pool
+ * @throws RangeError when the cost is not usable: above 256 MiB or p 16, or not made of positive integers
+ */
+export function createPasswordHasher(cost: ScryptCost, { concurrency = 2 } = {}): PasswordHasher {
+  if (!isBearable(cost))
+    throw new RangeError(`Unusable scrypt cost ${format(cost)}: at most 256 MiB (128·N·r) and p 16`);
+  const semaphore = createSemaphore(concurrency);
+  const nothing: StoredHash = { ...cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
+
+  // NFC, so that one password typed on two systems is one password (RFC 8265, OpaqueString).
+  const compute = (password: string, { logN, r, p, salt }: Omit<StoredHash, 'hash'>, length: number) =>
+    semaphore.run(() =>
+      // Node's default bound is exactly what logN 15, r 8 need without p, and so refuses it.
+      derive(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES }),
+    );
+  const matches = async (password: string, stored: StoredHash) =>
+    timingSafeEqual(await compute(password, stored, stored.hash.length), stored.hash);
+
+  return {
+    async hash(password) {
+      const salt = randomBytes(SALT_BYTES);
+      const hash = await compute(password, { ...cost, salt }, HASH_BYTES);
+      return `$scrypt$${format(cost)}$${toBase64(salt)}$${toBase64(hash)}`;
+    },
+
+    async verify(password, stored) {
+      const parsed = parse(stored);
+      const equal = await matches(password, parsed ?? nothing);
+      return parsed !== null && equal;
+    },
+
+    async verifyNothing(password) {
+      await matches(password, nothing);
+      return false;
+    },
+
+    needsRehash(stored) {
+      const parsed = parse(stored);
+      return parsed === null || parsed.logN < cost.logN || parsed.r < cost.r || parsed.p < cost.p;
+    },
+  };
+}
+
+function parse(stored: string): StoredHash | null {
+  const [, logN, r, p, salt, hash] = STORED.exec(stored) ?? [];
+  if (!salt || !hash) return null;
+  const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
+  return isBearable(cost) ? { ...cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') } : null;
+}
+
+function isBearable({ logN, r, p }: ScryptCost): boolean {
+  const positive = [logN, r, p].every((value) => Number.isInteger(value) && value > 0);
+  return positive && 128 * 2 ** logN * r <= MAX_MEMORY_BYTES && p <= MAX_PARALLELISM;
+}
+
+function format({ logN, r, p }: ScryptCost): string {
+  return `ln=${logN},r=${r},p=${p}`;
+}
+
+function toBase64(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
+}
