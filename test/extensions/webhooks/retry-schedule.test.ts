@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  DEFAULT_RETRY_SCHEDULE,
+  nextAttemptDelay,
+  parseRetryAfter,
+  parseSchedule,
+} from '../../../src/extensions/webhooks/retry-schedule.ts';
+
+const DAY = 86_400_000;
+
+describe('parseSchedule', () => {
+  test('the default is the contract’s', () => {
+    expect(DEFAULT_RETRY_SCHEDULE).toEqual(parseSchedule(['5s', '30s', '2m', '10m', '30m', '2h', '6h']));
+  });
+
+  test('milliseconds and every unit', () => {
+    expect(parseSchedule([1500, '500ms', '30s', '5m', '2h', '1d', 0, ' 7s '])).toEqual([
+      1500, 500, 30_000, 300_000, 7_200_000, 86_400_000, 0, 7_000,
+    ]);
+    expect(parseSchedule([])).toEqual([]);
+  });
+
+  test('every entry that is no wait is listed', () => {
+    expect(() => parseSchedule(['5s', '5 s', 10, -1, '1w'])).toThrow(/retrySchedule: "5 s", -1, "1w" is not a wait/);
+  });
+
+  test.each([
+    '',
+    's',
+    '5',
+    '-5s',
+    '1.5h',
+    '5S',
+    '1e3s',
+    '5s5m',
+    '366d',
+    1.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    366 * DAY,
+    null,
+    {},
+  ])('%j', (entry) => {
+    expect(() => parseSchedule([entry as string])).toThrow('retrySchedule');
+  });
+
+  test('what it gives, it reads again unchanged', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 365 * DAY })), (waits) => {
+        expect(parseSchedule(waits)).toEqual(waits);
+      }),
+    );
+  });
+});
+
+describe('nextAttemptDelay', () => {
+  const schedule = [1_000, 10_000, 5_000];
+  const middle = () => 0.5;
+
+  test.each([
+    ['first wait', { attempt: 1 }, 1_000],
+    ['second wait', { attempt: 2 }, 10_000],
+    ['last wait', { attempt: 3 }, 5_000],
+    ['used up', { attempt: 4 }, null],
+    ['long used up', { attempt: 400 }, null],
+    ['shortest by jitter', { attempt: 1, random: () => 0 }, 800],
+    ['longest by jitter', { attempt: 1, random: () => 1 - Number.EPSILON }, 1_200],
+    ['Retry-After beyond the wait', { attempt: 1, retryAfterMs: 7_000 }, 7_000],
+    ['Retry-After below the wait', { attempt: 2, retryAfterMs: 7_000 }, 10_000],
+    ['Retry-After capped at the longest wait', { attempt: 1, retryAfterMs: 10 * 365 * DAY }, 10_000],
+    ['Retry-After infinite', { attempt: 1, retryAfterMs: Number.POSITIVE_INFINITY }, 10_000],
+    ['Retry-After does not revive a used-up schedule', { attempt: 4, retryAfterMs: 1 }, null],
+    ['Retry-After null', { attempt: 1, retryAfterMs: null }, 1_000],
+    ['Retry-After negative', { attempt: 1, retryAfterMs: -1 }, 1_000],
+  ])('%s', (_, plan, expected) => {
+    expect(nextAttemptDelay({ schedule, random: middle, ...plan })).toBe(expected);
+  });
+
+  test('an empty schedule never retries', () => {
+    expect(nextAttemptDelay({ schedule: [], attempt: 1, retryAfterMs: 5 })).toBeNull();
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])('attempt %s is a mistake of the caller', (attempt) => {
+    expect(() => nextAttemptDelay({ schedule, attempt })).toThrow(RangeError);
+  });
+
+  test('is whole, within 20% of the schedule, or exactly what the receiver may ask for', () => {
+    const waits = fc.array(fc.integer({ min: 0, max: 365 * DAY }), { minLength: 1, maxLength: 10 });
+    const asked = fc.option(fc.integer({ min: 0, max: 1000 * DAY }));
+    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(waits, fc.nat(), asked, random, (schedule, index, retryAfterMs, drawn) => {
+        const attempt = (index % schedule.length) + 1;
+        const wait = schedule[attempt - 1]!;
+        const allowed = Math.min(retryAfterMs ?? 0, Math.max(...schedule));
+        const delay = nextAttemptDelay({ schedule, attempt, retryAfterMs, random: () => drawn })!;
+        expect(Number.isInteger(delay)).toBe(true);
+        expect(delay).toBeGreaterThanOrEqual(Math.max(wait * 0.8, allowed));
+        expect(delay).toBeLessThanOrEqual(Math.max(wait * 1.2, allowed));
+      }),
+    );
+  });
+
+  test('n failed attempts in a row make 1 + length(schedule) attempts', () => {
+    let attempts = 1;
+    while (nextAttemptDelay({ schedule: DEFAULT_RETRY_SCHEDULE, attempt: attempts }) !== null) attempts += 1;
+    expect(attempts).toBe(8);
+  });
+});
+
+describe('parseRetryAfter', () => {
+  const now = Date.UTC(1994, 10, 6, 8, 49, 7);
+
+  test.each([
+    ['120', 120_000],
+    ['120.1', 121_000],
+    ['0', 0],
+    ['0.001', 1_000],
+    [' 5 ', 5_000],
+    ['007', 7_000],
+    ['Sun, 06 Nov 1994 08:49:37 GMT', 30_000],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', 30_000],
+    ['Sun Nov  6 08:49:37 1994', 30_000],
+    ['Sun, 06 Nov 1994 08:49:07 GMT', 0],
+    ['Tue, 29 Feb 2000 00:00:00 GMT', 365 * DAY],
+    ['315360000', 365 * DAY],
+    ['9'.repeat(400), 365 * DAY],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 365 * DAY],
+  ])('%s', (value, expected) => {
+    expect(parseRetryAfter(value, now)).toBe(expected);
+  });
+
+  test.each([
+    undefined,
+    '',
+    '-5',
+    '+5',
+    '1e3',
+    '0x10',
+    '5s',
+    'soon',
+    'tomorrow 5',
+    '1 2',
+    '.5',
+    '5.',
+    'Infinity',
+    'NaN',
+    '1994-11-06T08:49:37Z',
+    'Sun, 06 Nov 1994 08:49:06 GMT',
+    'Sun, 06 Nov 1994 08:49:37 CET',
+    'Sun, 06 Nov 1994 08:49:37',
+    'Sun, 31 Feb 1995 08:49:37 GMT',
+    'Sun, 06 Nox 1995 08:49:37 GMT',
+    'Sun, 06 Nov 1995 24:00:00 GMT',
+    'Sunday, 06-Nov-45 08:49:37 GMT',
+    'Sun, 06 Nov 0094 08:49:37 GMT',
+  ])('%j is ignored', (value) => {
+    expect(parseRetryAfter(value, now)).toBeNull();
+  });
+
+  test('a two-digit year up to 50 years ahead lies ahead', () => {
+    expect(parseRetryAfter('Sunday, 06-Nov-44 08:49:37 GMT', now)).toBe(365 * DAY);
+  });
+
+  test('any future second is read back from its date, any text gives null or a wait in range', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 365 * 86_400 }), (seconds) => {
+        expect(parseRetryAfter(new Date(now + seconds * 1000).toUTCString(), now)).toBe(seconds * 1000);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const wait = parseRetryAfter(text, now);
+        expect(wait === null || (wait >= 0 && wait <= 365 * DAY)).toBe(true);
+      }),
+    );
+  });
+});
