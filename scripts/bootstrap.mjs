@@ -1,0 +1,161 @@
+// The first step of every npm script: `node scripts/bootstrap.mjs <script> [arguments]`. Plain JavaScript that an old
+// Node can run. Installs what is missing, finds or fetches a Node that is new enough, and runs the script with it.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NODE_MAJOR = 24;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modules = join(root, 'node_modules');
+const stamp = join(modules, '.belfry-lock');
+const installing = join(root, '.data', 'installing.pid');
+
+/** The JSON in a file, or undefined when there is no such file. */
+function readJson(path) {
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
+}
+
+/** A hash of what has to be installed: it changes whenever the lock file (or, without one, package.json) does. */
+function lockHash() {
+  const lock = join(root, 'package-lock.json');
+  return createHash('sha256')
+    .update(readFileSync(existsSync(lock) ? lock : join(root, 'package.json')))
+    .digest('hex');
+}
+
+/** Whether node_modules already holds every package of the lock, in the lock's version (someone ran npm by hand). */
+function agreesWithLock() {
+  const wanted = readJson(join(root, 'package-lock.json'));
+  const installed = readJson(join(modules, '.package-lock.json'));
+  if (!wanted || !installed) return false;
+  return Object.entries(wanted.packages).every(([path, entry]) => {
+    const found = installed.packages[path];
+    return path === '' || (found ? found.version === entry.version : Boolean(entry.optional));
+  });
+}
+
+/** Runs npm quietly; on failure prints what it said and ends this process with its exit code. */
+function npm(args) {
+  const cli = process.env.npm_execpath;
+  const [command, first] = cli && /\.[cm]?js$/.test(cli) ? [process.execPath, [cli]] : ['npm', []];
+  const result = spawnSync(command, [...first, ...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 1 << 26,
+    shell: command === 'npm' && process.platform === 'win32',
+  });
+  if (result.status === 0) return;
+  console.error(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error ? `${result.error.message}\n` : ''}`);
+  console.error(`npm ${args.join(' ')} failed. Mend that, then run the command again.`);
+  process.exit(result.status || 1);
+}
+
+/** Whether a process with this id is running. */
+function alive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Runs `work` while no other terminal installs into the same folder; waits up to 10 minutes for its turn. */
+async function oneAtATime(work) {
+  mkdirSync(dirname(installing), { recursive: true });
+  for (let waited = 0; waited < 600; waited++) {
+    try {
+      writeFileSync(installing, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+      if (waited === 0) console.log('Waiting for another terminal to finish installing ...');
+      const owner = existsSync(installing) ? Number(readFileSync(installing, 'utf8')) : 0;
+      if (owner && !alive(owner)) rmSync(installing, { force: true });
+      else await new Promise((done) => setTimeout(done, 1000));
+    }
+  }
+  try {
+    work();
+  } finally {
+    rmSync(installing, { force: true });
+  }
+}
+
+/** Whether node_modules is what the lock asks for. */
+function packagesReady() {
+  if (!existsSync(modules)) return false;
+  const hash = lockHash();
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return true;
+  if (!agreesWithLock()) return false;
+  writeFileSync(stamp, hash);
+  return true;
+}
+
+/** The path of a Node that is new enough, or undefined when it must be fetched first. */
+function findNode() {
+  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath;
+  const packaged = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  const version = readJson(join(modules, 'node', 'package.json'))?.version ?? '0';
+  return Number(version.split('.')[0]) >= NODE_MAJOR && existsSync(packaged) ? packaged : undefined;
+}
+
+/**
+ * Installs what is missing: the packages as the lock says, and with them Node from the npm package `node` when this one
+ * is too old. One `npm install --no-save` for both: `npm ci` refuses a lock without the packages of other systems, a
+ * second install would drop the first one's Node, and neither package.json nor the lock is written to.
+ */
+function install() {
+  const ready = packagesReady();
+  const oldNode = Number(process.versions.node.split('.')[0]) < NODE_MAJOR;
+  if (ready && findNode()) return;
+  const what = [ready ? '' : 'packages', oldNode ? `Node ${NODE_MAJOR} (this machine has ${process.version})` : ''];
+  console.log(`Installing ${what.filter(Boolean).join(' and ')}: once, about half a minute ...`);
+  npm(['install', '--no-save', ...(oldNode ? [`node@${NODE_MAJOR}`] : [])]);
+  const setUp = join(modules, 'node', 'installArchSpecificPackage.js');
+  if (!findNode() && existsSync(setUp)) {
+    // An npm that runs no install scripts leaves the package without its binary.
+    spawnSync(process.execPath, [setUp], { cwd: dirname(setUp), stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+  writeFileSync(stamp, lockHash());
+  if (findNode()) return;
+  console.error(
+    `Node ${NODE_MAJOR} or newer is needed and could not be fetched. Install it, then run the command again.`,
+  );
+  process.exit(1);
+}
+
+/** Runs the script to its end; passes signals on; also stops it when whoever started us is gone. Gives its exit code. */
+function run(node, args) {
+  const child = spawn(node, args, {
+    stdio: 'inherit',
+    env: { ...process.env, PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}` },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // npm runs scripts through a shell, and a shell that gets a signal dies without passing it on.
+  const starter = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === starter) return;
+    clearInterval(watch);
+    child.kill('SIGTERM');
+  }, 500);
+  return new Promise((done, failed) => {
+    child.on('error', failed);
+    child.on('exit', (code, signal) => {
+      clearInterval(watch);
+      done(code ?? 128 + (constants.signals[signal] ?? 0));
+    });
+  });
+}
+
+const [script, ...rest] = process.argv.slice(2);
+if (!script) {
+  console.error('Usage: node scripts/bootstrap.mjs <script> [arguments]');
+  process.exit(2);
+}
+if (!packagesReady() || !findNode()) await oneAtATime(install);
+process.exitCode = await run(findNode(), [resolve(root, script), ...rest]);

@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+
+/** The system user that a server runs as when this process is root. */
+export interface Account {
+  uid: number;
+  gid: number;
+}
+
+function idOf(name: string, flag: '-u' | '-g'): number | undefined {
+  const { status, stdout } = spawnSync('id', [flag, name], { encoding: 'utf8' });
+  return status === 0 ? Number(stdout.trim()) : undefined;
+}
+
+/**
+ * Whom Postgres must run as: it refuses root, so as root that is the system user `postgres`, created when missing.
+ * Undefined when this process is not root. Throws when the user can't be made.
+ */
+export function postgresAccount(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  if (idOf('postgres', '-u') === undefined) {
+    const made = spawnSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres']);
+    if (made.status !== 0)
+      throw new Error('Postgres refuses to run as root, and the user "postgres" cannot be created.');
+  }
+  return { uid: idOf('postgres', '-u')!, gid: idOf('postgres', '-g')! };
+}
+
+/** Whether the account may enter a folder (`x`) or write to it (`w`), every folder above it included. */
+export function mayUse(account: Account | undefined, folder: string, right: 'x' | 'w'): boolean {
+  return spawnSync('/bin/sh', ['-c', `test -${right} "$1"`, 'sh', folder], { cwd: '/', ...account }).status === 0;
+}

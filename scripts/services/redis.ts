@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stopLeftServer } from './left-server.ts';
+import { pingRedis } from './ping.ts';
+import { findRedis, installRedis } from './redis-binary.ts';
+import { type Service, startServer } from './server.ts';
+import { makeThrowAway } from './throw-away.ts';
+
+/**
+ * Starts a Redis of our own on a free port of localhost, installing it first when the machine has none. With `dataDir`
+ * it keeps what it holds there (append-only file, synced every second); without, it writes nothing and is thrown away.
+ */
+export async function startRedis(dataDir: string | undefined, announce: (line: string) => void): Promise<Service> {
+  const throwAway = dataDir === undefined;
+  const binary = findRedis() ?? installRedis(announce);
+  const folder = throwAway ? makeThrowAway('redis') : join(dataDir, 'redis');
+  mkdirSync(folder, { recursive: true });
+  await stopLeftServer(folder);
+  const password = randomBytes(18).toString('hex');
+  const config = join(folder, 'redis.conf');
+  const { port, stop } = await startServer({
+    name: 'Redis',
+    folder,
+    command: (port) => {
+      // BullMQ loses jobs when Redis evicts keys. In a file, because the command line shows the password to everyone.
+      const lines = [`port ${port}`, 'bind 127.0.0.1', `dir ${JSON.stringify(folder)}`, `requirepass ${password}`];
+      lines.push(
+        'maxmemory-policy noeviction',
+        'save ""',
+        `appendonly ${throwAway ? 'no' : 'yes'}`,
+        'appendfsync everysec',
+      );
+      writeFileSync(config, `${lines.join('\n')}\n`, { mode: 0o600 });
+      return { command: binary.command, args: [config], ...(binary.argv0 && { argv0: binary.argv0 }) };
+    },
+    stopSignal: 'SIGTERM',
+    throwAway,
+    ping: (port) => pingRedis(`redis://:${password}@127.0.0.1:${port}`),
+  });
+  const from = `${binary.version} (${binary.command}) on port ${port}, ${throwAway ? 'throw-away' : `data in ${folder}`}`;
+  return { url: `redis://:${password}@127.0.0.1:${port}`, from, stop };
+}

@@ -1,0 +1,94 @@
+import { dockerAnswers, startPostgresContainer, startRedisContainer } from './containers.ts';
+import { ensureDatabase } from './ping.ts';
+import { startPostgres } from './postgres.ts';
+import { startRedis } from './redis.ts';
+import type { Service } from './server.ts';
+import { clearThrowAways } from './throw-away.ts';
+
+export interface ServicesSettings {
+  /** 'dev' keeps data in `dataDir`; 'test' throws everything away. */
+  mode: 'dev' | 'test';
+  dataDir?: string;
+  /** Gets each line for the person at the terminal. */
+  announce: (line: string) => void;
+}
+
+export interface Services {
+  databaseUrl: string;
+  redisUrl: string;
+  /** Stops what was started here and resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+/** A URL fit for a terminal: without its password. */
+function shown(url: string): string {
+  const parsed = URL.parse(url);
+  if (!parsed) return 'an address that is not a URL';
+  return `${parsed.host}${parsed.pathname}`;
+}
+
+async function fromContainer(name: string, start: () => Promise<Service>, announce: (line: string) => void) {
+  try {
+    return await start();
+  } catch (error) {
+    announce(`${name}: a Docker engine answers, but no container could be started (${(error as Error).message}).`);
+    return undefined;
+  }
+}
+
+/**
+ * Provides Postgres and Redis: named by the environment (DATABASE_URL and REDIS_URL; TEST_DATABASE_URL and
+ * TEST_REDIS_URL in mode 'test'), else in containers when a Docker engine answers, else servers of our own. Announces
+ * each in one line. In mode 'dev' the address names a database `belfry`, in mode 'test' the maintenance database of a
+ * superuser. What is started here dies with this process. Throws when a service can't be had.
+ */
+export async function startServices({ mode, dataDir, announce }: ServicesSettings): Promise<Services> {
+  if (mode === 'dev' && dataDir === undefined) throw new Error('startServices: mode "dev" needs a dataDir.');
+  const keptIn = mode === 'dev' ? dataDir : undefined;
+  const prefix = mode === 'test' ? 'TEST_' : '';
+  const named = { postgres: process.env[`${prefix}DATABASE_URL`], redis: process.env[`${prefix}REDIS_URL`] };
+  const docker = named.postgres && named.redis ? false : await dockerAnswers();
+  await clearThrowAways();
+
+  const provide = async (
+    name: string,
+    variable: string,
+    url: string | undefined,
+    container: () => Promise<Service>,
+    server: () => Promise<Service>,
+  ): Promise<Service> => {
+    const service: Service = url
+      ? { url, from: `${variable} (${shown(url)})`, stop: async () => {} }
+      : ((docker ? await fromContainer(name, container, announce) : undefined) ?? (await server()));
+    announce(`${name}: ${service.from}`);
+    return service;
+  };
+  const starting = [
+    provide(
+      'Postgres',
+      `${prefix}DATABASE_URL`,
+      named.postgres,
+      () => startPostgresContainer(keptIn),
+      () => startPostgres(keptIn),
+    ),
+    provide(
+      'Redis',
+      `${prefix}REDIS_URL`,
+      named.redis,
+      () => startRedisContainer(keptIn),
+      () => startRedis(keptIn, announce),
+    ),
+  ] as const;
+  const settled = await Promise.allSettled(starting);
+  const stop = async () => {
+    await Promise.all(settled.map((each) => (each.status === 'fulfilled' ? each.value.stop() : undefined)));
+  };
+  try {
+    const [postgres, redis] = await Promise.all(starting);
+    if (keptIn && !named.postgres) await ensureDatabase(postgres.url);
+    return { databaseUrl: postgres.url, redisUrl: redis.url, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

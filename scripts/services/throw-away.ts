@@ -1,0 +1,47 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Account, mayUse } from './account.ts';
+import { isRunning, stopLeftServer } from './left-server.ts';
+
+const PREFIX = 'belfry-test-';
+const places = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));
+
+/**
+ * Makes a folder for one throw-away server, in the first place for temporary files that the account can reach. The
+ * server's guard removes it; `clearThrowAways` does when the guard could not.
+ */
+export function makeThrowAway(kind: string, account?: Account): string {
+  const place = places.find((candidate) => mayUse(account, candidate, 'x'));
+  if (!place) throw new Error(`No place for temporary files that the server may enter (tried ${places.join(', ')}).`);
+  const folder = mkdtempSync(join(place, `${PREFIX}${kind}-`));
+  chmodSync(folder, 0o711);
+  writeFileSync(join(folder, 'maker.pid'), String(process.pid));
+  return folder;
+}
+
+/** Stops and removes what test runs that were killed have left behind: theirs alone, of this user alone. */
+export async function clearThrowAways(): Promise<void> {
+  for (const place of places) {
+    for (const name of readdirSync(place).filter((entry) => entry.startsWith(PREFIX))) {
+      const folder = join(place, name);
+      const stats = statSync(folder, { throwIfNoEntry: false });
+      if (!stats || (process.getuid && stats.uid !== process.getuid())) continue;
+      const maker = join(folder, 'maker.pid');
+      if (existsSync(maker) ? isRunning(Number(readFileSync(maker, 'utf8'))) : Date.now() - stats.mtimeMs < 60_000) {
+        continue;
+      }
+      await stopLeftServer(folder);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}

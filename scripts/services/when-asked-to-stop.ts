@@ -1,0 +1,25 @@
+/**
+ * Calls `stop` once, as soon as this process is asked to end: by Ctrl-C, by a signal, or because the process that
+ * started it is gone. `stop` gets the exit code that goes with it. A second request ends the process at once.
+ */
+export function whenAskedToStop(stop: (exitCode: number) => Promise<void>): void {
+  let asked = 0;
+  const ask = (exitCode: number) => {
+    asked += 1;
+    if (asked === 1) void stop(exitCode).finally(() => process.exit(exitCode));
+  };
+  let last = 0;
+  const onSignal = (exitCode: number) => {
+    // One Ctrl-C arrives twice: from the terminal, and passed on by npm.
+    if (asked && Date.now() - last > 1000) process.exit(exitCode);
+    last = Date.now();
+    ask(exitCode);
+  };
+  process.on('SIGINT', () => onSignal(130));
+  process.on('SIGTERM', () => onSignal(143));
+  process.on('SIGHUP', () => onSignal(129));
+  const starter = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== starter) ask(143);
+  }, 500).unref();
+}

@@ -1,0 +1,70 @@
+// `npm test`: Postgres and Redis that are thrown away, vitest with them, and one plain line with the numbers.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Guarded, runGuarded } from './services/guarded.ts';
+import { type Services, startServices } from './services/start.ts';
+import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+
+interface Report {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numTodoTests: number;
+  testResults: { name: string; status: string; assertionResults: { status: string }[] }[];
+}
+
+/** `N passed, N failed`, and `, N skipped` if any. A file that failed without a failed test counts as one failure. */
+function numbers(report: Report): string {
+  const broken = report.testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
+  );
+  const skipped = report.numPendingTests + report.numTodoTests;
+  const failed = report.numFailedTests + broken.length;
+  return `${report.numPassedTests} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'belfry-report-'));
+const reportFile = join(folder, 'report.json');
+let services: Services | undefined;
+let vitest: Guarded | undefined;
+
+const stop = async () => {
+  await vitest?.stop();
+  await services?.stop();
+  rmSync(folder, { recursive: true, force: true });
+};
+whenAskedToStop(stop);
+
+try {
+  services = await startServices({ mode: 'test', announce: console.log });
+  const args = [
+    join(root, 'node_modules/vitest/vitest.mjs'),
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${reportFile}`,
+    ...process.argv.slice(2),
+  ];
+  vitest = runGuarded(
+    { command: process.execPath, args, cwd: root, stopSignal: 'SIGTERM', graceMs: 5000 },
+    { ...process.env, NODE_ENV: 'test', TEST_DATABASE_URL: services.databaseUrl, TEST_REDIS_URL: services.redisUrl },
+    'inherit',
+  );
+  const exitCode = await vitest.exited;
+  let line: string;
+  try {
+    line = numbers(JSON.parse(readFileSync(reportFile, 'utf8')));
+  } catch {
+    line = 'vitest ended without a report';
+  }
+  process.exitCode = exitCode;
+  await stop();
+  console.log(line);
+} catch (error) {
+  console.error((error as Error).message);
+  await stop();
+  process.exitCode = 1;
+}

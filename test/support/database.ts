@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { inject } from 'vitest';
+
+export interface TestDatabase {
+  /** A database of this test file's own, with no tables. */
+  databaseUrl: string;
+  redisUrl: string;
+  /** What every Redis key of this test file must begin with. */
+  redisPrefix: string;
+  /** Removes the database and the keys. Throws, naming the sessions, when something is still connected to it. */
+  drop(): Promise<void>;
+}
+
+const TEMPLATE_BUSY = '55006';
+const databaseServer = process.env.TEST_DATABASE_URL ?? '';
+const redisUrl = process.env.TEST_REDIS_URL ?? '';
+
+async function asAdmin<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: databaseServer });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+interface Session {
+  pid: number;
+  application: string;
+  state: string;
+  query: string;
+}
+
+/** The sessions still connected to a database. One that was just closed takes a moment to go: waits up to 2 seconds. */
+async function leftSessions(client: Client, database: string): Promise<Session[]> {
+  for (const end = Date.now() + 2000; ; await sleep(20)) {
+    const { rows } = await client.query<Session>(
+      `select pid, application_name as application, coalesce(state, '') as state, left(query, 80) as query
+         from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+      [database],
+    );
+    if (!rows.length || Date.now() > end) return rows;
+  }
+}
+
+async function dropKeys(prefix: string): Promise<void> {
+  const redis = new Redis(redisUrl);
+  try {
+    // The star before the prefix finds keys whose prefix stands in braces, a hash tag, as well.
+    for await (const keys of redis.scanStream({ match: `*${prefix}*`, count: 1000 })) {
+      if (keys.length) await redis.unlink(...keys);
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Makes a database from the run's template and a Redis prefix, for one test file. Call `drop` when it is done. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const id = randomBytes(5).toString('hex');
+  const name = `${inject('databasePrefix')}${id}`;
+  const redisPrefix = `belfry-test-${id}`;
+  await asAdmin(async (client) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await client.query(`create database ${name} template ${inject('templateDatabase')}`);
+        return;
+      } catch (error) {
+        if ((error as { code?: string }).code !== TEMPLATE_BUSY || attempt === 100) throw error;
+        await sleep(50);
+      }
+    }
+  });
+  const url = new URL(databaseServer);
+  url.pathname = `/${name}`;
+  return {
+    databaseUrl: url.href,
+    redisUrl,
+    redisPrefix,
+    async drop() {
+      const left = await asAdmin(async (client) => {
+        const sessions = await leftSessions(client, name);
+        await client.query(`drop database if exists ${name} with (force)`);
+        return sessions;
+      });
+      await dropKeys(redisPrefix);
+      if (!left.length) return;
+      const lines = left.map((each) => `  pid ${each.pid} ${each.application} (${each.state}): ${each.query}`);
+      throw new Error(
+        `${left.length} sessions were still connected to ${name}; close the app first:\n${lines.join('\n')}`,
+      );
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The database that every test database is copied from. */
+    templateDatabase: string;
+    /** What the name of every database of this run begins with. */
+    databasePrefix: string;
+  }
+}
+
+/**
+ * Makes the template of this run's test databases. Gives the function that removes it at the end, which throws when a
+ * test file has left its own database behind.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const url = process.env.TEST_DATABASE_URL;
+  if (!url || !process.env.TEST_REDIS_URL) {
+    throw new Error('TEST_DATABASE_URL and TEST_REDIS_URL are not set: run the tests with `npm test`.');
+  }
+  const run = randomBytes(4).toString('hex');
+  const template = `belfry_template_${run}`;
+  const prefix = `belfry_test_${run}_`;
+
+  const admin = new Client({ connectionString: url });
+  await admin.connect();
+  await admin.query(`create database ${template}`);
+  const templateUrl = new URL(url);
+  templateUrl.pathname = `/${template}`;
+  const inside = new Client({ connectionString: templateUrl.href });
+  await inside.connect();
+  await inside.query('create extension if not exists pg_trgm');
+  await inside.end();
+  await admin.end();
+  project.provide('templateDatabase', template);
+  project.provide('databasePrefix', prefix);
+
+  return async () => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    try {
+      const { rows } = await client.query<{ datname: string }>(
+        'select datname from pg_database where starts_with(datname, $1) order by datname',
+        [prefix],
+      );
+      for (const { datname } of rows) await client.query(`drop database ${datname} with (force)`);
+      await client.query(`drop database ${template} with (force)`);
+      if (rows.length)
+        throw new Error(`Test databases that were never dropped: ${rows.map((row) => row.datname).join(', ')}`);
+    } finally {
+      await client.end();
+    }
+  };
+}
