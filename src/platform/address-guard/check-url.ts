@@ -1,0 +1,65 @@
+import { isIP } from 'node:net';
+import { isPublicAddress } from './is-public-address.ts';
+
+/**
+ * Why a URL was refused: it can't be parsed; it is neither http nor https; it is not https where that is asked for; it carries a
+ * user name or password; its host is not a public name; its host is an address that is not public.
+ */
+type UrlFault = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'host' | 'address';
+
+// Names that mean this machine or this network (RFC 6761, RFC 6762 appendix G, RFC 8375, and .internal by ICANN).
+const LOCAL_DOMAINS = /(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa)$/;
+const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/**
+ * Checks a URL that somebody else chose and that this server is to call. A name that passes is not safe yet:
+ * what it resolves to is checked when it is called, by the guarded agent.
+ *
+ * @param text the URL as it was given
+ * @param options `allowPrivate`: local names and private addresses pass; `requireHttps`: http does not
+ * @returns the parsed URL, or the first reason to refuse it
+ */
+export function checkUrl(
+  text: string,
+  { allowPrivate, requireHttps }: { allowPrivate: boolean; requireHttps: boolean },
+): { ok: true; url: URL } | { ok: false; reason: UrlFault } {
+  const url = URL.parse(text);
+  const reason = url ? faultOf(url, text, allowPrivate, requireHttps) : 'invalid';
+  return url && !reason ? { ok: true, url } : { ok: false, reason: reason ?? 'invalid' };
+}
+
+function faultOf(url: URL, text: string, allowPrivate: boolean, requireHttps: boolean): UrlFault | null {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'scheme';
+  if (requireHttps && url.protocol !== 'https:') return 'https';
+  if (url.username || url.password) return 'userinfo';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host)) {
+    if (!allowPrivate && !isPublicAddress(host)) return 'address';
+  } else if (!isHostName(host) || (!allowPrivate && isLocalName(host))) {
+    return 'host';
+  }
+  // The parser drops tabs and newlines, so that what is stored and shown would not be what was given.
+  return hasControlCharacter(text) ? 'invalid' : null;
+}
+
+function isHostName(host: string): boolean {
+  const name = withoutRootDot(host);
+  return name.length <= 253 && name.split('.').every((label) => LABEL.test(label));
+}
+
+function isLocalName(host: string): boolean {
+  const name = withoutRootDot(host);
+  return !name.includes('.') || LOCAL_DOMAINS.test(name);
+}
+
+function withoutRootDot(host: string): string {
+  return host.endsWith('.') ? host.slice(0, -1) : host;
+}
+
+function hasControlCharacter(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code === 0x7f) return true;
+  }
+  return false;
+}

@@ -1,0 +1,26 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+// Special-purpose blocks inside 2000::/3: protocol assignments with Teredo and ORCHID, documentation, 6to4, AS112.
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48'].map((block) =>
+  ipaddr.IPv6.parseCIDR(block),
+);
+// Inside public space, but it is the host that a cloud platform's machines reach their own control plane by.
+const CLOUD_CONTROL_PLANE = '168.63.129.16';
+
+/**
+ * Whether an address lies in the public internet: outside every block of IANA's special-purpose registries
+ * (RFC 6890 and its successors), and for IPv6 inside 2000::/3. Addresses that hold an IPv4 address are not public, whatever they hold.
+ *
+ * @param address an IPv4 address as four decimals or an IPv6 address; anything else, a zone (`%eth0`) included, is not public
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 0 || address.includes('%') || address === CLOUD_CONTROL_PLANE) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== 'unicast') return false;
+  if (parsed instanceof ipaddr.IPv4) return true;
+  // The library knows no range for ::2 or 4000::1 and so calls them unicast too.
+  const ipv6 = parsed as ipaddr.IPv6;
+  return ipv6.match(GLOBAL_UNICAST) && !SPECIAL_IPV6.some((block) => ipv6.match(block));
+}

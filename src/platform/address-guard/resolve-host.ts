@@ -1,0 +1,61 @@
+import { Resolver } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** All addresses of a host name, IPv4 first. Rejects when there is none. */
+export type HostResolver = (host: string) => Promise<string[]>;
+
+// Some name servers never answer AAAA questions: once there are IPv4 addresses, they are waited for no longer than this.
+const IPV6_GRACE_MS = 250;
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+/**
+ * Makes a resolver that asks DNS for A and AAAA records itself. Unlike `dns.lookup` it does not take threads of libuv's pool,
+ * where a few slow names would stall files and password hashes.
+ *
+ * @param options `localNames`: `localhost` and the hosts file count too; `timeoutMs`: when to give a question up;
+ *   `servers`: name servers (`address:port`) instead of the system's; `hostsFile`: instead of /etc/hosts
+ */
+export function createHostResolver({
+  localNames,
+  timeoutMs,
+  servers,
+  hostsFile = '/etc/hosts',
+}: {
+  localNames: boolean;
+  timeoutMs: number;
+  servers?: string[];
+  hostsFile?: string;
+}): HostResolver {
+  // The second try waits twice as long as the first.
+  const dns = new Resolver({ timeout: Math.ceil(timeoutMs / 3), tries: 2 });
+  if (servers) dns.setServers(servers);
+
+  return async (host) => {
+    const local = localNames ? await localAddresses(host, hostsFile) : [];
+    return local.length > 0 ? local : queryBoth(dns, host);
+  };
+}
+
+async function queryBoth(dns: Resolver, host: string): Promise<string[]> {
+  const ipv6Answer = dns.resolve6(host).catch(() => []);
+  const ipv4Answer = dns.resolve4(host);
+  const ipv4 = await ipv4Answer.catch(() => []);
+  const ipv6 = await (ipv4.length > 0
+    ? Promise.race([ipv6Answer, sleep(IPV6_GRACE_MS, [], { ref: false })])
+    : ipv6Answer);
+  const addresses = [...ipv4, ...ipv6];
+  // With no address at all, the reason of the first family is as good as any.
+  return addresses.length > 0 ? addresses : ipv4Answer;
+}
+
+async function localAddresses(host: string, hostsFile: string): Promise<string[]> {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  if (name === 'localhost' || name.endsWith('.localhost')) return LOOPBACK;
+  const text = await readFile(hostsFile, 'utf8').catch(() => '');
+  return text.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
+    return isIP(address) && names.includes(name) ? [address] : [];
+  });
+}

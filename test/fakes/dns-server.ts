@@ -1,0 +1,55 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+
+/** What the server says to a question: addresses, an empty answer (NXDOMAIN), or nothing at all. */
+type Answer = string[] | 'nxdomain' | 'silence';
+
+/**
+ * A DNS server on 127.0.0.1 that answers A and AAAA questions from a table.
+ *
+ * @param answer gives the answer for a name and a type
+ * @returns `address`: `127.0.0.1:<port>`; `questions`: what was asked, as `A name`; `close`
+ */
+export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') => Answer) {
+  const socket = createSocket('udp4');
+  const questions: string[] = [];
+  socket.on('message', (query, peer) => {
+    const labels: string[] = [];
+    let at = 12;
+    for (; query[at] !== 0; at += query[at]! + 1) labels.push(query.toString('latin1', at + 1, at + 1 + query[at]!));
+    const type = query.readUInt16BE(at + 1) === 28 ? 'AAAA' : 'A';
+    const name = labels.join('.').toLowerCase();
+    questions.push(`${type} ${name}`);
+    const said = answer(name, type);
+    if (said !== 'silence') socket.send(reply(query.subarray(0, at + 5), said === 'nxdomain' ? [] : said), peer.port);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    questions,
+    close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
+  };
+}
+
+// RFC 1035, 4.1: the header with the answer bits set, the question as asked, records that point back to its name.
+function reply(question: Buffer, addresses: string[]): Buffer {
+  const header = Buffer.from(question.subarray(0, 12));
+  header.writeUInt16BE(addresses.length > 0 ? 0x8180 : 0x8183, 2);
+  header.writeUInt16BE(addresses.length, 6);
+  header.fill(0, 8, 12);
+  const records = addresses.map((address) => {
+    const data = address.includes(':') ? ipv6Bytes(address) : Buffer.from(address.split('.').map(Number));
+    const record = Buffer.from([0xc0, 12, 0, data.length === 16 ? 28 : 1, 0, 1, 0, 0, 0, 0, 0, data.length]);
+    return Buffer.concat([record, data]);
+  });
+  return Buffer.concat([header, question.subarray(12), ...records]);
+}
+
+function ipv6Bytes(address: string): Buffer {
+  const [head = '', tail = ''] = address.split('::');
+  const groups = (text: string) => text.split(':').filter(Boolean);
+  const zeros = Array<string>(8 - groups(head).length - groups(tail).length).fill('0');
+  const all = [...groups(head), ...zeros, ...groups(tail)];
+  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
+}
