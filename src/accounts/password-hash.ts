@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { createSemaphore } from '../platform/semaphore.ts';
 
 /** scrypt's cost (RFC 7914): N = 2^logN, block size r, parallelism p. One hash needs 128·N·r bytes of memory. */
-export interface ScryptCost {
+interface ScryptCost {
   logN: number;
   r: number;
   p: number;

@@ -1,5 +1,5 @@
 /** Runs at most a fixed number of tasks at once; the others wait in the order in which they came. */
-export interface Semaphore {
+interface Semaphore {
   /**
    * Runs `task` as soon as a place is free and gives what it gives.
    * Rejects with an error of code `SEMAPHORE_FULL`, without running it, when the queue is at its bound.
