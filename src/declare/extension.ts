@@ -1,0 +1,37 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
+import type { RunningWorker } from '../platform/queues.ts';
+import type { Authenticator, Host } from './host.ts';
+import type { Route } from './route.ts';
+
+/** The roles that a process can play. */
+export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
+
+/** What a feature brings to a running app. */
+export interface FeatureParts {
+  routes?: readonly Route[];
+  /** Ways to sign in beside those that are there. */
+  authenticators?: readonly Authenticator[];
+  /** Turn outbox rows into work, in the relay. */
+  consumers?: readonly OutboxConsumer[];
+  /** Periodic work of the relay. */
+  sweeps?: readonly Sweep[];
+  /** Starts the workers of a role in this process. */
+  workers?: Partial<Record<Role, () => RunningWorker>>;
+  /** Listeners of in-process events, by name. */
+  listeners?: Record<string, (payload: never) => unknown>;
+  /** What the feature offers to code, as `app.<name>`. */
+  api?: object;
+}
+
+/** A feature that an app can be made with: tables, and parts made once the app stands. */
+export interface Extension {
+  name: string;
+  tables?: Record<string, PgTable>;
+  setup(host: Host): FeatureParts;
+}
+
+/** Declares an extension. */
+export function defineExtension(extension: Extension): Extension {
+  return extension;
+}

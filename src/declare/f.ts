@@ -1,0 +1,35 @@
+import { Field, type Fields } from './field.ts';
+import type { DataOf } from './infer.ts';
+
+/** The field types: `f.string()`, `f.ref('user')`, `f.array(f.string())` … */
+export const f = {
+  /** Strings, trimmed unless `trim(false)`. */
+  string: () => new Field<string>({ kind: 'string', trim: true }),
+  /** Long strings, not trimmed. */
+  text: () => new Field<string>({ kind: 'text' }),
+  /** E-mail addresses, trimmed and lower-cased. */
+  email: () => new Field<string>({ kind: 'email', trim: true, lowercase: true }),
+  /** `http://` and `https://` URLs. */
+  url: () => new Field<string>({ kind: 'url', trim: true }),
+  /** 8 to 128 characters; hashed, never returned, not changed by an update. */
+  password: () => new Field<string>({ kind: 'password' }),
+  /** Finite numbers. */
+  number: () => new Field<number>({ kind: 'number' }),
+  /** Whole numbers within ±(2^53−1). */
+  integer: () => new Field<number>({ kind: 'integer' }),
+  boolean: () => new Field<boolean>({ kind: 'boolean' }),
+  /** ISO strings or epoch ms; returned as ISO strings. */
+  date: () => new Field<string>({ kind: 'date' }),
+  /** One of the declared values. */
+  enum: <const V extends readonly [string, ...string[]]>(values: V) => new Field<V[number]>({ kind: 'enum', values }),
+  /** A 24-character hex id that is not a reference. */
+  id: () => new Field<string>({ kind: 'id' }),
+  /** Reference to a record of another resource; only its form is checked, not that the record exists. */
+  ref: (target: string) => new Field<string>({ kind: 'ref', target }),
+  /** Arrays; each item is validated with the inner field. */
+  array: <T>(inner: Field<T, 'optional' | 'required' | 'defaulted'>) => new Field<T[]>({ kind: 'array', inner }),
+  /** Objects of the given shape; unknown keys are refused. */
+  object: <F extends Fields>(shape: F) => new Field<DataOf<F>>({ kind: 'object', shape }),
+  /** Any JSON, not validated. */
+  json: () => new Field<unknown>({ kind: 'json' }),
+};

@@ -1,0 +1,225 @@
+import type { Policy } from './policy.ts';
+
+/** The field types of the language. */
+export type FieldKind =
+  | 'string'
+  | 'text'
+  | 'email'
+  | 'url'
+  | 'password'
+  | 'number'
+  | 'integer'
+  | 'boolean'
+  | 'date'
+  | 'enum'
+  | 'id'
+  | 'ref'
+  | 'array'
+  | 'object'
+  | 'json';
+
+/** Comparisons that a list query may make. */
+export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'all' | 'exists';
+
+/** A library's schema by the Standard Schema convention (https://standardschema.dev). */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: readonly {
+        readonly message: string;
+        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+      }[];
+    };
+
+/** A custom rule: true, or the message of what is wrong. */
+export type Check<T> = (value: T, record: Record<string, unknown>) => true | string | false;
+
+interface Bound {
+  value: number | string | Date;
+  message?: string | undefined;
+}
+
+/** Everything that a declaration says of a field. Plain data; made by the modifiers of `Field`. */
+export interface FieldSpec {
+  kind: FieldKind;
+  values?: readonly string[];
+  target?: string;
+  inner?: AnyField;
+  shape?: Record<string, AnyField>;
+  required?: boolean;
+  requiredMessage?: string | undefined;
+  default?: unknown;
+  min?: Bound;
+  max?: Bound;
+  pattern?: { regex: RegExp; message?: string | undefined };
+  trim?: boolean;
+  lowercase?: boolean;
+  uppercase?: boolean;
+  unique?: boolean;
+  index?: boolean;
+  checks?: readonly { check: Check<never>; message?: string | undefined }[];
+  standard?: StandardSchema;
+  description?: string;
+  example?: unknown;
+  encrypted?: boolean;
+  pii?: boolean;
+  hidden?: boolean;
+  writeOnly?: boolean;
+  readOnly?: boolean;
+  immutable?: boolean;
+  writableBy?: Policy;
+  visibleTo?: Policy;
+  filterable?: true | readonly Operator[];
+  sortable?: boolean;
+  searchable?: boolean;
+  owner?: boolean;
+  populate?: boolean;
+}
+
+/** Whether a value is there on create and in answers: drives the inferred types only. */
+export type Presence = 'optional' | 'required' | 'defaulted';
+
+// biome-ignore lint/suspicious/noExplicitAny: stands for a field of any type
+export type AnyField = Field<any, Presence>;
+
+/** The fields of a resource or of an object field, by name. */
+export type Fields = Record<string, AnyField>;
+
+/** A typed field of a declaration. Every modifier returns a new field; none changes the one that it is called on. */
+export class Field<T, P extends Presence = 'optional'> {
+  /** Type-level only. */
+  declare readonly $type: T;
+  /** Type-level only. */
+  declare readonly $presence: P;
+  readonly spec: FieldSpec;
+
+  constructor(spec: FieldSpec) {
+    this.spec = spec;
+  }
+
+  #with<Next extends Presence = P>(change: Partial<FieldSpec>): Field<T, Next> {
+    return new Field<T, Next>({ ...this.spec, ...change });
+  }
+
+  /** Must be present on create unless it has a default; empty strings and null are refused. */
+  required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required'> {
+    return this.#with({ required: true, requiredMessage: message });
+  }
+  /** Undoes `required`. */
+  optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional'> {
+    return this.#with({ required: false });
+  }
+  /** Value of a create that leaves the field out. A function is called per record; objects are cloned per record. */
+  default(value: T | (() => T)): Field<T, 'defaulted'> {
+    return this.#with({ default: value });
+  }
+  /** Least string length, number, date (ISO, Date or epoch ms) or item count. */
+  min(value: number | string | Date, message?: string): Field<T, P> {
+    return this.#with({ min: { value, message } });
+  }
+  /** Greatest string length, number, date (ISO, Date or epoch ms) or item count. */
+  max(value: number | string | Date, message?: string): Field<T, P> {
+    return this.#with({ max: { value, message } });
+  }
+  /** Strings must match. */
+  pattern(regex: RegExp, message?: string): Field<T, P> {
+    return this.#with({ pattern: { regex, message } });
+  }
+  /** Whether white space at both ends is removed before validation. */
+  trim(on = true): Field<T, P> {
+    return this.#with({ trim: on });
+  }
+  /** Lower-cases before validation. */
+  lowercase(): Field<T, P> {
+    return this.#with({ lowercase: true });
+  }
+  /** Upper-cases before validation. */
+  uppercase(): Field<T, P> {
+    return this.#with({ uppercase: true });
+  }
+  /** Unique index; a duplicate answers 409. */
+  unique(): Field<T, P> {
+    return this.#with({ unique: true });
+  }
+  /** Plain index. */
+  index(): Field<T, P> {
+    return this.#with({ index: true });
+  }
+  /** Custom rule: returns true, or the message of what is wrong. */
+  check(check: Check<T>, message?: string): Field<T, P> {
+    return this.#with({ checks: [...(this.spec.checks ?? []), { check: check as Check<never>, message }] });
+  }
+  /** Extra validation by a Standard Schema library; runs after the built-in rules, its output replaces the value. */
+  schema<Output>(standard: StandardSchema<Output>): Field<Output, P> {
+    return new Field<Output, P>({ ...this.spec, standard });
+  }
+  /** Description in the OpenAPI document. */
+  describe(text: string): Field<T, P> {
+    return this.#with({ description: text });
+  }
+  /** Example in the OpenAPI document. */
+  example(value: T): Field<T, P> {
+    return this.#with({ example: value });
+  }
+  /** Stored as AES-256-GCM ciphertext, decrypted on read. */
+  encrypted(): Field<T, P> {
+    return this.#with({ encrypted: true });
+  }
+  /** Marks personal data. */
+  pii(): Field<T, P> {
+    return this.#with({ pii: true });
+  }
+  /** Never returned, never accepted. */
+  hidden(): Field<T, P> {
+    return this.#with({ hidden: true });
+  }
+  /** Never returned. */
+  writeOnly(): Field<T, P> {
+    return this.#with({ writeOnly: true });
+  }
+  /** Returned, never accepted. */
+  readOnly(): Field<T, P> {
+    return this.#with({ readOnly: true });
+  }
+  /** Accepted on create only. */
+  immutable(): Field<T, P> {
+    return this.#with({ immutable: true });
+  }
+  /** Accepted only from users who match the policy, for that record. */
+  writableBy(policy: Policy): Field<T, P> {
+    return this.#with({ writableBy: policy });
+  }
+  /** Returned only to users who match the policy, for that record. */
+  visibleTo(policy: Policy): Field<T, P> {
+    return this.#with({ visibleTo: policy });
+  }
+  /** Lets clients filter with `?field=value` and `?field[op]=value`; the type's own operators when none are given. */
+  filterable(operators?: readonly Operator[]): Field<T, P> {
+    return this.#with({ filterable: operators ?? true });
+  }
+  /** Lets clients sort; adds an index. */
+  sortable(): Field<T, P> {
+    return this.#with({ sortable: true });
+  }
+  /** Lets `?q=` match it: case-insensitive substring. */
+  searchable(): Field<T, P> {
+    return this.#with({ searchable: true });
+  }
+  /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
+  owner(): Field<T, 'defaulted'> {
+    return this.#with({ owner: true });
+  }
+  /** Populates the reference on every read, as if `?include=<field>` were sent. */
+  populate(): Field<T, P> {
+    return this.#with({ populate: true });
+  }
+}

@@ -1,0 +1,80 @@
+import type { Request } from 'express';
+import type { OutboxRow } from '../platform/outbox/table.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { CompiledPolicy, Viewer } from './policy.ts';
+import type { AnyResource } from './resource.ts';
+import type { Auth } from './route.ts';
+import type { AnyService } from './service.ts';
+
+/** A record as stored, every field included except passwords. Made by the resource that it belongs to. */
+export interface StoredRecord {
+  id: string;
+  [field: string]: unknown;
+}
+
+/** Who looks at a record, and through which request. */
+export interface Looking {
+  user: Viewer | undefined;
+  req?: Request | undefined;
+}
+
+/**
+ * The compiled view of a resource: the one way by which a record leaves the system, whatever the channel. HTTP answers,
+ * webhook payloads, realtime and exports all take their data through it.
+ */
+export interface ResourceView {
+  readonly name: string;
+  readonly declaration: AnyResource;
+  readonly readPolicy: CompiledPolicy;
+  /** The record's owner, or undefined when it has none. */
+  ownerOf(record: StoredRecord): string | undefined;
+  /** Whether this viewer may read the record: scope filter, then read policy. */
+  readableBy(record: StoredRecord, looking: Looking): Promise<boolean>;
+  /** Whether the record is inside the service scope filter of this viewer. */
+  inScope(record: StoredRecord, looking: Looking): boolean;
+  /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
+  serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
+  /** The record in an outbox payload. */
+  fromOutbox(columns: Record<string, unknown>): StoredRecord;
+  /** Stored records by id, without policy. Unknown ids are left out. */
+  load(ids: readonly string[]): Promise<StoredRecord[]>;
+}
+
+/** A way to sign in by the `Authorization` header. */
+export interface Authenticator {
+  /** Whether a token is of this kind, by its form alone. */
+  recognizes(token: string): boolean;
+  /** @throws ApiError UNAUTHORIZED when the token is not valid */
+  authenticate(token: string, req: Request): Promise<{ user: Viewer; auth: Auth }>;
+}
+
+/** What a feature or an extension works with: the platform, and what the app's declarations became. */
+export interface Host extends Platform {
+  /** The records of a resource, for code. Throws for an unknown name. */
+  service(name: string): AnyService;
+  resources: readonly ResourceView[];
+  /** The user resource when accounts are enabled. */
+  users: ResourceView | undefined;
+  push: PushSender;
+}
+
+/** `app.push`. */
+export interface PushSender {
+  /** Sends a push message and waits for its result, see spec "Programmatic push interface". */
+  send(message: unknown): Promise<PushResult>;
+  /** Stores a push message to be sent and does not wait. */
+  enqueue(message: unknown): Promise<{ id: string }>;
+}
+
+/** The result of a send. */
+export interface PushResult {
+  id: string;
+  status: 'captured' | 'sent' | 'partial' | 'failed' | 'no-devices' | 'queued';
+  devices: number;
+  results: { device: string | null; ok: boolean; id?: string; error?: string }[];
+}
+
+/** Whether an outbox row tells of a change of a record. */
+export function isRecordEvent(row: OutboxRow): row is OutboxRow & { resource: string; recordId: string } {
+  return row.resource !== null;
+}

@@ -1,0 +1,90 @@
+import type { Request } from 'express';
+
+/** The signed-in user as policies see him: his stored record. */
+export interface Viewer {
+  id: string;
+  roles?: readonly string[];
+  [field: string]: unknown;
+}
+
+/** What a policy function is called with. `doc` is the stored record for item routes and field rules, else undefined. */
+export interface PolicyArguments {
+  user: Viewer | undefined;
+  action: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a policy function is written against its own resource's fields
+  doc: any;
+  /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
+  req: Request | undefined;
+}
+
+/** A custom rule: returning true allows outright. */
+export type PolicyFunction = (args: PolicyArguments) => boolean | Promise<boolean>;
+
+/** `'owner | admin'`, a function, or an array that mixes both. Alternatives only: there is no AND. */
+export type Policy = string | PolicyFunction | readonly (string | PolicyFunction)[];
+
+/** A policy taken apart, once, at startup. */
+export interface CompiledPolicy {
+  /** As written, for messages and documents. */
+  text: string;
+  public: boolean;
+  authenticated: boolean;
+  owner: boolean;
+  roles: readonly string[];
+  functions: readonly PolicyFunction[];
+}
+
+const ROLE = /^(?:role:)?([a-z][a-z0-9_-]*)$/i;
+
+/**
+ * Takes a policy apart.
+ *
+ * @param fault called with the text of every mistake in it
+ */
+export function compilePolicy(policy: Policy, fault: (text: string) => void): CompiledPolicy {
+  const parts = (Array.isArray(policy) ? policy : [policy]) as readonly (string | PolicyFunction)[];
+  const roles = new Set<string>();
+  const words = new Set<string>();
+  const functions = parts.filter((part) => typeof part === 'function');
+  const tokens = parts.filter((part) => typeof part === 'string').flatMap((part) => part.split('|'));
+  if (parts.length === 0) fault('the policy is empty; write "none" to allow nobody');
+  for (const raw of tokens) {
+    const token = raw.trim();
+    const role = ROLE.exec(token)?.[1];
+    if (['public', 'authenticated', 'owner', 'none'].includes(token)) words.add(token);
+    else if (token === 'auth' || token === 'user') words.add('authenticated');
+    else if (token === 'self') words.add('owner');
+    else if (token === 'nobody') words.add('none');
+    else if (role !== undefined) roles.add(role);
+    else fault(`"${token}" is not a policy token; use public, authenticated, owner, none or a role, joined by |`);
+  }
+  return {
+    text: parts.map((part) => (typeof part === 'string' ? part : 'function')).join(' | '),
+    public: words.has('public'),
+    authenticated: words.has('authenticated'),
+    owner: words.has('owner'),
+    roles: [...roles],
+    functions,
+  };
+}
+
+/** Whether a policy allows this viewer whatever the record: by `public`, by being signed in, or by a role. */
+export function allowsEveryRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+  if (policy.public) return true;
+  if (viewer === undefined) return false;
+  return policy.authenticated || policy.roles.some((role) => viewer.roles?.includes(role) ?? false);
+}
+
+/**
+ * Whether a policy allows an action on one record.
+ *
+ * @param owns whether the viewer owns that record
+ */
+export async function allows(policy: CompiledPolicy, args: PolicyArguments, owns: boolean): Promise<boolean> {
+  if (allowsEveryRecord(policy, args.user)) return true;
+  if (policy.owner && owns && args.user !== undefined) return true;
+  for (const rule of policy.functions) {
+    if ((await rule(args)) === true) return true;
+  }
+  return false;
+}

@@ -1,0 +1,77 @@
+import type { Request } from 'express';
+import type { Fields } from './field.ts';
+import type { CreateInput, RecordOf, UpdateInput } from './infer.ts';
+import { resourceName } from './naming.ts';
+import type { Policy, Viewer } from './policy.ts';
+import type { Route, RouteBuilder } from './route.ts';
+import type { AnyService } from './service.ts';
+
+/** The actions of a resource that have a policy. `reference`: who sees a record expanded in another one. */
+export type Action = 'list' | 'read' | 'create' | 'update' | 'delete';
+
+/** A service scope filter: only records that match exist for the caller. `{ status: 'published', views: { gte: 10 } }`. */
+export type ScopeFilter = Record<string, unknown>;
+
+/** What a hook gets. */
+export interface HookContext {
+  user: Viewer | undefined;
+  req: Request | undefined;
+  service: (name: string) => AnyService;
+}
+
+/** Code around writes. A hook refuses by throwing `ApiError`; a `before` hook may return changed values. */
+export interface Hooks<F extends Fields> {
+  beforeCreate?(values: CreateInput<F>, ctx: HookContext): unknown;
+  afterCreate?(record: RecordOf<F>, ctx: HookContext): unknown;
+  beforeUpdate?(changes: UpdateInput<F>, record: RecordOf<F>, ctx: HookContext): unknown;
+  afterUpdate?(record: RecordOf<F>, previous: RecordOf<F>, ctx: HookContext): unknown;
+  beforeDelete?(record: RecordOf<F>, ctx: HookContext): unknown;
+  afterDelete?(record: RecordOf<F>, ctx: HookContext): unknown;
+}
+
+/** Everything that a resource declares beside its name. */
+export interface ResourceOptions<F extends Fields> {
+  fields: F;
+  description?: string;
+  policies?: Partial<Record<Action | 'reference', Policy>>;
+  /** Which records exist for a caller, on every door. */
+  scope?: (args: { user: Viewer | undefined; req: Request | undefined }) => ScopeFilter | undefined;
+  hooks?: Hooks<F>;
+  routes?: (route: RouteBuilder) => readonly Route[];
+  /** URL path below /api. Default `/` + plural kebab-case name. */
+  path?: string;
+  /** Table name. Default plural snake_case name. */
+  collection?: string;
+  /** Whether records carry createdAt and updatedAt. Default true. */
+  timestamps?: boolean;
+  /** Default `-createdAt`, or `_id` without timestamps. */
+  defaultSort?: string;
+  /** Which CRUD routes exist. Default all. */
+  crud?: boolean | readonly Action[];
+  indexes?: readonly { fields: readonly string[]; unique?: boolean }[];
+  /** The owner field when no field is marked `owner()`; `_id` means that a record owns itself. */
+  owner?: string;
+  /** false excludes the resource from webhooks. */
+  webhooks?: boolean;
+  softDelete?: boolean;
+  audit?: boolean;
+  onOwnerDelete?: 'delete' | 'anonymize' | 'keep';
+  personalFields?: readonly string[];
+}
+
+/** A declared resource: plain data that `createApp` compiles. */
+export interface Resource<N extends string = string, F extends Fields = Fields> extends ResourceOptions<F> {
+  /** Normalised: kebab-case. */
+  name: N;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: stands for a resource of any fields
+export type AnyResource = Resource<string, any>;
+
+/** Declares a resource. Mistakes in it are reported by `createApp`, all at once. */
+export function defineResource<const N extends string, F extends Fields>(
+  name: N,
+  options: ResourceOptions<F>,
+): Resource<N, F> {
+  return { ...options, name: resourceName(name) as N };
+}

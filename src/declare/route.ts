@@ -1,0 +1,92 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { z } from 'zod';
+import type { Logger } from '../platform/log.ts';
+import type { StandardSchema } from './field.ts';
+import type { Policy, Viewer } from './policy.ts';
+import type { AnyService } from './service.ts';
+
+/** How a request is signed in. `id` is that of the session or key; a session has scopes `['*']`. */
+export interface Auth {
+  via: 'session' | 'api-key';
+  scopes: readonly string[];
+  id: string;
+}
+
+/** What every handler gets, built in or custom. */
+// biome-ignore lint/suspicious/noExplicitAny: handlers are written against their own input and record
+export interface RouteContext<Input = any, Doc = any> {
+  user: Viewer | undefined;
+  auth: Auth | undefined;
+  /** The body after `input` has checked it; undefined where the route declares no input. */
+  input: Input;
+  params: Record<string, string>;
+  /** Flat, with null prototype; a repeated parameter is an array. */
+  query: Record<string, string | string[]>;
+  /** The stored record of a custom route with `:id`, else undefined. */
+  doc: Doc;
+  req: Request;
+  res: Response;
+  /** The service of a resource, as the system unless a call says otherwise. */
+  service: (name: string) => AnyService;
+  push: { send(message: unknown): Promise<unknown>; enqueue(message: unknown): Promise<{ id: string }> };
+  log: Logger;
+}
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** The one shape of everything that has a route. */
+export interface Route {
+  method: HttpMethod;
+  /** Below `/api`, express style: `/posts/:id/publish`. */
+  path: string;
+  /** Default `authenticated`. */
+  policy?: Policy;
+  /** Checks the body; its output is `ctx.input`. A route without it ignores the body. */
+  input?: StandardSchema;
+  /** The shape of `data` in the answer, for the OpenAPI document. */
+  output?: z.ZodType;
+  /** Status of an answer with a value. Default 200; an answer without a value is 204. */
+  status?: number;
+  summary?: string;
+  description?: string;
+  tags?: readonly string[];
+  middleware?: readonly RequestHandler[];
+  rateLimit?: { limit: number; windowMs: number };
+  /** An API key needs this scope. */
+  scope?: string;
+  /** Left out of the OpenAPI document. */
+  hidden?: boolean;
+  /** The resource whose `:id` record is loaded, checked against the policy and handed over as `doc`. */
+  resource?: string;
+  /** The route's own name in policy functions' `action`. */
+  action?: string;
+  /** The answer's `data`; undefined answers 204. */
+  handler: (ctx: RouteContext) => unknown;
+}
+
+/** Options of a custom route. */
+export type RouteOptions = Pick<
+  Route,
+  'policy' | 'input' | 'status' | 'summary' | 'description' | 'tags' | 'middleware' | 'rateLimit' | 'hidden' | 'scope'
+>;
+
+type AddRoute = {
+  (path: string, handler: Route['handler']): Route;
+  (path: string, options: RouteOptions, handler: Route['handler']): Route;
+};
+
+/** Makes custom routes of a resource; paths are below the resource's own. */
+export type RouteBuilder = Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute>;
+
+/** A builder of routes below `base`, for the given resource. */
+export function routeBuilder(base: string, resource: string): RouteBuilder {
+  const add =
+    (method: HttpMethod): AddRoute =>
+    (path: string, second: RouteOptions | Route['handler'], third?: Route['handler']) => {
+      const options = typeof second === 'function' ? {} : second;
+      const handler = typeof second === 'function' ? second : third!;
+      const loads = /\/:id(\/|$)/.test(path);
+      return { ...options, method, path: base + (path === '/' ? '' : path), ...(loads ? { resource } : {}), handler };
+    };
+  return { get: add('GET'), post: add('POST'), put: add('PUT'), patch: add('PATCH'), delete: add('DELETE') };
+}

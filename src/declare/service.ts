@@ -1,0 +1,37 @@
+import type { Request } from 'express';
+import type { Fields } from './field.ts';
+import type { CreateInput, RecordOf, UpdateInput } from './infer.ts';
+import type { Viewer } from './policy.ts';
+
+/** On whose behalf a service acts. Without a user it acts as the system: everything is validated, no policy is asked. */
+export interface ActAs {
+  user?: Viewer | undefined;
+  /** The request behind the call: policy functions and scope filters see it, events carry its id. */
+  req?: Request | undefined;
+}
+
+/** A list query, in the words of the query string: `{ status: 'draft', sort: '-createdAt', limit: 10 }`. */
+export type ListInput = Record<string, string | number | boolean | undefined>;
+
+/** A page of records. */
+export interface Page<R> {
+  data: R[];
+  meta: { total: number; page: number; limit: number; pages: number };
+}
+
+/** The records of one resource, for code. Every method throws `ApiError` as the HTTP route would answer. */
+export interface Service<F extends Fields> {
+  /** Validates and stores a record, emits `<resource>.created`. */
+  create(input: CreateInput<F>, as?: ActAs): Promise<RecordOf<F>>;
+  /** @throws ApiError NOT_FOUND when there is no such record or it is out of reach */
+  read(id: string, as?: ActAs): Promise<RecordOf<F>>;
+  list(query?: ListInput, as?: ActAs): Promise<Page<RecordOf<F>>>;
+  /** Changes the given fields, emits `<resource>.updated`. */
+  update(id: string, input: UpdateInput<F>, as?: ActAs): Promise<RecordOf<F>>;
+  /** Removes a record, emits `<resource>.deleted`. Gives the record as it was. */
+  delete(id: string, as?: ActAs): Promise<RecordOf<F>>;
+}
+
+/** A service whose fields aren't known at compile time. */
+// biome-ignore lint/suspicious/noExplicitAny: stands for the fields of any resource
+export type AnyService = Service<any>;

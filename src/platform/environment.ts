@@ -1,0 +1,125 @@
+import { z } from 'zod';
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+const onOff = (name: string) => z.enum(['on', 'off'], { error: `${name} must be on or off` }).default('on');
+
+const serverUrl = (name: string, protocols: string[], example: string) =>
+  z
+    .string({ error: `${name} is missing: it should look like ${example}` })
+    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+      error: `${name} is malformed: it should look like ${example}`,
+    });
+
+const encryptionKey = z.string().refine((key) => Buffer.from(key, 'base64').length === 32, {
+  error: 'SVC_ENCRYPTION_KEYS is malformed: it should be base64 of 32 bytes, several separated by commas, newest first',
+});
+
+const commaList = (text: string | undefined) =>
+  (text ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+const schema = z
+  .object({
+    NODE_ENV: z
+      .enum(['production', 'development', 'test'], { error: 'NODE_ENV must be production, development or test' })
+      .default('production'),
+    APP_URL: z.url({ protocol: /^https?$/, error: 'APP_URL is malformed: it should look like https://api.example.com' }).optional(),
+    PORT: z.coerce
+      .number({ error: 'PORT must be a number from 0 to 65535' })
+      .int({ error: 'PORT must be a number from 0 to 65535' })
+      .min(0, { error: 'PORT must be a number from 0 to 65535' })
+      .max(65535, { error: 'PORT must be a number from 0 to 65535' })
+      .default(5001),
+    LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}` }).optional(),
+    CORS_ORIGINS: z.string().optional(),
+    TRUST_PROXY: z.string().optional(),
+    DATABASE_URL: serverUrl('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
+    REDIS_URL: serverUrl('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
+    REDIS_PREFIX: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'REDIS_PREFIX must be 1 to 64 letters, digits, - or _' })
+      .default('belfry'),
+    SVC_ENCRYPTION_KEYS: z.string().optional().transform(commaList).pipe(z.array(encryptionKey)),
+    RELAY: onOff('RELAY'),
+    WEBHOOKS_WORKER: onOff('WEBHOOKS_WORKER'),
+    PUSH_WORKER: onOff('PUSH_WORKER'),
+  })
+  .superRefine((env, context) => {
+    if (env.NODE_ENV !== 'production') return;
+    if (env.APP_URL === undefined) {
+      context.addIssue({ code: 'custom', message: 'APP_URL is missing: production needs it, like https://api.example.com' });
+    }
+    if (env.SVC_ENCRYPTION_KEYS.length === 0) {
+      context.addIssue({
+        code: 'custom',
+        message: 'SVC_ENCRYPTION_KEYS is missing: production needs it; make one with: openssl rand -base64 32',
+      });
+    }
+  });
+
+/** The environment as the rest of the program sees it: validated, defaults filled. */
+export interface Environment {
+  nodeEnv: 'production' | 'development' | 'test';
+  appUrl: string | undefined;
+  port: number;
+  logLevel: string;
+  corsOrigins: string[];
+  trustProxy: string | undefined;
+  databaseUrl: string;
+  redisUrl: string;
+  redisPrefix: string;
+  /** Base64 of 32 bytes each, newest first. Never empty. */
+  encryptionKeys: string[];
+  relay: boolean;
+  webhooksWorker: boolean;
+  pushWorker: boolean;
+}
+
+/** Thrown when the environment or the declarations can't be worked with: `faults` lists every mistake found, a line each. */
+export class StartupError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(summary: string, faults: readonly string[]) {
+    super(`${summary}\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.name = 'StartupError';
+    this.faults = faults;
+  }
+}
+
+// Development and tests work without a key of their own; production refuses to start without one.
+const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarray(0, 32).toString('base64');
+
+/**
+ * Reads the environment once.
+ *
+ * @param variables name to text, as in `process.env`; an empty text counts as missing
+ * @throws StartupError naming every missing or malformed variable at once
+ */
+export function readEnvironment(variables: Record<string, string | undefined>): Environment {
+  const present = Object.fromEntries(Object.entries(variables).filter(([, text]) => text !== undefined && text !== ''));
+  const parsed = schema.safeParse(present);
+  if (!parsed.success) {
+    throw new StartupError('The environment is not complete:', [
+      ...new Set(parsed.error.issues.map((issue) => issue.message)),
+    ]);
+  }
+  const env = parsed.data;
+  return {
+    nodeEnv: env.NODE_ENV,
+    appUrl: env.APP_URL,
+    port: env.PORT,
+    logLevel: env.LOG_LEVEL ?? (env.NODE_ENV === 'test' ? 'silent' : 'info'),
+    corsOrigins: commaList(env.CORS_ORIGINS),
+    trustProxy: env.TRUST_PROXY,
+    databaseUrl: env.DATABASE_URL,
+    redisUrl: env.REDIS_URL,
+    redisPrefix: env.REDIS_PREFIX,
+    encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
+    relay: env.RELAY === 'on',
+    webhooksWorker: env.WEBHOOKS_WORKER === 'on',
+    pushWorker: env.PUSH_WORKER === 'on',
+  };
+}

@@ -1,0 +1,48 @@
+/** Every code an answer can carry, with its status and default public text: the one catalogue of errors. */
+export const ERROR_CODES = {
+  BAD_REQUEST: { status: 400, message: 'The request is malformed' },
+  INVALID_JSON: { status: 400, message: 'The body is not valid JSON' },
+  UNAUTHORIZED: { status: 401, message: 'You must be signed in' },
+  FORBIDDEN: { status: 403, message: 'You are not allowed to do this' },
+  NOT_FOUND: { status: 404, message: 'Not found' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'This method is not allowed here' },
+  CONFLICT: { status: 409, message: 'This value is already taken' },
+  LIMIT_REACHED: { status: 409, message: 'The limit is reached' },
+  PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is too large' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The body must be application/json in UTF-8' },
+  VALIDATION_ERROR: { status: 422, message: 'The request is invalid' },
+  INTERNAL: { status: 500, message: 'Something went wrong' },
+  UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable' },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+/** A code of the catalogue. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Field name (or path, `address.city`) to message. */
+export type ErrorDetails = Record<string, string>;
+
+/**
+ * An error that a client may see: its message and details are public. The cause, when there is one, goes to the log only.
+ */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails | undefined;
+
+  /**
+   * @param code a code of the catalogue; it decides the status
+   * @param message public text; the catalogue's when left out
+   */
+  constructor(code: ErrorCode, message?: string, options: { details?: ErrorDetails; cause?: unknown } = {}) {
+    super(message ?? ERROR_CODES[code].message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.name = 'ApiError';
+    this.code = code;
+    this.status = ERROR_CODES[code].status;
+    this.details = options.details;
+  }
+}
+
+/** The 422 of a body whose fields are wrong: `details` maps each field to its message. */
+export function validationError(details: ErrorDetails): ApiError {
+  return new ApiError('VALIDATION_ERROR', undefined, { details });
+}

@@ -1,0 +1,37 @@
+import type { Logger } from './log.ts';
+
+type Handler = (payload: never) => unknown;
+
+/** In-process events: listeners run in the process where the event happens. */
+export interface Events {
+  /** Registers a listener. */
+  on(name: string, handler: Handler): void;
+  /** Runs the listeners of `name`, in order of registration, without waiting for them. A listener's error goes to the log. */
+  emit(name: string, payload: unknown): void;
+  /** Whether anybody listens, so that a caller may spare itself making the payload. */
+  has(name: string): boolean;
+}
+
+/** Creates the event hub of one app. */
+export function createEvents(log: Logger): Events {
+  const handlers = new Map<string, Handler[]>();
+  const failed = (name: string) => (error: unknown) => log.error({ err: error, event: name }, 'a listener failed');
+  return {
+    on(name, handler) {
+      const list = handlers.get(name) ?? [];
+      list.push(handler);
+      handlers.set(name, list);
+    },
+    emit(name, payload) {
+      for (const handler of handlers.get(name) ?? []) {
+        // A listener is a guest: neither its exception nor its rejection may reach the code that emitted.
+        try {
+          Promise.resolve(handler(payload as never)).catch(failed(name));
+        } catch (error) {
+          failed(name)(error);
+        }
+      }
+    },
+    has: (name) => handlers.has(name),
+  };
+}

@@ -1,0 +1,13 @@
+import { ObjectId } from 'bson';
+
+/** A new id: 24 hex characters, time-ordered (4-byte seconds, 5 random bytes, 3-byte counter). */
+export function newId(): string {
+  return new ObjectId().toHexString();
+}
+
+const ID = /^[0-9a-f]{24}$/;
+
+/** Whether `value` has the form of an id. Ids are lower case: an upper-case spelling is not the same id. */
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && ID.test(value);
+}

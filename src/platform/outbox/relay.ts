@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Logger } from '../log.ts';
+import type { Database, Executor } from '../postgres/database.ts';
+import type { OutboxRow } from './table.ts';
+import { wakeChannel } from './wake.ts';
+
+/** Runs when the transaction is committed: adds the jobs. Must not throw. */
+export type AfterCommit = () => Promise<void>;
+
+/** Turns outbox rows into rows of work. */
+export interface OutboxConsumer {
+  /** Which rows it wants. */
+  wants(row: OutboxRow): boolean;
+  /** Stores the work of these rows in the relay's transaction. Called again with the same rows after a crash: be idempotent. */
+  handle(rows: OutboxRow[], tx: Executor): Promise<AfterCommit | undefined>;
+}
+
+/** Periodic work of the relay: finds what is overdue, removes what is old. Runs in every relay, so it must be safe side by side. */
+export interface Sweep {
+  name: string;
+  everyMs: number;
+  run(): Promise<void>;
+}
+
+// Relies on the primary key's order; locked rows belong to another stream or relay.
+const CLAIM = `
+  select id, event_id, name, resource, record_id, user_id, request_id, payload, created_at
+  from outbox where available_at <= now() order by id limit $1 for update skip locked`;
+const CLAIM_ONE = `
+  select id, event_id, name, resource, record_id, user_id, request_id, payload, created_at
+  from outbox where id = $1 for update skip locked`;
+const REMOVE = 'delete from outbox where id = any($1::bigint[])';
+// 5 s, 10 s, 20 s … an hour.
+const POSTPONE = `
+  update outbox set attempts = attempts + 1, error = $2,
+    available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
+  where id = any($1::bigint[])`;
+
+type Raw = [number, string, string, string | null, string | null, string | null, string | null, OutboxRow['payload'], string];
+
+function toRow(raw: Raw): OutboxRow {
+  const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;
+  return { id, eventId, name, resource, recordId, userId, requestId, payload, createdAt };
+}
+
+/** A relay that runs. */
+export interface RunningRelay {
+  /** Finishes the batches in work and stops. */
+  stop(): Promise<void>;
+}
+
+interface RelayOptions {
+  database: Database;
+  /** A connection of the relay's own: it subscribes to wake-ups. */
+  subscriber: Redis;
+  prefix: string;
+  consumers: readonly OutboxConsumer[];
+  sweeps: readonly Sweep[];
+  log: Logger;
+  settings: { pollMs: number; batch: number; streams: number };
+}
+
+/** Starts taking outbox rows in batches, side by side in a few streams, and running the sweeps. */
+export function startRelay(options: RelayOptions): RunningRelay {
+  const { database, consumers, log, settings } = options;
+  const stopping = new AbortController();
+  let wakeUp: () => void = () => undefined;
+  let woken = false;
+
+  async function work(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
+    const after: AfterCommit[] = [];
+    for (const consumer of consumers) {
+      const wanted = rows.filter((row) => consumer.wants(row));
+      const then = wanted.length > 0 ? await consumer.handle(wanted, tx) : undefined;
+      if (then !== undefined) after.push(then);
+    }
+    await tx.write({ name: 'outbox_remove', text: REMOVE, values: [rows.map((row) => row.id)] });
+    return after;
+  }
+
+  /** Takes one batch. Gives how many rows it found. */
+  async function takeBatch(): Promise<number> {
+    let rows: OutboxRow[] = [];
+    try {
+      const after = await database.transaction(async (tx) => {
+        rows = (await tx.write<Raw>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(toRow);
+        return rows.length > 0 ? work(rows, tx) : [];
+      });
+      await Promise.all(after.map((then) => then()));
+    } catch (error) {
+      if (rows.length === 0) throw error;
+      log.error({ err: error, rows: rows.length }, 'a batch of events failed; taking its rows one by one');
+      for (const row of rows) await takeOne(row.id);
+    }
+    return rows.length;
+  }
+
+  /** One row that no consumer can handle must not hold up the others: it alone is put off. */
+  async function takeOne(id: number): Promise<void> {
+    try {
+      const after = await database.transaction(async (tx) => {
+        const rows = (await tx.write<Raw>({ text: CLAIM_ONE, values: [id] })).map(toRow);
+        return rows.length > 0 ? work(rows, tx) : [];
+      });
+      await Promise.all(after.map((then) => then()));
+    } catch (error) {
+      log.error({ err: error, outbox: id }, 'an event could not be turned into work; it is put off');
+      await database.write({ text: POSTPONE, values: [[id], String(error).slice(0, 500)] });
+    }
+  }
+
+  /** Waits for a wake-up or the stop, at most `ms`. A wake-up that came since the last wait counts. */
+  async function idle(ms: number): Promise<void> {
+    if (!woken && !stopping.signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wakeUp = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    woken = false;
+  }
+
+  async function takeAll(): Promise<void> {
+    const stream = async () => {
+      while (!stopping.signal.aborted && (await takeBatch()) === settings.batch);
+    };
+    // One look first: while there is little to do, a second stream would only find nothing.
+    if ((await takeBatch()) < settings.batch) return;
+    await Promise.all(Array.from({ length: settings.streams }, stream));
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        await takeAll();
+        await idle(settings.pollMs);
+      } catch (error) {
+        log.error({ err: error }, 'the relay could not take events');
+        await sleep(settings.pollMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async function sweepLoop(sweep: Sweep): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        await sweep.run();
+      } catch (error) {
+        log.error({ err: error, sweep: sweep.name }, 'a sweep failed');
+      }
+      await sleep(sweep.everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  options.subscriber.on('message', () => {
+    woken = true;
+    wakeUp();
+  });
+  options.subscriber.subscribe(wakeChannel(options.prefix)).catch(() => undefined); // the poll goes on without it
+  const running = Promise.all([loop(), ...options.sweeps.map(sweepLoop)]);
+  return {
+    async stop() {
+      stopping.abort();
+      wakeUp();
+      await running;
+      options.subscriber.disconnect();
+    },
+  };
+}

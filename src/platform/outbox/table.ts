@@ -1,0 +1,41 @@
+import { bigint, index, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+
+/**
+ * Everything that happened and is not yet turned into work. A row is written in the statement or transaction of the
+ * change that it tells of, and deleted by the relay in the transaction that stores the work made from it.
+ */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    eventId: text('event_id').notNull(),
+    /** `post.created`, … */
+    name: text('name').notNull(),
+    resource: text('resource'),
+    recordId: text('record_id'),
+    userId: text('user_id'),
+    requestId: text('request_id'),
+    /** Record events: `{ record, previous }`, columns by name, as stored, without passwords. */
+    payload: jsonb('payload').notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow(),
+    /** A row that could not be turned into work waits until then. */
+    availableAt: timestamp('available_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow(),
+    attempts: integer('attempts').notNull().default(0),
+    error: text('error'),
+  },
+  (table) => [index('outbox_available_at_index').on(table.availableAt)],
+);
+
+/** A row as consumers get it. */
+export interface OutboxRow {
+  id: number;
+  eventId: string;
+  name: string;
+  resource: string | null;
+  recordId: string | null;
+  userId: string | null;
+  requestId: string | null;
+  payload: Record<string, unknown>;
+  /** ISO 8601: when the event happened. */
+  createdAt: string;
+}

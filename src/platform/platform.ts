@@ -1,0 +1,22 @@
+import type { Keyring } from './crypto/keyring.ts';
+import type { Environment } from './environment.ts';
+import type { Events } from './events.ts';
+import type { Logger } from './log.ts';
+import type { Wake } from './outbox/wake.ts';
+import type { Database } from './postgres/database.ts';
+import type { Queues } from './queues.ts';
+import type { RedisClients } from './redis.ts';
+import type { Settings } from './settings.ts';
+
+/** The ground that every feature stands on: one of each per app. */
+export interface Platform {
+  env: Environment;
+  settings: Settings;
+  log: Logger;
+  database: Database;
+  redis: RedisClients;
+  queues: Queues;
+  wake: Wake;
+  keyring: Keyring;
+  events: Events;
+}

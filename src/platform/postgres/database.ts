@@ -1,0 +1,84 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
+import type { Logger } from '../log.ts';
+import { createPipeline, type Statement } from './pipeline.ts';
+import { typeParsers } from './types.ts';
+
+export type { Statement } from './pipeline.ts';
+
+/** Something that runs statements: the database, or a transaction of it. Rows come as arrays in column order. */
+export interface Executor {
+  /** Runs a statement on a connection that may write. */
+  write<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+}
+
+/** The Postgres of one app. */
+export interface Database extends Executor {
+  /** Runs a read on the shared, pipelined connections. */
+  read<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
+  transaction<T>(work: (tx: Executor & { client: pg.PoolClient }) => Promise<T>): Promise<T>;
+  /** Drizzle's query builder, for cold paths only: unprepared, it is 2.5 times slower. */
+  drizzle: NodePgDatabase;
+  pool: pg.Pool;
+  /** Ends all connections after what is running on them. */
+  close(): Promise<void>;
+}
+
+const READ_CONNECTIONS = 2;
+const WRITE_CONNECTIONS = 20;
+const CONNECT_TIMEOUT_MS = 3000;
+const STATEMENT_TIMEOUT_MS = 15_000;
+
+/**
+ * Opens the database: connections are made at first use.
+ *
+ * @param url `postgres://…`
+ * @param name shown in pg_stat_activity
+ */
+export function openDatabase(url: string, name: string, log: Logger): Database {
+  const config: pg.ClientConfig = {
+    connectionString: url,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    // A server that vanished without a word would otherwise leave its queries waiting for ever.
+    query_timeout: STATEMENT_TIMEOUT_MS + 5000,
+    keepAlive: true,
+    options: '-c timezone=UTC',
+    types: typeParsers,
+  };
+  const pool = new pg.Pool({ ...config, max: WRITE_CONNECTIONS, idleTimeoutMillis: 30_000 });
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  const pipeline = createPipeline(config, READ_CONNECTIONS, log);
+
+  const run = async <Row extends unknown[]>(client: pg.Pool | pg.PoolClient, statement: Statement) =>
+    (await client.query<Row>({ ...statement, rowMode: 'array' })).rows;
+
+  return {
+    read: (statement) => pipeline.query(statement),
+    write: (statement) => run(pool, statement),
+    async transaction(work) {
+      const client = await pool.connect();
+      let broken: Error | undefined;
+      try {
+        await client.query('begin');
+        const result = await work({ client, write: (statement) => run(client, statement) });
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        await client.query('rollback').catch((failure: Error) => {
+          broken = failure;
+        });
+        throw error;
+      } finally {
+        client.release(broken);
+      }
+    },
+    drizzle: drizzle(pool),
+    pool,
+    async close() {
+      await Promise.all([pipeline.close(), pool.end()]);
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { ApiError } from '../errors.ts';
+
+interface PostgresError extends Error {
+  code: string;
+  constraint?: string;
+  table?: string;
+}
+
+const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
+
+// Messages that pg gives without a code when a connection ends under a query or none can be had in time.
+const CONNECTION_TEXTS = /connection terminated|timeout exceeded when trying to connect|client was closed|not queryable|query read timeout/i;
+
+function codeOf(error: unknown): string {
+  return typeof (error as PostgresError | null)?.code === 'string' ? (error as PostgresError).code : '';
+}
+
+/** Whether the error says that the database can't be reached or has no room now (not that a statement is wrong). */
+export function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error);
+  // Classes 08 connection, 53 resources, 57P shutdown, 57014 statement timeout: https://www.postgresql.org/docs/current/errcodes-appendix.html
+  if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === '57014') return true;
+  return error instanceof Error && CONNECTION_TEXTS.test(error.message);
+}
+
+/** The name of the unique constraint or index that a write ran into, or undefined when the error is another. */
+export function violatedUnique(error: unknown): string | undefined {
+  return codeOf(error) === '23505' ? ((error as PostgresError).constraint ?? '') : undefined;
+}
+
+/**
+ * What a client is told of a database error: 503 when the store is down, 422 for a value that Postgres can't hold (a net:
+ * validation should have said so), undefined when it is a fault of ours.
+ */
+export function publicDatabaseError(error: unknown): ApiError | undefined {
+  if (isUnavailable(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
+  if (codeOf(error).startsWith('22')) {
+    return new ApiError('VALIDATION_ERROR', 'A value can not be stored', { cause: error });
+  }
+  return undefined;
+}

@@ -1,0 +1,81 @@
+import pg from 'pg';
+import type { Logger } from '../log.ts';
+
+/** A statement: text, values, and a name when it is hot enough to be prepared. Rows come as arrays in column order. */
+export interface Statement {
+  name?: string;
+  text: string;
+  values: unknown[];
+}
+
+interface Lane {
+  client: pg.Client | undefined;
+  connecting: Promise<pg.Client> | undefined;
+  pending: number;
+}
+
+/** A few connections shared by all reads: queries are sent without waiting for the answers of those before them. */
+export interface Pipeline {
+  /** Runs a read. Fails at once when the database can't be reached. */
+  query<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * Creates the shared read connections. Only reads belong here: a commit's fsync would hold up what is queued behind it.
+ *
+ * @param config of each connection
+ * @param size how many connections
+ */
+export function createPipeline(config: pg.ClientConfig, size: number, log: Logger): Pipeline {
+  const lanes: Lane[] = Array.from({ length: size }, () => ({ client: undefined, connecting: undefined, pending: 0 }));
+  let closed = false;
+
+  async function connect(lane: Lane): Promise<pg.Client> {
+    const client = new pg.Client({ ...config, pipeline: true });
+    const forget = () => {
+      if (lane.client === client) lane.client = undefined;
+    };
+    client.on('error', (error) => {
+      forget();
+      if (!closed) log.warn({ err: error }, 'a read connection was lost');
+    });
+    client.on('end', forget);
+    await client.connect();
+    lane.client = client;
+    return client;
+  }
+
+  function clientOf(lane: Lane): pg.Client | Promise<pg.Client> {
+    if (lane.client !== undefined) return lane.client;
+    lane.connecting ??= connect(lane).finally(() => {
+      lane.connecting = undefined;
+    });
+    return lane.connecting;
+  }
+
+  return {
+    async query<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
+      if (closed) throw new Error('Client was closed and is not queryable');
+      const lane = lanes.reduce((least, next) => (next.pending < least.pending ? next : least));
+      lane.pending += 1;
+      try {
+        const client = clientOf(lane);
+        const ready = client instanceof Promise ? await client : client;
+        const result = await ready.query<Row>({ ...statement, rowMode: 'array' });
+        return result.rows;
+      } finally {
+        lane.pending -= 1;
+      }
+    },
+    async close() {
+      closed = true;
+      await Promise.all(
+        lanes.map(async (lane) => {
+          await lane.connecting?.catch(() => undefined);
+          await lane.client?.end();
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { StartupError } from './environment.ts';
+
+const settingsSchema = z.strictObject({
+  auth: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      register: z.boolean().default(true),
+      sessionTtlDays: z.number().positive().default(30),
+      devicesFollowSessions: z.boolean().default(true),
+      password: z
+        .strictObject({
+          logN: z.number().int().min(1).max(20),
+          r: z.number().int().min(1).max(32),
+          p: z.number().int().min(1).max(16),
+        })
+        .default({ logN: 15, r: 8, p: 3 }),
+    })
+    .prefault({}),
+  unknownFields: z.enum(['reject', 'strip']).default('reject'),
+  pagination: z
+    .strictObject({
+      defaultLimit: z.number().int().positive().default(20),
+      maxLimit: z.number().int().positive().default(100),
+    })
+    .prefault({}),
+  http: z
+    .strictObject({
+      /** Bytes of a request body, after decompression. */
+      bodyLimit: z.number().int().positive().default(1_048_576),
+    })
+    .prefault({}),
+  relay: z
+    .strictObject({
+      /** ms between looks at the outbox when no wake-up comes. */
+      pollMs: z.number().int().positive().default(1000),
+      /** ms between sweeps for overdue work. */
+      sweepMs: z.number().int().positive().default(5000),
+      /** Outbox rows taken at once. */
+      batch: z.number().int().positive().default(500),
+      /** Batches worked on side by side. */
+      streams: z.number().int().positive().default(2),
+    })
+    .prefault({}),
+  push: z
+    .strictObject({
+      /** ms that `push.send` waits for its result before it answers `queued`. */
+      waitMs: z.number().int().positive().default(10_000),
+    })
+    .prefault({}),
+  /** ms that a stopping process waits for what is in flight. */
+  graceMs: z.number().int().positive().default(15_000),
+});
+
+/** A project's settings with all defaults filled. */
+export type Settings = z.output<typeof settingsSchema>;
+
+/** A project's settings as it writes them: everything may be left out. */
+export type SettingsInput = z.input<typeof settingsSchema>;
+
+/**
+ * Fills the defaults.
+ *
+ * @throws StartupError naming every setting that is unknown or malformed
+ */
+export function readSettings(input: SettingsInput | undefined): Settings {
+  const parsed = settingsSchema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  throw new StartupError(
+    'The settings are wrong:',
+    parsed.error.issues.map((issue) => `settings.${issue.path.join('.')}: ${issue.message}`),
+  );
+}

@@ -1,0 +1,80 @@
+import type { Looking, StoredRecord } from '../declare/host.ts';
+import { allows, allowsEveryRecord, type CompiledPolicy } from '../declare/policy.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { CompiledResource } from './compiled.ts';
+import type { Condition } from './query/condition.ts';
+import { scopeConditions } from './query/scope.ts';
+import type { Store } from './store/store.ts';
+import { owns } from './view.ts';
+
+/** Whether a policy can't be met without being signed in, whatever the record. */
+function needsUser(policy: CompiledPolicy): boolean {
+  return !policy.public && policy.functions.length === 0;
+}
+
+/** The refusal of a collection route: 401 for who is signed out, 403 for who is not allowed. */
+export function refusal(looking: Looking): ApiError {
+  return new ApiError(looking.user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
+}
+
+/**
+ * Asks the policy of a create, or of another route without a record. `owner` always passes on create, for who is signed in.
+ *
+ * @throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export async function authorizeCollection(policy: CompiledPolicy, action: string, looking: Looking): Promise<void> {
+  const args = { user: looking.user, action, doc: undefined, req: looking.req };
+  if (!(await allows(policy, args, action === 'create'))) throw refusal(looking);
+}
+
+/**
+ * The conditions of a list: what the policy leaves of the collection. `owner` filters rather than rejects.
+ *
+ * @throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export async function listConditions(resource: CompiledResource, looking: Looking): Promise<Condition[]> {
+  const policy = resource.policies.list;
+  const args = { user: looking.user, action: 'list', doc: undefined, req: looking.req };
+  if (await allows(policy, args, false)) return [];
+  if (!policy.owner || looking.user === undefined) throw refusal(looking);
+  return [{ field: resource.ownerField!, op: 'eq', value: looking.user.id }];
+}
+
+/**
+ * Loads the record of an item route and asks the policy of `action`, by the contract's table: 401 when a user is required,
+ * 404 when there is no such record or it may not be read, 403 when it may be read but not be acted on.
+ *
+ * @param policy of the action; the read policy decides between 403 and 404
+ */
+export async function loadAuthorized(
+  resource: CompiledResource,
+  store: Store,
+  id: string,
+  action: string,
+  policy: CompiledPolicy,
+  looking: Looking,
+): Promise<StoredRecord> {
+  if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+  const record = await store.read(id, scopeConditions(resource, looking));
+  if (record === undefined) throw new ApiError('NOT_FOUND');
+  const args = { user: looking.user, action, doc: record, req: looking.req };
+  const own = owns(resource, record, looking);
+  if (await allows(policy, args, own)) return record;
+  if (looking.user === undefined) throw new ApiError('UNAUTHORIZED');
+  if (action !== 'read' && (await allows(resource.policies.read, { ...args, action: 'read' }, own))) throw new ApiError('FORBIDDEN');
+  throw new ApiError('NOT_FOUND');
+}
+
+/**
+ * The conditions under which a write may go ahead without loading the record first; undefined when the policy can only be
+ * decided with the record at hand (a function).
+ *
+ * @throws ApiError UNAUTHORIZED when a user is required
+ */
+export function writeConditions(resource: CompiledResource, policy: CompiledPolicy, looking: Looking): Condition[] | undefined {
+  if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+  const scope = scopeConditions(resource, looking);
+  if (allowsEveryRecord(policy, looking.user)) return scope;
+  if (policy.functions.length > 0 || !policy.owner || looking.user === undefined) return undefined;
+  return [...scope, { field: resource.ownerField!, op: 'eq', value: looking.user.id }];
+}

@@ -1,0 +1,88 @@
+import type { AnyField, FieldSpec, Fields } from '../declare/field.ts';
+import { pluralName, snakeCase } from '../declare/naming.ts';
+import { compilePolicy, type Policy } from '../declare/policy.ts';
+import type { Action, AnyResource } from '../declare/resource.ts';
+import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
+import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
+
+const ACTIONS: readonly Action[] = ['list', 'read', 'create', 'update', 'delete'];
+
+function hasRules(spec: FieldSpec): boolean {
+  if (spec.checks !== undefined || spec.standard !== undefined) return true;
+  if (spec.inner !== undefined) return hasRules(spec.inner.spec);
+  return Object.values(spec.shape ?? {}).some((field) => hasRules(field.spec));
+}
+
+function compileField(name: string, field: AnyField, unknownFields: 'reject' | 'strip'): CompiledField {
+  const { spec } = field;
+  const type = fieldTypeOf(spec);
+  const operators = spec.filterable === true ? type.operators : (spec.filterable ?? []);
+  const policy = (declared: Policy | undefined) => (declared === undefined ? undefined : compilePolicy(declared, ignore));
+  return {
+    name,
+    column: snakeCase(name),
+    spec,
+    type,
+    schema: fieldSchema(spec, unknownFields),
+    hasRules: hasRules(spec),
+    operators: new Set(operators),
+    visibleTo: policy(spec.visibleTo),
+    writableBy: policy(spec.writableBy),
+    secret: spec.hidden === true || spec.writeOnly === true || spec.kind === 'password',
+  };
+}
+
+// Mistakes were reported by `findMistakes` before anything is compiled.
+const ignore = () => undefined;
+
+/** The field that holds the owner's id, if the resource has one. */
+export function ownerFieldOf(resource: AnyResource): string | undefined {
+  const marked = Object.entries(resource.fields as Fields).find(([, field]) => field.spec.owner);
+  if (marked !== undefined) return marked[0];
+  return resource.owner === '_id' ? 'id' : resource.owner;
+}
+
+function sortTerms(resource: AnyResource, timestamps: boolean): SortTerm[] {
+  const declared = resource.defaultSort ?? (timestamps ? '-createdAt' : '_id');
+  return declared.split(',').map((term) => {
+    const name = term.trim().replace(/^-/, '');
+    const field = name === '_id' ? 'id' : name;
+    return { field, column: snakeCase(field), descending: term.trim().startsWith('-') };
+  });
+}
+
+/** Makes a declaration ready for requests. The declaration must be free of mistakes. */
+export function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip'): CompiledResource {
+  const timestamps = resource.timestamps !== false;
+  const ownerField = ownerFieldOf(resource);
+  const fields = Object.entries(resource.fields as Fields).map(([name, field]) => compileField(name, field, unknownFields));
+  const fallback = (action: Action): Policy => {
+    if (action === 'list' || action === 'read') return 'authenticated';
+    return ownerField === undefined ? 'admin' : 'owner | admin';
+  };
+  const policy = (action: Action) => compilePolicy(resource.policies?.[action] ?? fallback(action), ignore);
+  const plural = pluralName(resource.name);
+  const crud = resource.crud ?? true;
+  return {
+    name: resource.name,
+    declaration: resource,
+    path: resource.path ?? `/${plural}`,
+    table: resource.collection ?? snakeCase(plural),
+    timestamps,
+    fields,
+    field: new Map(fields.map((field) => [field.name, field])),
+    ownerField,
+    policies: {
+      list: policy('list'),
+      read: policy('read'),
+      create: policy('create'),
+      update: policy('update'),
+      delete: policy('delete'),
+      reference:
+        resource.policies?.reference === undefined ? policy('read') : compilePolicy(resource.policies.reference, ignore),
+    },
+    actions: new Set(crud === true ? ACTIONS : crud === false ? [] : crud),
+    defaultSort: sortTerms(resource, timestamps),
+    populated: fields.filter((field) => field.spec.populate).map((field) => field.name),
+  };
+}

@@ -1,0 +1,57 @@
+import type { FieldSpec, Operator } from '../declare/field.ts';
+import type { CompiledPolicy } from '../declare/policy.ts';
+import type { Action, AnyResource } from '../declare/resource.ts';
+import type { z } from 'zod';
+import type { FieldType } from './fields/field-type.ts';
+
+/** A field as the engine works with it. */
+export interface CompiledField {
+  name: string;
+  column: string;
+  spec: FieldSpec;
+  type: FieldType;
+  schema: z.ZodType;
+  /** Whether `check` or `schema` stand somewhere in it. */
+  hasRules: boolean;
+  /** Operators a query may use; empty when the field is not filterable. */
+  operators: ReadonlySet<Operator>;
+  visibleTo: CompiledPolicy | undefined;
+  writableBy: CompiledPolicy | undefined;
+  /** Never leaves the system, whoever looks. */
+  secret: boolean;
+}
+
+/** One term of a sort order. `column` is the database's name. */
+export interface SortTerm {
+  field: string;
+  column: string;
+  descending: boolean;
+}
+
+/** A declaration made ready at startup: everything that requests need and that does not depend on them. */
+export interface CompiledResource {
+  name: string;
+  declaration: AnyResource;
+  /** Below /api, with the leading slash. */
+  path: string;
+  table: string;
+  timestamps: boolean;
+  fields: readonly CompiledField[];
+  field: ReadonlyMap<string, CompiledField>;
+  /** The field that holds the owner's id; `id` when a record owns itself. */
+  ownerField: string | undefined;
+  policies: Record<Action | 'reference', CompiledPolicy>;
+  actions: ReadonlySet<Action>;
+  defaultSort: readonly SortTerm[];
+  /** References that every read expands. */
+  populated: readonly string[];
+}
+
+/** The column of a field, or of the record's own `id`, `createdAt`, `updatedAt`. */
+export function columnOf(resource: CompiledResource, field: string): string {
+  if (field === 'id') return 'id';
+  if (field === 'createdAt') return 'created_at';
+  if (field === 'updatedAt') return 'updated_at';
+  return resource.field.get(field)!.column;
+}
+

@@ -1,0 +1,20 @@
+import type { AnyService } from '../declare/service.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { CompiledResource } from './compiled.ts';
+import type { Store } from './store/store.ts';
+import type { Codec } from './stored.ts';
+
+/** A resource with its store: what the operations work on. */
+export interface Entity {
+  resource: CompiledResource;
+  store: Store;
+  codec: Codec;
+}
+
+/** What operations need beside the entity. */
+export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'database'> {
+  entities: ReadonlyMap<string, Entity>;
+  service(name: string): AnyService;
+  /** Hashes a password field's value before it is stored. */
+  hashPassword(password: string): Promise<string>;
+}

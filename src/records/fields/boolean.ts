@@ -1,0 +1,12 @@
+import { z } from 'zod';
+import type { FieldType } from './field-type.ts';
+
+/** `true` and `false`. */
+export const booleanType: FieldType = {
+  kind: 'boolean',
+  column: () => 'boolean',
+  schema: () => z.boolean({ error: 'Must be true or false' }),
+  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
+  modifiers: ['index', 'filterable', 'sortable', 'encrypted'],
+  fromQuery: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+};

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { FieldType } from './field-type.ts';
+
+const MESSAGE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
+const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
+const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
+const LAST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * An ISO date (with or without a time; without a zone it is UTC) or epoch ms, as an ISO string in UTC with milliseconds.
+ * Undefined for anything else, 30 February and the years 0 and 10000 included.
+ */
+export function parseDate(value: string | number | Date): string | undefined {
+  if (typeof value === 'string') {
+    const match = ISO.exec(value);
+    if (match === null || !dayExists(Number(match[1]), Number(match[2]), Number(match[3]))) return undefined;
+  }
+  const zoneless = typeof value === 'string' && value.length > 10 && !/(?:Z|[+-]\d{2}:\d{2})$/.test(value);
+  const ms = typeof value === 'string' ? Date.parse(zoneless ? `${value}Z` : value) : Number(value);
+  return ms >= FIRST && ms <= LAST ? new Date(ms).toISOString() : undefined;
+}
+
+// Date.parse rolls 30 February over into March.
+function dayExists(year: number, month: number, day: number): boolean {
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+}
+
+function shown(bound: string | number | Date): string {
+  return parseDate(bound) ?? String(bound);
+}
+
+/** Points in time; stored to the millisecond, returned as ISO strings. */
+export const dateType: FieldType = {
+  kind: 'date',
+  column: () => 'timestamp(3) with time zone',
+  schema: (spec) => {
+    const min = spec.min === undefined ? undefined : parseDate(spec.min.value);
+    const max = spec.max === undefined ? undefined : parseDate(spec.max.value);
+    return z
+      .union([z.string(), z.number()], { error: MESSAGE })
+      .transform((value, context) => {
+        const date = parseDate(value);
+        if (date === undefined) context.addIssue({ code: 'custom', message: MESSAGE });
+        return date ?? z.NEVER;
+      })
+      .refine((date) => min === undefined || date >= min, {
+        error: spec.min?.message ?? `Must not be before ${shown(spec.min?.value ?? '')}`,
+      })
+      .refine((date) => max === undefined || date <= max, {
+        error: spec.max?.message ?? `Must not be after ${shown(spec.max?.value ?? '')}`,
+      });
+  },
+  operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
+  modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  fromJson: (value) => parseDate(String(value)),
+  fromQuery: (text) => parseDate(/^-?\d{6,}$/.test(text) ? Number(text) : text),
+};

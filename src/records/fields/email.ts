@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { FieldType } from './field-type.ts';
+import { textSchema } from './text-rules.ts';
+
+// RFC 5321 §4.5.3.1.3: a path has at most 256 octets, its angle brackets included.
+const MAX_LENGTH = 254;
+const MESSAGE = 'Must be a valid e-mail address';
+
+// z.email() is ASCII only, so that lower-casing means the same here and in Postgres, and no look-alike makes a second account.
+const address = z.email({ error: MESSAGE }).max(MAX_LENGTH, { error: MESSAGE });
+
+/** E-mail addresses, trimmed and lower-cased. */
+export const emailType: FieldType = {
+  kind: 'email',
+  column: () => 'text',
+  schema: (spec) => textSchema(spec).pipe(address),
+  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
+  modifiers: [
+    'min', 'max', 'pattern', 'trim', 'lowercase', 'unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted',
+  ],
+  fromQuery: (text) => text.trim().toLowerCase(),
+};

@@ -1,0 +1,47 @@
+import type { z } from 'zod';
+import type { FieldKind, FieldSpec, Operator } from '../../declare/field.ts';
+
+/** The modifiers that only some types take. */
+export type TypedModifier =
+  | 'min'
+  | 'max'
+  | 'pattern'
+  | 'trim'
+  | 'lowercase'
+  | 'uppercase'
+  | 'unique'
+  | 'index'
+  | 'filterable'
+  | 'sortable'
+  | 'searchable'
+  | 'encrypted'
+  | 'owner'
+  | 'populate';
+
+/** What a query can be compared with. */
+export type Scalar = string | number | boolean;
+
+/** How a type with inner fields gets the schemas of those. */
+export interface SchemaContext {
+  /** The schema of a value of an inner field that is there. */
+  inner: (spec: FieldSpec) => z.ZodType;
+  unknownFields: 'reject' | 'strip';
+}
+
+/** All there is to know of a field type. */
+export interface FieldType {
+  kind: FieldKind;
+  /** The Postgres type of its column. */
+  column(spec: FieldSpec): string;
+  /** Validation of a value that is there: types, bounds, normalisation. Messages are public. */
+  schema(spec: FieldSpec, context: SchemaContext): z.ZodType;
+  /** Operators of `filterable()` without arguments. */
+  operators: readonly Operator[];
+  modifiers: readonly TypedModifier[];
+  /** From a validated value to a Postgres parameter. Left out where they are the same. */
+  toColumn?(value: unknown, spec: FieldSpec): unknown;
+  /** From the JSON of a row (an outbox payload) to the stored value. Left out where they are the same. */
+  fromJson?(value: unknown, spec: FieldSpec): unknown;
+  /** The text of a query parameter as a value to compare with; undefined when it is of the wrong type. */
+  fromQuery?(text: string, spec: FieldSpec): Scalar | undefined;
+}

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import type { FieldType } from './field-type.ts';
+
+const ID = /^[0-9a-f]{24}$/i;
+
+/** A 24-character hex id, in either case; stored in lower case. */
+export const idType: FieldType = {
+  kind: 'id',
+  column: () => 'text',
+  schema: () =>
+    z
+      .string({ error: 'Must be a 24-character hex id' })
+      .regex(ID, { error: 'Must be a 24-character hex id' })
+      .transform((text) => text.toLowerCase()),
+  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
+  modifiers: ['unique', 'index', 'filterable', 'sortable'],
+  fromQuery: (text) => (ID.test(text) ? text.toLowerCase() : undefined),
+};

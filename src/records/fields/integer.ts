@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import type { FieldType } from './field-type.ts';
+import { bounded, numberFromQuery } from './number.ts';
+
+/** Whole numbers within ±(2^53−1). */
+export const integerType: FieldType = {
+  kind: 'integer',
+  column: () => 'bigint',
+  schema: (spec) => bounded(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
+  operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
+  modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  fromQuery: (text) => {
+    const value = numberFromQuery(text);
+    return Number.isSafeInteger(value) ? value : undefined;
+  },
+};

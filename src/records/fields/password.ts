@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import type { FieldType } from './field-type.ts';
+import { isStorable } from './text-rules.ts';
+
+const MESSAGE = 'Must be 8 to 128 characters';
+
+/** Passwords: the column holds a hash, made by the account feature before the value gets here. */
+export const passwordType: FieldType = {
+  kind: 'password',
+  column: () => 'text',
+  schema: () =>
+    z
+      .string({ error: 'Must be a string' })
+      // Length first: nothing longer is looked at, let alone hashed.
+      .refine((text) => text.length <= 256 && [...text].length >= 8 && [...text].length <= 128, { error: MESSAGE, abort: true })
+      .refine(isStorable, { error: 'Must not contain NUL or broken characters' }),
+  operators: [],
+  modifiers: [],
+};

@@ -1,0 +1,46 @@
+import type { z } from 'zod';
+import type { FieldKind, FieldSpec } from '../../declare/field.ts';
+import { arrayTypeWith } from './array.ts';
+import { booleanType } from './boolean.ts';
+import { dateType } from './date.ts';
+import { emailType } from './email.ts';
+import { enumType } from './enum.ts';
+import type { FieldType } from './field-type.ts';
+import { idType } from './id.ts';
+import { integerType } from './integer.ts';
+import { jsonType } from './json.ts';
+import { numberType } from './number.ts';
+import { objectType } from './object.ts';
+import { passwordType } from './password.ts';
+import { refType } from './ref.ts';
+import { stringType } from './string.ts';
+import { textType } from './text.ts';
+import { urlType } from './url.ts';
+
+const TYPES: Record<FieldKind, FieldType> = {
+  string: stringType,
+  text: textType,
+  email: emailType,
+  url: urlType,
+  password: passwordType,
+  number: numberType,
+  integer: integerType,
+  boolean: booleanType,
+  date: dateType,
+  enum: enumType,
+  id: idType,
+  ref: refType,
+  array: arrayTypeWith(fieldTypeOf),
+  object: objectType,
+  json: jsonType,
+};
+
+/** The type of a field. */
+export function fieldTypeOf(spec: FieldSpec): FieldType {
+  return TYPES[spec.kind];
+}
+
+/** The schema of a field's value that is there, inner fields included. Custom rules (`check`, `schema`) come after it. */
+export function fieldSchema(spec: FieldSpec, unknownFields: 'reject' | 'strip'): z.ZodType {
+  return fieldTypeOf(spec).schema(spec, { inner: (inner) => fieldSchema(inner, unknownFields), unknownFields });
+}

@@ -1,0 +1,15 @@
+import type { FieldType } from './field-type.ts';
+import { textSchema } from './text-rules.ts';
+
+/** Short strings. Trimming is on unless the declaration says `trim(false)`. */
+export const stringType: FieldType = {
+  kind: 'string',
+  column: () => 'text',
+  schema: textSchema,
+  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
+  modifiers: [
+    'min', 'max', 'pattern', 'trim', 'lowercase', 'uppercase',
+    'unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted',
+  ],
+  fromQuery: (text) => text,
+};

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { FieldSpec } from '../../declare/field.ts';
+
+/** Message of a value that Postgres can't hold: NUL, or half of a surrogate pair. */
+const UNSTORABLE = 'Must not contain NUL or broken characters';
+
+/** Whether a text can be stored as it is: no NUL, no lone surrogate. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+function normalize(text: string, spec: FieldSpec): string {
+  const trimmed = spec.trim ? text.trim() : text;
+  if (spec.lowercase) return trimmed.toLowerCase();
+  return spec.uppercase ? trimmed.toUpperCase() : trimmed;
+}
+
+/** Counts characters as people do (code points), cheaply where the length in UTF-16 already decides. */
+function longerThan(text: string, limit: number): boolean {
+  return text.length > limit && (text.length > 2 * limit || [...text].length > limit);
+}
+
+/** The schema of string-like types: normalised, storable, within bounds, matching the pattern. */
+export function textSchema(spec: FieldSpec): z.ZodType<string> {
+  const min = spec.min === undefined ? undefined : Number(spec.min.value);
+  const max = spec.max === undefined ? undefined : Number(spec.max.value);
+  return z
+    .string({ error: 'Must be a string' })
+    .transform((text) => normalize(text, spec))
+    .superRefine((text, context) => {
+      const fault = (message: string) => context.addIssue({ code: 'custom', message });
+      if (spec.required && text === '') return fault(spec.requiredMessage ?? 'Is required');
+      if (!isStorable(text)) return fault(UNSTORABLE);
+      if (min !== undefined && [...text].length < min) {
+        return fault(spec.min?.message ?? `Must be at least ${min} ${min === 1 ? 'character' : 'characters'}`);
+      }
+      if (max !== undefined && longerThan(text, max)) {
+        return fault(spec.max?.message ?? `Must be at most ${max} ${max === 1 ? 'character' : 'characters'}`);
+      }
+      if (spec.pattern !== undefined && !matches(spec.pattern.regex, text)) {
+        fault(spec.pattern.message ?? 'Must match the required pattern');
+      }
+    });
+}
+
+function matches(regex: RegExp, text: string): boolean {
+  // A global or sticky expression remembers where it stopped.
+  regex.lastIndex = 0;
+  return regex.test(text);
+}

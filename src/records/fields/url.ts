@@ -1,0 +1,22 @@
+import type { FieldType } from './field-type.ts';
+import { textSchema } from './text-rules.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+const UNSAFE = /[\u0000-\u0020\u007f<>"\\^`{|}]/;
+
+function isWebUrl(text: string): boolean {
+  // The URL parser drops tabs and line ends and accepts `http:/host`: what is stored must mean the same to everybody.
+  if (UNSAFE.test(text) || !/^https?:\/\/[^/?#]/i.test(text)) return false;
+  const url = URL.parse(text);
+  return url !== null && url.username === '' && url.password === '';
+}
+
+/** `http://` and `https://` URLs without user name and password. */
+export const urlType: FieldType = {
+  kind: 'url',
+  column: () => 'text',
+  schema: (spec) => textSchema(spec).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
+  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
+  modifiers: ['min', 'max', 'pattern', 'trim', 'unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
+  fromQuery: (text) => text,
+};

@@ -1,0 +1,38 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Acting } from '../acting.ts';
+import { authorizeCollection } from '../access.ts';
+import type { Entity, RecordsContext } from '../context.ts';
+import { validate } from '../validate.ts';
+import { announce, causeOf, conflict, hookContext } from './after-write.ts';
+import { hashPasswords } from './hash-passwords.ts';
+
+/**
+ * Creates a record: policy, validation, hooks, then the row and its event in one statement.
+ *
+ * @param options `authorized`: the caller has asked another policy already (registration)
+ */
+export async function create(
+  context: RecordsContext,
+  { resource, store }: Entity,
+  input: unknown,
+  acting: Acting,
+  options: { authorized?: boolean } = {},
+): Promise<StoredRecord> {
+  if (!acting.system && !options.authorized) await authorizeCollection(resource.policies.create, 'create', acting);
+  const rules = { unknownFields: context.settings.unknownFields, updating: false };
+  let values = await validate(resource, input, acting, rules);
+  const hooks = resource.declaration.hooks;
+  if (hooks?.beforeCreate !== undefined) {
+    const changed = await hooks.beforeCreate(values, hookContext(context, acting));
+    // What a hook returns is code's word, not a client's: validated like the system's input.
+    if (typeof changed === 'object' && changed !== null) values = await validate(resource, changed, { ...acting, system: true }, rules);
+  }
+  const hashed = await hashPasswords(context, resource, values);
+  const record = await store.insert(newId(), hashed, causeOf(acting)).catch((error: unknown) => {
+    throw conflict(resource, error);
+  });
+  announce(context, resource, 'created', record, undefined, acting);
+  await hooks?.afterCreate?.(record as never, hookContext(context, acting));
+  return record;
+}

@@ -1,0 +1,14 @@
+import type { CompiledResource } from '../compiled.ts';
+import type { RecordsContext } from '../context.ts';
+import type { Values } from '../validate.ts';
+
+/** Replaces the values of password fields by their hashes. */
+export async function hashPasswords(context: RecordsContext, resource: CompiledResource, values: Values): Promise<Values> {
+  const hashed = { ...values };
+  for (const { name, spec } of resource.fields) {
+    if (spec.kind === 'password' && typeof hashed[name] === 'string') {
+      hashed[name] = await context.hashPassword(hashed[name]);
+    }
+  }
+  return hashed;
+}

@@ -1,0 +1,29 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Acting } from '../acting.ts';
+import { writeConditions } from '../access.ts';
+import type { Entity, RecordsContext } from '../context.ts';
+import { announce, causeOf, hookContext } from './after-write.ts';
+import { loadForWrite, stillInReach } from './update.ts';
+
+/** Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. */
+export async function remove(context: RecordsContext, entity: Entity, id: string, acting: Acting): Promise<StoredRecord> {
+  const { resource, store } = entity;
+  const hooks = resource.declaration.hooks;
+  let conditions = acting.system ? [] : writeConditions(resource, resource.policies.delete, acting);
+  if (!isId(id)) throw new ApiError('NOT_FOUND');
+  if (conditions === undefined || hooks?.beforeDelete !== undefined) {
+    const record = await loadForWrite(entity, id, 'delete', acting);
+    await hooks?.beforeDelete?.(record as never, hookContext(context, acting));
+    conditions = stillInReach(entity, conditions, acting);
+  }
+  const removed = await store.remove(id, conditions, causeOf(acting));
+  if (removed === undefined) {
+    await loadForWrite(entity, id, 'delete', acting);
+    throw new ApiError('NOT_FOUND');
+  }
+  announce(context, resource, 'deleted', removed, undefined, acting);
+  await hooks?.afterDelete?.(removed as never, hookContext(context, acting));
+  return removed;
+}

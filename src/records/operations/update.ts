@@ -1,0 +1,79 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Acting } from '../acting.ts';
+import { loadAuthorized, writeConditions } from '../access.ts';
+import type { Entity, RecordsContext } from '../context.ts';
+import type { Condition } from '../query/condition.ts';
+import { scopeConditions } from '../query/scope.ts';
+import { needsRecord, type Values, validate } from '../validate.ts';
+import { announce, causeOf, conflict, hookContext } from './after-write.ts';
+import { hashPasswords } from './hash-passwords.ts';
+
+/**
+ * Changes a record. Where the policy can be put into the statement (a role, the owner) the record is not loaded first: one
+ * statement checks, changes and writes the event. A miss is looked into afterwards, to answer 403 or 404.
+ */
+export async function update(
+  context: RecordsContext,
+  entity: Entity,
+  id: string,
+  input: unknown,
+  acting: Acting,
+): Promise<StoredRecord> {
+  const { resource, store } = entity;
+  const policy = resource.policies.update;
+  const hooks = resource.declaration.hooks;
+  let conditions = acting.system ? [] : writeConditions(resource, policy, acting);
+  let before: StoredRecord | undefined;
+  if (!isId(id)) throw new ApiError('NOT_FOUND');
+  if (conditions === undefined || hooks?.beforeUpdate !== undefined || needsRecord(resource, input)) {
+    before = await loadForWrite(entity, id, 'update', acting);
+    conditions = stillInReach(entity, conditions, acting);
+  }
+  const rules = { unknownFields: context.settings.unknownFields, updating: true, before };
+  let changes: Values;
+  try {
+    changes = await validate(resource, input, acting, rules);
+  } catch (error) {
+    // Authorise first: who may not change the record is not told what is wrong with the change.
+    if (before === undefined) await loadForWrite(entity, id, 'update', acting);
+    throw error;
+  }
+  if (hooks?.beforeUpdate !== undefined) {
+    const changed = await hooks.beforeUpdate(changes, before as never, hookContext(context, acting));
+    if (typeof changed === 'object' && changed !== null) {
+      changes = await validate(resource, changed, { ...acting, system: true }, rules);
+    }
+  }
+  const hashed = await hashPasswords(context, resource, changes);
+  const written = await store.update(id, hashed, conditions, causeOf(acting)).catch((error: unknown) => {
+    throw conflict(resource, error);
+  });
+  if (written === undefined) {
+    await loadForWrite(entity, id, 'update', acting);
+    // It may be changed now, so it came into reach in between: as if the request had come a moment earlier.
+    throw new ApiError('NOT_FOUND');
+  }
+  announce(context, resource, 'updated', written.record, written.previous, acting);
+  await hooks?.afterUpdate?.(written.record as never, written.previous as never, hookContext(context, acting));
+  return written.record;
+}
+
+/** The record of a write, or the contract's refusal. */
+export async function loadForWrite(
+  { resource, store }: Entity,
+  id: string,
+  action: 'update' | 'delete',
+  acting: Acting,
+): Promise<StoredRecord> {
+  if (!acting.system) return loadAuthorized(resource, store, id, action, resource.policies[action], acting);
+  const record = await store.read(id);
+  if (record === undefined) throw new ApiError('NOT_FOUND');
+  return record;
+}
+
+/** Conditions of a write whose record was loaded and allowed: what the statement can still check, it checks again. */
+export function stillInReach({ resource }: Entity, conditions: Condition[] | undefined, acting: Acting): Condition[] {
+  return conditions ?? scopeConditions(resource, acting);
+}

@@ -1,0 +1,67 @@
+import type { CompiledResource } from '../compiled.ts';
+import { columnOf } from '../compiled.ts';
+import type { Comparison, Condition } from './condition.ts';
+
+const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+/** Collects the values of a statement: each call of `add` gives the placeholder that stands for its value. */
+export interface Parameters {
+  values: unknown[];
+  add(value: unknown): string;
+}
+
+/** @param values those that the statement has already: their placeholders are $1 … $n */
+export function parameters(values: unknown[] = []): Parameters {
+  return { values, add: (value) => `$${values.push(value)}` };
+}
+
+/** A column of a table in double quotes: column names come from declarations, never from a request. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function comparison(resource: CompiledResource, { field, op, value }: Comparison, params: Parameters): string {
+  const column = quoted(columnOf(resource, field));
+  const spec = resource.field.get(field)?.spec;
+  if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
+  if (spec?.kind === 'array') {
+    const type = resource.field.get(field)!.type.column(spec);
+    if (op === 'eq') return `${column} @> ${params.add([value])}::${type}`;
+    if (op === 'all') return `${column} @> ${params.add(value)}::${type}`;
+    if (op === 'in') return `${column} && ${params.add(value)}::${type}`;
+    // Like `ne`: a record without the field is one that does not hold the value.
+    return `(${column} is null or not ${column} && ${params.add(op === 'ne' ? [value] : value)}::${type})`;
+  }
+  if (op === 'in') return `${column} = any(${params.add(value)})`;
+  if (op === 'nin') return `(${column} is null or ${column} <> all(${params.add(value)}))`;
+  if (op === 'ne') return `${column} is distinct from ${params.add(value)}`;
+  return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${params.add(value)}`;
+}
+
+/** A condition as SQL; values become parameters. */
+export function conditionSql(resource: CompiledResource, condition: Condition, params: Parameters): string {
+  if ('never' in condition) return 'false';
+  if ('any' in condition) return joined(resource, condition.any, ' or ', 'false', params);
+  if ('every' in condition) return joined(resource, condition.every, ' and ', 'true', params);
+  if ('contains' in condition) {
+    const pattern = `%${condition.contains.replace(/[\\%_]/g, '\\$&')}%`;
+    return `${quoted(columnOf(resource, condition.field))} ilike ${params.add(pattern)}`;
+  }
+  return comparison(resource, condition, params);
+}
+
+function joined(
+  resource: CompiledResource,
+  conditions: readonly Condition[],
+  word: string,
+  empty: string,
+  params: Parameters,
+): string {
+  if (conditions.length === 0) return empty;
+  return `(${conditions.map((one) => conditionSql(resource, one, params)).join(word)})`;
+}
+
+/** A `where` with all of the conditions, or nothing when there are none. */
+export function whereSql(resource: CompiledResource, conditions: readonly Condition[], params: Parameters): string {
+  return conditions.length === 0 ? '' : `where ${conditions.map((one) => conditionSql(resource, one, params)).join(' and ')}`;
+}

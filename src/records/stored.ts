@@ -1,0 +1,82 @@
+import type { StoredRecord } from '../declare/host.ts';
+import type { Keyring } from '../platform/crypto/keyring.ts';
+import { isoTimestamp } from '../platform/postgres/types.ts';
+import type { CompiledField, CompiledResource } from './compiled.ts';
+import { quoted } from './query/sql.ts';
+
+const RESOURCE = Symbol('resource');
+
+/** The resource that a stored record belongs to, or undefined for any other value. */
+export function resourceOf(value: unknown): string | undefined {
+  return (value as { [RESOURCE]?: string } | null)?.[RESOURCE];
+}
+
+/** How records of a resource pass between Postgres and memory. */
+export interface Codec {
+  /** The select list: id, fields, timestamps; passwords are not in it. */
+  columns: string;
+  /** A row of that list as a record. Fields without a value are not in it. */
+  fromRow(row: readonly unknown[]): StoredRecord;
+  /** `to_jsonb` of a row as a record. */
+  fromJson(json: Record<string, unknown>): StoredRecord;
+  /** A validated value as the parameter of its column. */
+  toColumn(field: CompiledField, value: unknown, id: string): unknown;
+}
+
+/** What an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
+function context(resource: string, field: string, id: string): string {
+  return `${resource}/${field}/${id}`;
+}
+
+/** Makes the codec of a resource. */
+export function createCodec(resource: CompiledResource, keyring: Keyring): Codec {
+  // The resource's name stands on the prototype: a record is known wherever it turns up, and its own keys are its data.
+  class Stored {
+    declare id: string;
+    get [RESOURCE]() {
+      return resource.name;
+    }
+  }
+  const readable = resource.fields.filter((field) => field.spec.kind !== 'password');
+  const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
+  const columns = ['id', ...readable.map((field) => field.column), ...(resource.timestamps ? ['created_at', 'updated_at'] : [])];
+
+  function decrypted(field: CompiledField, value: unknown, id: string): unknown {
+    return JSON.parse(keyring.decrypt(value as string, context(resource.name, field.name, id)));
+  }
+
+  return {
+    columns: columns.map(quoted).join(', '),
+    fromRow(row) {
+      const record = new Stored() as Stored & StoredRecord;
+      record.id = row[0] as string;
+      let at = 1;
+      for (const field of readable) {
+        const value = row[at++];
+        if (value !== null) record[field.name] = field.spec.encrypted ? decrypted(field, value, record.id) : value;
+      }
+      for (const name of times) record[name] = row[at++];
+      return record;
+    },
+    fromJson(json) {
+      const record = new Stored() as Stored & StoredRecord;
+      record.id = json.id as string;
+      for (const field of readable) {
+        const value = json[field.column];
+        if (value === null || value === undefined) continue;
+        if (field.spec.encrypted) record[field.name] = decrypted(field, value, record.id);
+        else record[field.name] = field.type.fromJson === undefined ? value : field.type.fromJson(value, field.spec);
+      }
+      if (resource.timestamps) {
+        record.createdAt = isoTimestamp(json.created_at as string);
+        record.updatedAt = isoTimestamp(json.updated_at as string);
+      }
+      return record;
+    },
+    toColumn(field, value, id) {
+      if (value === null || value === undefined) return null;
+      if (field.spec.encrypted) return keyring.encrypt(JSON.stringify(value), context(resource.name, field.name, id));
+      return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import type { z } from 'zod';
+import { allows, type Viewer } from '../declare/policy.ts';
+import type { StoredRecord } from '../declare/host.ts';
+import { type ErrorDetails, validationError } from '../platform/errors.ts';
+import type { Acting } from './acting.ts';
+import type { CompiledField, CompiledResource } from './compiled.ts';
+import { freshDefault } from './fields/object.ts';
+import { applyRules } from './rules.ts';
+
+/** Names that a client may send back with a record that it received: ignored. */
+const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
+
+const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';
+
+/** Values by field name; null clears a field. */
+export type Values = Record<string, unknown>;
+
+interface Validation {
+  resource: CompiledResource;
+  acting: Acting;
+  unknownFields: 'reject' | 'strip';
+  /** The record before an update; undefined on create. */
+  before: StoredRecord | undefined;
+  updating: boolean;
+}
+
+function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.$ZodIssue[]): void {
+  for (const issue of issues) {
+    const path = [name, ...issue.path.map(String)].join('.');
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) details[`${path}.${key}`] ??= 'Unknown field';
+    } else {
+      details[path] ??= issue.message;
+    }
+  }
+}
+
+/** Why a client may not send this field at all, or undefined. */
+async function refusal(field: CompiledField, input: Values, validation: Validation): Promise<string | undefined> {
+  const { acting, before, updating, resource } = validation;
+  const { spec } = field;
+  if (updating && spec.kind === 'password') return PASSWORD_UPDATE;
+  if (acting.system) return undefined;
+  if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
+  if (updating && spec.immutable) return 'Cannot be changed after creation';
+  if (field.writableBy === undefined) return undefined;
+  const owns = updating ? ownsRecord(resource, before, acting.user) : acting.user !== undefined;
+  const args = { user: acting.user, action: updating ? 'update' : 'create', doc: before ?? input, req: acting.req };
+  return (await allows(field.writableBy, args, owns)) ? undefined : 'You are not allowed to set this field';
+}
+
+function ownsRecord(resource: CompiledResource, record: StoredRecord | undefined, user: Viewer | undefined): boolean {
+  return user !== undefined && resource.ownerField !== undefined && record?.[resource.ownerField] === user.id;
+}
+
+function present(input: Values, name: string): boolean {
+  return Object.hasOwn(input, name) && input[name] !== undefined;
+}
+
+/** Checks what was sent, field by field. Gives the values that passed; faults go to `details`. */
+async function checkSent(input: Values, validation: Validation, details: ErrorDetails): Promise<Values> {
+  const values: Values = {};
+  const { resource } = validation;
+  for (const name of Object.keys(input)) {
+    const field = resource.field.get(name);
+    if (field === undefined) {
+      if (!IGNORED.has(name) && validation.unknownFields === 'reject') details[name] = 'Unknown field';
+      continue;
+    }
+    if (input[name] === undefined) continue;
+    const refused = await refusal(field, input, validation);
+    if (refused !== undefined) details[name] = refused;
+    else if (input[name] === null) {
+      if (field.spec.required) details[name] = field.spec.requiredMessage ?? 'Is required';
+      else if (validation.updating) values[name] = null;
+    } else {
+      const parsed = field.schema.safeParse(input[name]);
+      if (parsed.success) values[name] = parsed.data;
+      else addIssues(details, name, parsed.error.issues);
+    }
+  }
+  return values;
+}
+
+/** Fills what a create left out: the owner, defaults; notes what is missing. */
+function fillMissing(input: Values, values: Values, validation: Validation, details: ErrorDetails): void {
+  const { resource, acting } = validation;
+  for (const { name, spec } of resource.fields) {
+    if (name === resource.ownerField && values[name] === undefined && acting.user !== undefined) {
+      values[name] = acting.user.id;
+    } else if (!present(input, name) || input[name] === null) {
+      if ('default' in spec) {
+        const value = freshDefault(spec);
+        if (value !== undefined && value !== null) values[name] = value;
+      } else if (spec.required && details[name] === undefined && values[name] === undefined) {
+        details[name] = spec.requiredMessage ?? 'Is required';
+      }
+    }
+  }
+}
+
+async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
+  const record = { ...validation.before, ...values };
+  for (const field of validation.resource.fields) {
+    const value = values[field.name];
+    if (!field.hasRules || value === undefined || value === null) continue;
+    values[field.name] = await applyRules(field.spec, value, { record, path: field.name, details });
+  }
+}
+
+/**
+ * Checks a body against the declaration.
+ *
+ * @param before the record as it is, for an update; undefined for a create. Needed when `needsRecord` says so
+ * @returns normalised values: for a create all fields with a value, for an update those sent (null clears)
+ * @throws ApiError VALIDATION_ERROR with a message per field
+ */
+export async function validate(
+  resource: CompiledResource,
+  input: unknown,
+  acting: Acting,
+  options: { unknownFields: 'reject' | 'strip'; updating: boolean; before?: StoredRecord | undefined },
+): Promise<Values> {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw validationError({ body: 'Must be an object' });
+  }
+  const details: ErrorDetails = Object.create(null);
+  const validation: Validation = { resource, acting, before: undefined, ...options };
+  const values = await checkSent(input as Values, validation, details);
+  if (!options.updating) fillMissing(input as Values, values, validation, details);
+  // Custom rules see a record whose built-in rules hold.
+  if (Object.keys(details).length === 0) await runRules(values, validation, details);
+  if (Object.keys(details).length > 0) throw validationError({ ...details });
+  return values;
+}
+
+/** Whether an update with this body can only be checked with the stored record at hand. */
+export function needsRecord(resource: CompiledResource, input: unknown): boolean {
+  if (typeof input !== 'object' || input === null) return false;
+  return Object.keys(input).some((name) => {
+    const field = resource.field.get(name);
+    if (field === undefined) return false;
+    const rule = field.writableBy;
+    return field.hasRules || (rule !== undefined && (rule.owner || rule.functions.length > 0));
+  });
+}

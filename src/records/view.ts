@@ -1,0 +1,46 @@
+import type { Looking, StoredRecord } from '../declare/host.ts';
+import { allows, allowsEveryRecord } from '../declare/policy.ts';
+import type { CompiledField, CompiledResource } from './compiled.ts';
+
+/** What leaves the system of a record. */
+export type Shown = Record<string, unknown>;
+
+/** Whether the viewer owns the record. */
+export function owns(resource: CompiledResource, record: StoredRecord | undefined, looking: Looking): boolean {
+  if (looking.user === undefined || resource.ownerField === undefined) return false;
+  return record?.[resource.ownerField] === looking.user.id;
+}
+
+/**
+ * Shows records to a viewer: hidden and write-only fields never, fields with `visibleTo` where he matches. The one way by
+ * which a record's fields leave the system.
+ *
+ * @param selected the fields to show; undefined for all that may be seen
+ */
+export async function show(
+  resource: CompiledResource,
+  records: readonly StoredRecord[],
+  looking: Looking,
+  selected?: ReadonlySet<string>,
+): Promise<Shown[]> {
+  const wanted = resource.fields.filter((field) => !field.secret && (selected === undefined || selected.has(field.name)));
+  // Decided once per viewer where the record does not matter; only the rest is asked per record.
+  const plan = wanted.map((field) => ({ field, always: field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, looking.user) }));
+  const times = resource.timestamps ? ['createdAt', 'updatedAt'].filter((name) => selected?.has(name) ?? true) : [];
+  const shown: Shown[] = [];
+  for (const record of records) {
+    const out: Shown = { id: record.id };
+    for (const { field, always } of plan) {
+      const value = record[field.name];
+      if (value !== undefined && (always || (await sees(resource, field, record, looking)))) out[field.name] = value;
+    }
+    for (const name of times) out[name] = record[name];
+    shown.push(out);
+  }
+  return shown;
+}
+
+function sees(resource: CompiledResource, field: CompiledField, record: StoredRecord, looking: Looking): Promise<boolean> {
+  const args = { user: looking.user, action: 'read', doc: record, req: looking.req };
+  return allows(field.visibleTo!, args, owns(resource, record, looking));
+}
