@@ -19,6 +19,8 @@ export interface RouteContext<Input = any, Doc = any> {
   auth: Auth | undefined;
   /** The body after `input` has checked it; undefined where the route declares no input. */
   input: Input;
+  /** The JSON body as it came, of a route that takes one. */
+  body: unknown;
   params: Record<string, string>;
   /** Flat, with null prototype; a repeated parameter is an array. */
   query: Record<string, string | string[]>;
@@ -40,9 +42,13 @@ export interface Route {
   /** Below `/api`, express style: `/posts/:id/publish`. */
   path: string;
   /** Default `authenticated`. */
-  policy?: Policy;
-  /** Checks the body; its output is `ctx.input`. A route without it ignores the body. */
+  policy?: Policy | undefined;
+  /** `handler`: the handler asks the policy itself. */
+  authorize?: 'handler';
+  /** Checks the body; its output is `ctx.input`. A route without it ignores the body, unless `body` says otherwise. */
   input?: StandardSchema;
+  /** `json`: the handler checks `ctx.body` itself. */
+  body?: 'json';
   /** The shape of `data` in the answer, for the OpenAPI document. */
   output?: z.ZodType;
   /** Status of an answer with a value. Default 200; an answer without a value is 204. */

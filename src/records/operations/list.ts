@@ -16,7 +16,7 @@ export interface StoredPage {
 /** Lists the records that the caller may list: policy, scope filter, then the query. */
 export async function list(context: RecordsContext, { resource, store }: Entity, raw: RawQuery, acting: Acting): Promise<StoredPage> {
   const allowed = acting.system ? [] : [...(await listConditions(resource, acting)), ...scopeConditions(resource, acting)];
-  const query = parseListQuery(resource, raw, acting.user, context.settings.pagination, acting.system);
+  const query = parseListQuery(resource, raw, acting.system ? 'system' : acting.user, context.settings.pagination);
   const { records, total } = await store.list({ ...query, conditions: [...allowed, ...query.conditions] });
   const { page, limit } = query;
   return { records, query, meta: { total, page, limit, pages: Math.ceil(total / limit) } };

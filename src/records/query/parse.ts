@@ -9,6 +9,9 @@ import type { ListQuery } from './list-query.ts';
 /** A query string: flat, a repeated parameter is an array. */
 export type RawQuery = Record<string, unknown>;
 
+/** Who asks: a viewer, nobody, or the system, which sees every field. */
+export type Sight = Viewer | 'system' | undefined;
+
 interface Limits {
   defaultLimit: number;
   maxLimit: number;
@@ -44,8 +47,8 @@ function positive(name: string, text: string, most: number): number {
  * Records whose field this viewer may see, as a condition; undefined when he sees it on every one. A query must not tell of
  * values that an answer would leave out.
  */
-function visibility(resource: CompiledResource, policy: CompiledPolicy | undefined, viewer: Viewer | undefined): Condition | undefined {
-  if (policy === undefined || allowsEveryRecord(policy, viewer)) return undefined;
+function visibility(resource: CompiledResource, policy: CompiledPolicy | undefined, viewer: Sight): Condition | undefined {
+  if (viewer === 'system' || policy === undefined || allowsEveryRecord(policy, viewer)) return undefined;
   if (policy.owner && viewer !== undefined && resource.ownerField !== undefined) {
     return { field: resource.ownerField, op: 'eq', value: viewer.id };
   }
@@ -69,7 +72,7 @@ function comparedValue(field: CompiledField, parameter: string, op: Operator, te
   return parts.map(one);
 }
 
-function filter(resource: CompiledResource, parameter: string, text: string, viewer: Viewer | undefined): Condition[] {
+function filter(resource: CompiledResource, parameter: string, text: string, viewer: Sight): Condition[] {
   const [, name = '', operator = 'eq'] = PARAMETER.exec(parameter) ?? [];
   const field = resource.field.get(name);
   const filterable = resource.fields.filter((one) => one.operators.size > 0 && !one.secret);
@@ -85,7 +88,7 @@ function filter(resource: CompiledResource, parameter: string, text: string, vie
   return seen === undefined ? [comparison] : [seen, comparison];
 }
 
-function search(resource: CompiledResource, text: string, viewer: Viewer | undefined): Condition[] {
+function search(resource: CompiledResource, text: string, viewer: Sight): Condition[] {
   const fields = resource.fields.filter((field) => field.spec.searchable && !field.secret);
   if (fields.length === 0) throw bad('Unknown query parameter "q"; this resource is not searchable');
   if (text === '') return [];
@@ -97,14 +100,14 @@ function search(resource: CompiledResource, text: string, viewer: Viewer | undef
   return [{ any }];
 }
 
-function sortable(resource: CompiledResource, viewer: Viewer | undefined): string[] {
+function sortable(resource: CompiledResource, viewer: Sight): string[] {
   const declared = resource.fields.filter(
     (field) => field.spec.sortable && !field.secret && visibility(resource, field.visibleTo, viewer) === undefined,
   );
   return [...declared.map((field) => field.name), ...(resource.timestamps ? ['createdAt', 'updatedAt'] : [])];
 }
 
-function sort(resource: CompiledResource, text: string, viewer: Viewer | undefined): SortTerm[] {
+function sort(resource: CompiledResource, text: string, viewer: Sight): SortTerm[] {
   const allowed = sortable(resource, viewer);
   const terms = text.split(',').map((term) => {
     const field = term.replace(/^-/, '');
@@ -161,7 +164,7 @@ export function parseReadQuery(resource: CompiledResource, query: RawQuery): Pic
  *
  * @throws ApiError BAD_REQUEST naming the parameter, and what is allowed
  */
-export function parseListQuery(resource: CompiledResource, query: RawQuery, viewer: Viewer | undefined, limits: Limits): ListQuery {
+export function parseListQuery(resource: CompiledResource, query: RawQuery, viewer: Sight, limits: Limits): ListQuery {
   const conditions: Condition[] = [];
   const parsed = { page: 1, limit: Math.min(limits.defaultLimit, limits.maxLimit), slow: false };
   let sorted: readonly SortTerm[] = resource.defaultSort;

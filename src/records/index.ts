@@ -1,0 +1,64 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { resourceName } from '../declare/naming.ts';
+import type { ResourceView } from '../declare/host.ts';
+import type { AnyResource } from '../declare/resource.ts';
+import type { Route } from '../declare/route.ts';
+import type { AnyService } from '../declare/service.ts';
+import type { Platform } from '../platform/platform.ts';
+import { compileResource } from './compile.ts';
+import type { CompiledResource } from './compiled.ts';
+import type { Entity, RecordsContext } from './context.ts';
+import { createResourceView } from './resource-view.ts';
+import { crudRoutes, customRoutes } from './routes.ts';
+import { createService } from './service.ts';
+import { createStore } from './store/store.ts';
+import { createCodec } from './stored.ts';
+import { resourceTable } from './table.ts';
+
+/** What an app's resources became. */
+export interface Records {
+  context: RecordsContext;
+  entities: ReadonlyMap<string, Entity>;
+  views: readonly ResourceView[];
+  service(name: string): AnyService;
+  routes: readonly Route[];
+}
+
+/** Compiles declarations that are free of mistakes. */
+export function compileResources(resources: readonly AnyResource[], unknownFields: 'reject' | 'strip'): CompiledResource[] {
+  return resources.map((resource) => compileResource(resource, unknownFields));
+}
+
+/** The drizzle tables of compiled resources, by table name. */
+export function resourceTables(resources: readonly CompiledResource[]): Record<string, PgTable> {
+  return Object.fromEntries(resources.map((resource) => [resource.table, resourceTable(resource)]));
+}
+
+/** Makes stores, services, views and routes of compiled resources. */
+export function createRecords(
+  platform: Platform,
+  resources: readonly CompiledResource[],
+  hashPassword: (password: string) => Promise<string>,
+): Records {
+  const entities = new Map<string, Entity>();
+  for (const resource of resources) {
+    const codec = createCodec(resource, platform.keyring);
+    entities.set(resource.name, { resource, codec, store: createStore(resource, codec, platform.database) });
+  }
+  const services = new Map<string, AnyService>();
+  const service = (name: string): AnyService => {
+    const found = services.get(resourceName(name));
+    if (found === undefined) throw new Error(`there is no resource "${name}"; resources: ${[...services.keys()].join(', ')}`);
+    return found;
+  };
+  const context: RecordsContext = { ...platform, entities, service, hashPassword };
+  for (const [name, entity] of entities) services.set(name, createService(context, entity));
+  const all = [...entities.values()];
+  return {
+    context,
+    entities,
+    views: all.map((entity) => createResourceView(context, entity)),
+    service,
+    routes: all.flatMap((entity) => [...customRoutes(entity), ...crudRoutes(context, entity)]),
+  };
+}

@@ -1,0 +1,87 @@
+import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
+import { requestIdOf } from '../platform/http/request-id.ts';
+import { withMeta } from '../platform/http/answer.ts';
+import type { Acting } from './acting.ts';
+import type { Entity, RecordsContext } from './context.ts';
+import { create } from './operations/create.ts';
+import { list } from './operations/list.ts';
+import { read } from './operations/read.ts';
+import { remove } from './operations/remove.ts';
+import { update } from './operations/update.ts';
+import { present } from './populate.ts';
+import { parseReadQuery } from './query/parse.ts';
+
+function acting(ctx: RouteContext): Acting {
+  return { user: ctx.user, req: ctx.req, requestId: requestIdOf(ctx.req), system: false };
+}
+
+/** The CRUD routes of a resource. Their handlers ask the policies themselves: often inside the statement that they run. */
+export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
+  const { resource } = entity;
+  const shared = { tags: [resource.name], authorize: 'handler' as const, resource: resource.name };
+  const one = async (ctx: RouteContext, record: Parameters<typeof present>[2][number]) =>
+    (await present(context, resource, [record], ctx))[0];
+  const item = `${resource.path}/:id`;
+  const change = async (ctx: RouteContext) => one(ctx, await update(context, entity, ctx.params.id!, ctx.body, acting(ctx)));
+
+  const routes: Record<string, Route[]> = {
+    list: [
+      {
+        ...shared,
+        method: 'GET',
+        path: resource.path,
+        policy: resource.declaration.policies?.list,
+        summary: `List ${resource.path.slice(1)}`,
+        async handler(ctx) {
+          const { records, query, meta } = await list(context, entity, ctx.query, acting(ctx));
+          return withMeta(await present(context, resource, records, ctx, query), meta);
+        },
+      },
+    ],
+    read: [
+      {
+        ...shared,
+        method: 'GET',
+        path: item,
+        summary: `Read a ${resource.name}`,
+        async handler(ctx) {
+          const query = parseReadQuery(resource, ctx.query);
+          const record = await read(entity, ctx.params.id!, acting(ctx));
+          return (await present(context, resource, [record], ctx, query))[0];
+        },
+      },
+    ],
+    create: [
+      {
+        ...shared,
+        method: 'POST',
+        path: resource.path,
+        body: 'json',
+        status: 201,
+        summary: `Create a ${resource.name}`,
+        handler: async (ctx) => one(ctx, await create(context, entity, ctx.body, acting(ctx))),
+      },
+    ],
+    update: [
+      { ...shared, method: 'PATCH', path: item, body: 'json', summary: `Change a ${resource.name}`, handler: change },
+      { ...shared, method: 'PUT', path: item, body: 'json', hidden: true, handler: change },
+    ],
+    delete: [
+      {
+        ...shared,
+        method: 'DELETE',
+        path: item,
+        summary: `Delete a ${resource.name}`,
+        async handler(ctx) {
+          await remove(context, entity, ctx.params.id!, acting(ctx));
+        },
+      },
+    ],
+  };
+  return [...resource.actions].flatMap((action) => routes[action]!);
+}
+
+/** The custom routes of a resource: mounted before its CRUD routes. */
+export function customRoutes({ resource }: Entity): readonly Route[] {
+  return resource.declaration.routes?.(routeBuilder(resource.path, resource.name)) ?? [];
+}

@@ -1,0 +1,34 @@
+import type { StoredRecord } from '../declare/host.ts';
+import type { ActAs, AnyService, ListInput } from '../declare/service.ts';
+import { requestIdOf } from '../platform/http/request-id.ts';
+import type { Acting } from './acting.ts';
+import type { Entity, RecordsContext } from './context.ts';
+import { create } from './operations/create.ts';
+import { list } from './operations/list.ts';
+import { read } from './operations/read.ts';
+import { remove } from './operations/remove.ts';
+import { update } from './operations/update.ts';
+
+function acting(as: ActAs | undefined): Acting {
+  const requestId = as?.req === undefined ? undefined : requestIdOf(as.req);
+  return { user: as?.user, req: as?.req, requestId, system: as?.user === undefined };
+}
+
+function rawQuery(query: ListInput): Record<string, unknown> {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+}
+
+/** The records of a resource, for code: `app.service(name)`. */
+export function createService(context: RecordsContext, entity: Entity): AnyService {
+  return {
+    create: (input, as) => create(context, entity, input, acting(as)) as Promise<StoredRecord & never>,
+    read: (id, as) => read(entity, id, acting(as)) as Promise<StoredRecord & never>,
+    async list(query = {}, as) {
+      const { records, meta } = await list(context, entity, rawQuery(query), acting(as));
+      return { data: records as (StoredRecord & never)[], meta };
+    },
+    update: (id, input, as) => update(context, entity, id, input, acting(as)) as Promise<StoredRecord & never>,
+    delete: (id, as) => remove(context, entity, id, acting(as)) as Promise<StoredRecord & never>,
+  };
+}
