@@ -37,9 +37,9 @@ export async function stopLeftServer(folder: string): Promise<void> {
   const [guard = 0, server = 0] = readFileSync(file, 'utf8').split(' ').map(Number);
   // Process ids are used again: never signal one that has become something else.
   if (commandOf(guard).includes('guard.ts')) await gone(guard, 15_000);
-  if (isRunning(server) && /postgres|redis|valkey/.test(commandOf(server))) {
+  if (isRunning(server) && /postgres|redis|valkey|web\.ts/.test(commandOf(server))) {
     process.kill(server, 'SIGINT');
-    if (!(await gone(server, 10_000))) process.kill(server, 'SIGKILL');
+    if (!(await gone(server, 10_000))) process.kill(-server, 'SIGKILL');
     await gone(server, 5_000);
   }
   rmSync(file, { force: true });

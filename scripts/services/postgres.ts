@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Account, mayUse, postgresAccount } from './account.ts';
+import { notedPostgres } from './data-folder.ts';
 import { stopLeftServer } from './left-server.ts';
 import { pingPostgres } from './ping.ts';
 import { postgresBinaries, ROOT_PLACE } from './postgres-binaries.ts';
@@ -16,15 +17,15 @@ interface Home {
 
 /** Where development data lives: in the project when the account can reach it, else in a root-owned place. */
 function developmentHome(dataDir: string, account: Account | undefined): Home {
-  const note = join(dataDir, 'postgres.json');
-  if (existsSync(note)) return JSON.parse(readFileSync(note, 'utf8'));
+  const noted = notedPostgres(dataDir);
+  if (noted) return noted;
   const hash = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
   const folder = mayUse(account, dataDir, 'x') ? join(dataDir, 'postgres') : join(ROOT_PLACE, `data-${hash}`);
   // The note is the project's claim on the folder: without it, what lies there was emptied by --fresh.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const home = { folder, password: randomBytes(18).toString('hex') };
-  writeFileSync(note, JSON.stringify(home), { mode: 0o600 });
+  writeFileSync(join(dataDir, 'postgres.json'), JSON.stringify(home), { mode: 0o600 });
   return home;
 }
 

@@ -1,0 +1,122 @@
+// `npm run dev`: Postgres and Redis of its own with data in .data/, and the web process with every role in it,
+// restarted when src/ or workers/ change. `-- --fresh` begins with an empty .data/.
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { portProblem } from './dev/port.ts';
+import { claim } from './dev/single-instance.ts';
+import { emptyDataFolder } from './services/data-folder.ts';
+import { type Guarded, runGuarded } from './services/guarded.ts';
+import { stopLeftServer } from './services/left-server.ts';
+import { type Services, startServices } from './services/start.ts';
+import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dataDir = join(root, '.data');
+const lock = join(dataDir, 'dev.json');
+
+/** A key for encrypted values that stays the same as long as the data does: base64 of 32 bytes. */
+function developmentKey(): string {
+  const file = join(dataDir, 'encryption-key');
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600 });
+  return readFileSync(file, 'utf8');
+}
+
+/** Resolves when the web process answers; asks for as long as it takes, because a mistake in src/ is mended by saving. */
+async function healthy(url: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.ok) return;
+    await sleep(150);
+  }
+}
+
+function whatNext(url: string): string {
+  return `
+Belfry runs at ${url} (Ctrl-C stops everything). Try:
+
+  curl -s ${url}/api/auth/register -H 'content-type: application/json' \\
+    -d '{"name":"Ada","email":"ada@example.com","password":"a bell rings at noon"}'
+
+README.md has a tour of five minutes.
+`;
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+const fresh = process.argv.includes('--fresh');
+const unknown = process.argv.slice(2).filter((argument) => argument !== '--fresh');
+if (unknown.length) fail(`Unknown argument ${unknown.join(' ')}. There is one: npm run dev -- --fresh`);
+if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
+const port = Number(process.env.PORT || 5001);
+if (!Number.isInteger(port) || port < 1 || port > 65_535)
+  fail(`PORT must be from 1 to 65535, not ${process.env.PORT}.`);
+const url = `http://localhost:${port}`;
+
+mkdirSync(dataDir, { recursive: true });
+const other = claim(lock, { pid: process.pid, url });
+if (other) fail(`npm run dev already runs here: ${other.url} (process ${other.pid}). Stop it there with Ctrl-C first.`);
+process.on('exit', () => rmSync(lock, { force: true }));
+// As root the server runs as another user, who must be able to pass through; what is secret in here has its own mode.
+chmodSync(dataDir, 0o711);
+
+let services: Services | undefined;
+let web: Guarded | undefined;
+let stopping = false;
+const stop = async () => {
+  stopping = true;
+  await web?.stop();
+  await services?.stop();
+};
+whenAskedToStop(stop);
+
+const webFolder = join(dataDir, 'web');
+try {
+  await stopLeftServer(webFolder);
+  const problem = await portProblem(port);
+  if (problem === 'EADDRINUSE')
+    fail(`Port ${port} is in use. Stop what listens there, or choose another: PORT=5002 npm run dev`);
+  if (problem) fail(`Cannot listen on port ${port}: ${problem}.`);
+  if (fresh) await emptyDataFolder(dataDir, ['dev.json']);
+  services = await startServices({ mode: 'dev', dataDir, announce: console.log });
+  mkdirSync(webFolder, { recursive: true });
+  const watched = ['src', 'workers'].map((folder) => join(root, folder)).filter(existsSync);
+  web = runGuarded(
+    {
+      command: process.execPath,
+      args: [...watched.map((folder) => `--watch-path=${folder}`), '--watch-preserve-output', join(root, 'src/web.ts')],
+      cwd: root,
+      stopSignal: 'SIGTERM',
+      graceMs: 15_000,
+      pidIn: webFolder,
+    },
+    {
+      ...process.env,
+      NODE_ENV: 'development',
+      PORT: String(port),
+      DATABASE_URL: services.databaseUrl,
+      REDIS_URL: services.redisUrl,
+      SVC_ENCRYPTION_KEYS: process.env.SVC_ENCRYPTION_KEYS || developmentKey(),
+    },
+    'inherit',
+  );
+  const ended = await Promise.race([healthy(url).then(() => undefined), web.exited]);
+  if (ended === undefined) console.log(whatNext(url));
+  const exitCode = await web.exited;
+  if (!stopping) {
+    await stop();
+    process.exit(exitCode || 1);
+  }
+} catch (error) {
+  if (!stopping) {
+    console.error((error as Error).message);
+    await stop();
+    process.exit(1);
+  }
+}

@@ -1,0 +1,22 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { stopLeftServer } from './left-server.ts';
+
+/** Where development Postgres keeps its data, as noted in the data folder; undefined before its first start. */
+export function notedPostgres(dataDir: string): { folder: string; password: string } | undefined {
+  const note = join(dataDir, 'postgres.json');
+  return existsSync(note) ? JSON.parse(readFileSync(note, 'utf8')) : undefined;
+}
+
+/**
+ * Empties a data folder, and with it the place outside it where Postgres keeps its data when the project can't be
+ * reached by its user. Servers that a killed run has left there are stopped first. `keep` names files that stay.
+ */
+export async function emptyDataFolder(dataDir: string, keep: string[]): Promise<void> {
+  const postgres = notedPostgres(dataDir)?.folder;
+  for (const folder of [postgres, join(dataDir, 'redis')]) if (folder) await stopLeftServer(folder);
+  if (postgres) rmSync(postgres, { recursive: true, force: true });
+  for (const name of readdirSync(dataDir)) {
+    if (!keep.includes(name)) rmSync(join(dataDir, name), { recursive: true, force: true });
+  }
+}
