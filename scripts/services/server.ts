@@ -27,7 +27,7 @@ export interface ServerSettings {
 }
 
 /** A TCP port on localhost that nothing listens on at this moment. */
-export function freePort(): Promise<number> {
+function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.on('error', reject);

@@ -1,0 +1,111 @@
+// The walls of the house: imports run downward only. `npm run check` holds them (scripts/check/walls.ts).
+
+/** What each folder of src/ may import from, besides itself. Type imports count as well. */
+const below = {
+  platform: [],
+  declare: ['platform'],
+  records: ['declare', 'platform'],
+  accounts: ['records', 'declare', 'platform'],
+  push: ['records', 'declare', 'platform'],
+  extensions: ['accounts', 'push', 'records', 'declare', 'platform'],
+  runtime: ['accounts', 'push', 'records', 'declare', 'platform'],
+};
+
+const layers = Object.entries(below).map(([folder, allowed]) => ({
+  name: `${folder}-imports-downward`,
+  comment: `src/${folder} may import ${allowed.length ? allowed.join(', ') : 'nothing else of src'}.`,
+  severity: 'error',
+  from: { path: `^src/${folder}/` },
+  to: { path: '^src/', pathNot: `^src/(${[folder, ...allowed].join('|')})/` },
+}));
+
+const entries = '^src/(index|web)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
+
+export default {
+  forbidden: [
+    ...layers,
+    {
+      name: 'extensions-stand-alone',
+      comment: 'An extension never imports another one: what they share is on the app object.',
+      severity: 'error',
+      from: { path: '^src/extensions/([^/]+)/' },
+      to: { path: '^src/extensions/', pathNot: '^src/extensions/$1/' },
+    },
+    {
+      name: 'index-without-the-deployment',
+      comment: 'The public API knows nothing of this deployment.',
+      severity: 'error',
+      from: { path: '^src/index\\.ts$' },
+      to: { path: '^src/(app/|web\\.ts$)' },
+    },
+    {
+      name: 'processes-are-entries',
+      comment: 'src/web.ts and workers/ are started, not imported.',
+      severity: 'error',
+      from: {},
+      to: { path: '^(src/web\\.ts$|workers/)' },
+    },
+    {
+      name: 'not-to-development',
+      comment: 'What runs in production imports nothing of test/, bench/ or scripts/.',
+      severity: 'error',
+      from: { path: '^(src|workers)/' },
+      to: { path: '^(test|bench|scripts)/' },
+    },
+    {
+      name: 'not-to-dev-dependencies',
+      comment: 'What runs in production must be in dependencies. drizzle-kit alone may be loaded when it is asked for.',
+      severity: 'error',
+      from: { path: '^(src|workers)/' },
+      to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/drizzle-kit/' },
+    },
+    {
+      name: 'drizzle-kit-only-on-demand',
+      severity: 'error',
+      from: { path: '^(src|workers)/' },
+      to: { path: 'node_modules/drizzle-kit/', dynamic: false },
+    },
+    {
+      name: 'not-to-unlisted-packages',
+      comment: 'A package that is imported stands in package.json.',
+      severity: 'error',
+      from: { path: '^(src|workers)/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'verify-webhook-needs-nothing',
+      comment: 'Receivers take verify-webhook.ts alone: no package may be reached from it.',
+      severity: 'error',
+      from: { path: '^src/extensions/webhooks/verify-webhook\\.ts$' },
+      to: { path: 'node_modules/', reachable: true },
+    },
+    {
+      name: 'no-circles',
+      comment: 'No circles, type imports included.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'A module that nothing imports and that imports nothing is forgotten.',
+      severity: 'error',
+      from: { path: '^(src|workers)/', orphan: true, pathNot: entries },
+      to: {},
+    },
+    {
+      name: 'resolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    // TypeScript 7 has no parser for other programs: with the default parser no module would be read.
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    combinedDependencies: false,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+};

@@ -1,0 +1,30 @@
+// `npm run check`: types, format and lint, import walls, dead code. All of them, side by side; fails when one does.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+// biome colours its output even when it is collected.
+const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`;
+const checks: [name: string, ...command: string[]][] = [
+  ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
+  ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
+  ['import walls', 'scripts/check/walls.ts'],
+  ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
+];
+
+/** Runs one check with this Node and prints its outcome, with all that it said when it failed. */
+function run([name, ...args]: (typeof checks)[number]): Promise<boolean> {
+  const begin = Date.now();
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: fileURLToPath(new URL('..', import.meta.url)) });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+    child.on('close', (code) => {
+      const took = `${((Date.now() - begin) / 1000).toFixed(1)} s`;
+      console.log(code === 0 ? `ok      ${name} (${took})` : `\n${said.trimEnd()}\nFAILED  ${name} (${took})\n`);
+      resolve(code === 0);
+    });
+  });
+}
+
+const passed = await Promise.all(checks.map(run));
+if (passed.includes(false)) process.exitCode = 1;
