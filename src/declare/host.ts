@@ -34,6 +34,12 @@ export interface ResourceView {
   inScope(record: StoredRecord, looking: Looking): boolean;
   /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
   serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
+  /** The name of its table. */
+  readonly table: string;
+  /** The select list of its records, each column of the table `alias`. */
+  columns(alias: string): string;
+  /** A row of that list as a record. */
+  fromRow(row: readonly unknown[]): StoredRecord;
   /** The record in an outbox payload. */
   fromOutbox(columns: Record<string, unknown>): StoredRecord;
   /** Stored records by id, without policy. Unknown ids are left out. */

@@ -14,6 +14,13 @@ export function createResourceView(context: RecordsContext, { resource, store, c
     name: resource.name,
     declaration: resource.declaration,
     readPolicy: resource.policies.read,
+    table: resource.table,
+    columns: (alias) =>
+      codec.columns
+        .split(', ')
+        .map((column) => `${alias}.${column}`)
+        .join(', '),
+    fromRow: codec.fromRow,
     ownerOf: (record) => (resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined)),
     inScope,
     async readableBy(record, looking) {

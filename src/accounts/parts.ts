@@ -1,0 +1,12 @@
+import type { Host } from '../declare/host.ts';
+import type { PasswordHasher } from './password-hash.ts';
+import type { Sessions } from './sessions.ts';
+import type { Users } from './users.ts';
+
+/** What the account operations work with. */
+export interface AccountParts {
+  host: Host;
+  hasher: PasswordHasher;
+  sessions: Sessions;
+  users: Users;
+}

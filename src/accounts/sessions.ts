@@ -1,0 +1,84 @@
+import type { Request } from 'express';
+import type { Authenticator, Host, ResourceView, StoredRecord } from '../declare/host.ts';
+import type { Viewer } from '../declare/policy.ts';
+import { hashToken, isWellFormedToken, newToken } from '../platform/crypto/token.ts';
+import { ApiError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+
+const DAY_MS = 86_400_000;
+const REFRESH_MS = 5 * 60_000;
+
+// Both rely on sessions_token_hash_unique. The user's record comes along: one round trip a request.
+const FIND = `
+  select s."id", s."last_used_at", %columns% from "sessions" s join %users% u on u."id" = s."user_id"
+  where s."token_hash" = $1 and s."expires_at" > now()`;
+const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and "last_used_at" < now() - interval '5 minutes'`;
+const INSERT = `
+  insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
+  values ($1, $2, $3, $4, $5, $6)`;
+const REMOVE = 'delete from "sessions" where "id" = $1';
+
+/** A session as its creator gets it: the only time that the token is seen. */
+export interface NewSession {
+  token: string;
+  /** ISO 8601. */
+  expiresAt: string;
+}
+
+/** Sessions of users. */
+export interface Sessions {
+  /** Starts a session for a user; the request gives address and user agent. */
+  start(userId: string, req: Request): Promise<NewSession>;
+  /** Ends a session at once, in every process. */
+  end(id: string): Promise<void>;
+  authenticator: Authenticator;
+}
+
+function invalid(): ApiError {
+  return new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
+}
+
+/** @param users the user resource: its records are what policies see as the user */
+export function createSessions(host: Host, users: ResourceView): Sessions {
+  const { database, settings, log } = host;
+  const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
+
+  /** At most every 5 minutes, and never in the way of the request. */
+  function touch(id: string, lastUsedAt: string): void {
+    if (Date.now() - Date.parse(lastUsedAt) < REFRESH_MS) return;
+    database
+      .write({ name: 'session_touch', text: TOUCH, values: [id] })
+      .catch((error) => log.warn({ err: error }, 'lastUsedAt of a session was not refreshed'));
+  }
+
+  return {
+    async start(userId, req) {
+      const token = newToken();
+      const expiresAt = new Date(Date.now() + settings.auth.sessionTtlDays * DAY_MS).toISOString();
+      const agent = String(req.headers['user-agent'] ?? '').slice(0, 512).toWellFormed();
+      const values = [newId(), userId, hashToken(token), expiresAt, req.ip ?? '', agent];
+      await database.write({ name: 'session_insert', text: INSERT, values });
+      return { token, expiresAt };
+    },
+    async end(id) {
+      await database.write({ name: 'session_remove', text: REMOVE, values: [id] });
+    },
+    authenticator: {
+      recognizes: isWellFormedToken,
+      async authenticate(token) {
+        const rows = await database.read<[string, string, ...unknown[]]>({
+          name: 'session_find',
+          text: find,
+          values: [hashToken(token)],
+        });
+        const row = rows[0];
+        if (row === undefined) throw invalid();
+        const [id, lastUsedAt, ...columns] = row;
+        const user: StoredRecord & Viewer = users.fromRow(columns);
+        if (user.status !== undefined && user.status !== 'active') throw invalid();
+        touch(id, lastUsedAt);
+        return { user, auth: { via: 'session', scopes: ['*'], id } };
+      },
+    },
+  };
+}

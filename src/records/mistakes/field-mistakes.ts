@@ -1,0 +1,117 @@
+import type { FieldSpec, Operator } from '../../declare/field.ts';
+import { compilePolicy } from '../../declare/policy.ts';
+import { parseDate } from '../fields/date.ts';
+import type { TypedModifier } from '../fields/field-type.ts';
+import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
+
+type Fault = (text: string) => void;
+
+const TYPED: readonly TypedModifier[] = [
+  'min',
+  'max',
+  'pattern',
+  'trim',
+  'lowercase',
+  'uppercase',
+  'unique',
+  'index',
+  'filterable',
+  'sortable',
+  'searchable',
+  'encrypted',
+  'owner',
+  'populate',
+];
+const NOT_ENCRYPTED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
+const ALL_OPERATORS: readonly Operator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'all', 'exists'];
+const QUERIES = ['filterable', 'sortable', 'searchable'] as const;
+
+// A quantified group whose content is itself quantified, or whose alternatives overlap, may take exponential time.
+const NESTED_QUANTIFIER = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)\s*[+*{]/;
+
+function modifierMistakes(spec: FieldSpec, fault: Fault): void {
+  const type = fieldTypeOf(spec);
+  for (const modifier of TYPED) {
+    if (!spec[modifier] || type.modifiers.includes(modifier)) continue;
+    if (modifier === 'encrypted') fault(`${spec.kind} fields can not be encrypted; remove encrypted()`);
+    else fault(`${modifier}() does nothing on a ${spec.kind} field; remove it`);
+  }
+  if (spec.encrypted) {
+    for (const modifier of NOT_ENCRYPTED) {
+      if (spec[modifier]) fault(`encrypted() and ${modifier} exclude each other: a ciphertext can not be compared; remove one`);
+    }
+  }
+  if (spec.filterable !== undefined && spec.filterable !== true) {
+    const known = spec.kind === 'json' ? ['exists'] : ALL_OPERATORS;
+    for (const operator of spec.filterable) {
+      if (!known.includes(operator)) fault(`filterable() names "${operator}"; operators are ${known.join(', ')}`);
+    }
+  }
+}
+
+function visibilityMistakes(spec: FieldSpec, fault: Fault): void {
+  const secret = spec.hidden ? 'hidden()' : spec.writeOnly ? 'writeOnly()' : spec.kind === 'password' ? 'a password' : undefined;
+  for (const query of QUERIES) {
+    if (!spec[query]) continue;
+    if (secret !== undefined) fault(`${secret} excludes ${query}(): a query would tell the value; remove one`);
+    if (spec.visibleTo !== undefined && compilePolicy(spec.visibleTo, () => undefined).functions.length > 0) {
+      fault(`visibleTo(function) excludes ${query}(): a query can not ask a function per record; use role words or remove one`);
+    }
+  }
+  if (secret !== undefined && spec.populate) fault(`${secret} excludes populate(); remove one`);
+  if (spec.hidden && (spec.writeOnly || spec.readOnly)) fault('hidden() already says that it is never returned and never accepted; remove the other');
+  if (spec.writeOnly && spec.readOnly) fault('writeOnly() and readOnly() together leave nothing; remove one');
+}
+
+function boundMistakes(spec: FieldSpec, fault: Fault): void {
+  const number = (bound: FieldSpec['min']) =>
+    bound === undefined ? undefined : spec.kind === 'date' ? Date.parse(parseDate(bound.value) ?? '') : Number(bound.value);
+  const [min, max] = [number(spec.min), number(spec.max)];
+  if (Number.isNaN(min)) fault(`min(${String(spec.min?.value)}) is not a ${spec.kind === 'date' ? 'date' : 'number'}`);
+  if (Number.isNaN(max)) fault(`max(${String(spec.max?.value)}) is not a ${spec.kind === 'date' ? 'date' : 'number'}`);
+  if (min !== undefined && max !== undefined && min > max) fault('min() is greater than max(): no value would pass');
+  if (spec.pattern !== undefined && NESTED_QUANTIFIER.test(spec.pattern.regex.source)) {
+    fault(`pattern(${spec.pattern.regex}) repeats a repetition, which a hostile text makes take for ever; write it without nesting + or *`);
+  }
+}
+
+function defaultMistakes(spec: FieldSpec, fault: Fault): void {
+  if (!('default' in spec) || typeof spec.default === 'function' || spec.default === undefined || spec.default === null) return;
+  const parsed = fieldSchema(spec, 'reject').safeParse(spec.default instanceof Date ? spec.default.toISOString() : spec.default);
+  if (!parsed.success) fault(`default() does not pass the field's own rules: ${parsed.error.issues[0]?.message}`);
+}
+
+function innerMistakes(spec: FieldSpec, fault: (path: string, text: string) => void): void {
+  const topOnly = (path: string, inner: FieldSpec) => {
+    const marks = [...NOT_ENCRYPTED, 'populate', 'encrypted', 'hidden', 'writeOnly', 'readOnly', 'immutable'] as const;
+    for (const mark of marks) if (inner[mark]) fault(path, `${mark} has no effect inside an array or object; set it on the outer field`);
+    if (inner.visibleTo ?? inner.writableBy) fault(path, 'visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
+    if (inner.kind === 'password') fault(path, 'a password can not stand inside an array or object');
+  };
+  if (spec.inner !== undefined) {
+    topOnly('[]', spec.inner.spec);
+    specMistakes(spec.inner.spec, (path, text) => fault(`[]${path}`, text));
+  }
+  for (const [name, field] of Object.entries(spec.shape ?? {})) {
+    topOnly(`.${name}`, field.spec);
+    specMistakes(field.spec, (path, text) => fault(`.${name}${path}`, text));
+  }
+}
+
+/**
+ * The mistakes of one field, those inside arrays and objects included.
+ *
+ * @param fault called with the path inside the field (empty for the field itself) and the text of the mistake
+ */
+export function specMistakes(spec: FieldSpec, fault: (path: string, text: string) => void): void {
+  const own = (text: string) => fault('', text);
+  modifierMistakes(spec, own);
+  visibilityMistakes(spec, own);
+  boundMistakes(spec, own);
+  if (spec.kind === 'enum' && (spec.values!.length === 0 || new Set(spec.values).size < spec.values!.length)) {
+    own('enum() needs at least one value, and each only once');
+  }
+  for (const policy of [spec.visibleTo, spec.writableBy]) if (policy !== undefined) compilePolicy(policy, own);
+  innerMistakes(spec, fault);
+  defaultMistakes(spec, own);
+}

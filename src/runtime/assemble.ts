@@ -1,0 +1,126 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { createAccounts } from '../accounts/index.ts';
+import { createPasswordHasher } from '../accounts/password-hash.ts';
+import { accountTables } from '../accounts/tables.ts';
+import type { Extension, FeatureParts } from '../declare/extension.ts';
+import type { Host } from '../declare/host.ts';
+import type { AnyResource } from '../declare/resource.ts';
+import { createKeyring } from '../platform/crypto/keyring.ts';
+import { type Environment, StartupError } from '../platform/environment.ts';
+import { createEvents } from '../platform/events.ts';
+import { createLog } from '../platform/log.ts';
+import { outbox } from '../platform/outbox/table.ts';
+import { createWake } from '../platform/outbox/wake.ts';
+import type { Platform } from '../platform/platform.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
+import { createQueues } from '../platform/queues.ts';
+import { openRedis } from '../platform/redis.ts';
+import type { Settings } from '../platform/settings.ts';
+import { createPush, type Push, pushTables } from '../push/index.ts';
+import type { Transport } from '../push/transport.ts';
+import { compileResources, createRecords, type Records, resourceTables } from '../records/index.ts';
+import { findMistakes } from '../records/mistakes/find-mistakes.ts';
+import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
+
+interface Declared {
+  resources: readonly AnyResource[];
+  extensions: readonly Extension[];
+  transports: readonly Transport[];
+}
+
+/** A whole app, put together and not started. */
+export interface Assembly {
+  platform: Platform;
+  host: Host;
+  records: Records;
+  push: Push;
+  /** Core features first, then extensions in order. */
+  features: readonly FeatureParts[];
+  apis: readonly { name: string; api: object }[];
+  tables: Record<string, PgTable>;
+  migrate(options: MigrateOptions): Promise<void>;
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
+
+function platformOf(env: Environment, settings: Settings): Platform {
+  const log = createLog(env.logLevel, 'belfry');
+  const redis = openRedis(env.redisUrl, log);
+  return {
+    env,
+    settings,
+    log,
+    redis,
+    database: openDatabase(env.databaseUrl, env.redisPrefix, log),
+    queues: createQueues(redis, env.redisPrefix, log),
+    wake: createWake(redis.commands, env.redisPrefix),
+    keyring: createKeyring(env.encryptionKeys),
+    events: createEvents(log),
+  };
+}
+
+/** The tables that are not resources', by name. */
+function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
+  return Object.assign({ outbox, ...accountTables, ...pushTables }, ...extensions.map((extension) => extension.tables ?? {}));
+}
+
+function declarationMistakes({ resources, extensions }: Declared, own: ReadonlySet<string>): string[] {
+  const names = extensions.map((extension) => extension.name);
+  const twice = names.filter((name, i) => names.indexOf(name) !== i);
+  return [...twice.map((name) => `extension "${name}" is installed twice`), ...findMistakes(resources, own)];
+}
+
+/** Whether the declared resources make accounts possible: a user with an e-mail and a password. */
+function hasAccounts(resources: readonly AnyResource[]): boolean {
+  const user = resources.find((resource) => resource.name === 'user');
+  return user?.fields.email?.spec.kind === 'email' && user.fields.password?.spec.kind === 'password';
+}
+
+/**
+ * Puts an app together: platform, records, accounts, push, extensions.
+ *
+ * @param env undefined when it is faulty: then only the declarations are checked
+ * @throws StartupError listing every mistake in the declarations
+ */
+export function assemble(declared: Declared, env: Environment | undefined, settings: Settings | undefined): Assembly | undefined {
+  const own = ownTables(declared.extensions);
+  const mistakes = declarationMistakes(declared, new Set(Object.keys(own)));
+  if (mistakes.length > 0) throw new StartupError('The declarations are wrong:', mistakes);
+  if (env === undefined || settings === undefined) return undefined;
+
+  const platform = platformOf(env, settings);
+  const hasher = createPasswordHasher(settings.auth.password);
+  const compiled = compileResources(declared.resources, settings.unknownFields);
+  const records = createRecords(platform, compiled, hasher.hash);
+  const accounts = settings.auth.enabled && hasAccounts(declared.resources);
+  const users = accounts ? records.views.find((view) => view.name === 'user') : undefined;
+  const push = createPush(platform, declared.transports);
+  const host: Host = { ...platform, service: records.service, resources: records.views, users, push: push.sender };
+
+  const features: FeatureParts[] = [{ routes: records.routes }, push.parts];
+  if (users !== undefined) features.push(createAccounts(host, hasher, records.context, records.entities.get('user')!, users));
+  const apis: { name: string; api: object }[] = [];
+  for (const extension of declared.extensions) {
+    const parts = extension.setup(host);
+    features.push(parts);
+    if (parts.api !== undefined) apis.push({ name: extension.name, api: parts.api });
+  }
+  for (const { listeners = {} } of features) {
+    for (const [name, handler] of Object.entries(listeners)) platform.events.on(name, handler);
+  }
+  const tables = { ...own, ...resourceTables(compiled) };
+  return {
+    platform,
+    host,
+    records,
+    push,
+    features,
+    apis,
+    tables,
+    migrate: (options) => migrateDatabase(platform.database, tables, options, platform.log),
+    async close() {
+      await platform.queues.close();
+      await Promise.all([platform.redis.close(), platform.database.close()]);
+    },
+  };
+}

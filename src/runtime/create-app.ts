@@ -1,0 +1,104 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Extension, Role } from '../declare/extension.ts';
+import type { PushSender } from '../declare/host.ts';
+import type { AnyResource, Resource } from '../declare/resource.ts';
+import type { Service } from '../declare/service.ts';
+import { readEnvironment, StartupError } from '../platform/environment.ts';
+import { readSettings, type SettingsInput } from '../platform/settings.ts';
+import type { Captured } from '../push/captured.ts';
+import type { Transport } from '../push/transport.ts';
+import { assemble } from './assemble.ts';
+import type { MigrateOptions } from './migrations/migrate.ts';
+import { type StartOptions, startRoles } from './start.ts';
+
+/** What an app is made of. */
+export interface AppOptions<R extends readonly AnyResource[]> {
+  resources: R;
+  extensions?: readonly Extension[];
+  settings?: SettingsInput;
+  /** Push transports, asked in order. */
+  transports?: readonly Transport[];
+  /** Called once with the app, to register listeners. */
+  listeners?: (app: App<R>) => void;
+}
+
+type FieldsOf<R extends readonly AnyResource[], N extends string> =
+  Extract<R[number], { name: N }> extends Resource<string, infer F> ? F : never;
+
+/** An app: its records, its events, its processes. */
+export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> {
+  /** Brings the database up to the declarations. */
+  migrate(options: MigrateOptions): Promise<void>;
+  /**
+   * Connects and starts roles in this process; without `roles` those that the environment does not switch off.
+   *
+   * @returns the address of `web`; empty when this process does not play it
+   * @throws StartupError when something that it needs is missing
+   */
+  start(options?: StartOptions): Promise<{ url: string }>;
+  /** Finishes what is in flight and stops. */
+  close(): Promise<void>;
+  /** Registers a listener of in-process events. */
+  on<Payload>(name: string, handler: (payload: Payload) => unknown): void;
+  /** The records of a resource, for code. */
+  service<N extends R[number]['name']>(name: N): Service<FieldsOf<R, N>>;
+  push: PushSender & Pick<import('../push/index.ts').Push['sender'], 'receipt'>;
+  /** What was captured instead of sent, in development and tests. */
+  captured: Captured;
+  /** Every table of the app, by name: for migrations. */
+  tables: Record<string, PgTable>;
+}
+
+/**
+ * Makes an app from declarations. Nothing is connected yet.
+ *
+ * @param variables the environment, read once: usually `process.env`
+ * @throws StartupError listing every mistake in environment, settings and declarations at once
+ */
+export function createApp<const R extends readonly AnyResource[]>(
+  options: AppOptions<R>,
+  variables: Record<string, string | undefined>,
+): App<R> {
+  const faults: string[] = [];
+  const env = collect(faults, () => readEnvironment(variables));
+  const settings = collect(faults, () => readSettings(options.settings));
+  const parts = collect(faults, () =>
+    assemble({ ...options, extensions: options.extensions ?? [], transports: options.transports ?? [] }, env, settings),
+  );
+  if (parts === undefined || faults.length > 0) throw new StartupError('The app can not be made:', faults);
+
+  const stops: (() => Promise<void>)[] = [];
+  let closing: Promise<void> | undefined;
+  const app: App<R> = {
+    migrate: (how) => parts.migrate(how),
+    start: (how = {}) => startRoles(parts, how, stops),
+    close() {
+      closing ??= (async () => {
+        for (const stop of stops.reverse()) await stop();
+        await parts.close();
+      })();
+      return closing;
+    },
+    on: (name, handler) => parts.platform.events.on(name, handler as (payload: never) => unknown),
+    service: (name) => parts.records.service(name) as never,
+    push: parts.push.sender,
+    captured: parts.push.captured,
+    tables: parts.tables,
+  };
+  for (const { name, api } of parts.apis) Object.defineProperty(app, name, { value: api, enumerable: true });
+  options.listeners?.(app);
+  return app;
+}
+
+function collect<T>(faults: string[], read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    faults.push(...error.faults);
+    return undefined;
+  }
+}
+
+/** The roles that a process plays unless it is told otherwise. */
+export type { Role };

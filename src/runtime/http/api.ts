@@ -1,0 +1,105 @@
+import cors from 'cors';
+import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express';
+import type { Route } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { sendError } from '../../platform/http/answer.ts';
+import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
+import { createEndpoint, type EndpointParts } from './endpoint.ts';
+import { type HealthChecks, healthRouter } from './health.ts';
+import { publicError } from './public-error.ts';
+import { logRequest } from './request-log.ts';
+import { trustProxy } from './trust-proxy.ts';
+
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
+
+/** All routes of one path, so that a known path with another method is 405 and OPTIONS tells what there is. */
+function mountPath(router: Router, path: string, routes: readonly Route[], parts: EndpointParts): void {
+  const methods = new Set(routes.map((route) => route.method as string));
+  if (methods.has('GET')) methods.add('HEAD');
+  const allow = [...methods, 'OPTIONS'].join(', ');
+  for (const route of routes) {
+    router[METHODS[route.method]](path, ...(route.middleware ?? []), createEndpoint(route, parts));
+  }
+  router.all(path, (req, res) => {
+    res.setHeader('Allow', allow);
+    if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
+    res.status(204).end();
+  });
+}
+
+/**
+ * Routers by the first segment of the path. Express looks through a router's routes one by one: with fifty resources in one
+ * router the last would pay for all others.
+ */
+function mountRoutes(routes: readonly Route[], parts: EndpointParts): Map<string, Router> {
+  const bySegment = Map.groupBy(routes, (route) => route.path.split('/')[1]!);
+  return new Map(
+    [...bySegment].map(([segment, own]) => {
+      const router = Router({ caseSensitive: true, strict: true });
+      // A path without parameters goes first: `/posts/feed` is not a post with the id "feed".
+      const byPath = [...Map.groupBy(own, (route) => route.path)];
+      for (const [path, list] of byPath.sort(([a], [b]) => specificity(a, b))) mountPath(router, path, list, parts);
+      return [segment, router] as const;
+    }),
+  );
+}
+
+function specificity(a: string, b: string): number {
+  const dynamic = (path: string) => path.split('/').findIndex((part) => part.startsWith(':') || part.startsWith('*'));
+  const rank = (path: string) => (dynamic(path) === -1 ? Number.POSITIVE_INFINITY : dynamic(path));
+  return rank(a) === rank(b) ? 0 : rank(b) - rank(a);
+}
+
+function corsOf(origins: readonly string[]) {
+  return cors({
+    origin: [...origins],
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+    exposedHeaders: ['X-Request-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', 'ETag'],
+    maxAge: 600,
+  });
+}
+
+/** The HTTP application: every route of the app below `/api`, health beside it, and the error envelope around all. */
+export function createApi(routes: readonly Route[], parts: EndpointParts, health: HealthChecks): Express {
+  const { env, log } = parts.host;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', 'simple');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('trust proxy', trustProxy(env.trustProxy));
+
+  app.use((req, res, next) => {
+    const requestId = assignRequestId(req);
+    res.setHeader('X-Request-Id', requestId);
+    res.setHeader('X-Content-Type-Options', 'nosniff');
+    logRequest(log, req, res, requestId);
+    next();
+  });
+  if (env.corsOrigins.length > 0) app.use(corsOf(env.corsOrigins));
+  app.use(healthRouter(health));
+
+  const routers = mountRoutes(routes, parts);
+  app.use('/api', (req, res, next) => {
+    const router = routers.get(req.path.split('/', 2)[1]!);
+    if (router === undefined) next();
+    else router(req, res, next);
+  });
+  app.use(() => {
+    throw new ApiError('NOT_FOUND');
+  });
+  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
+    const told = publicError(error);
+    if (told.status >= 500) log.error({ err: error, requestId: requestIdOf(req) }, 'a request failed');
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    // Unread bytes of a body would be taken for the next request of the connection.
+    if (!req.complete) res.setHeader('Connection', 'close');
+    sendError(res, told, requestIdOf(req)!);
+  });
+  return app;
+}

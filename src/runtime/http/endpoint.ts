@@ -1,0 +1,78 @@
+import type { Request, Response } from 'express';
+import type { Authenticator, Host } from '../../declare/host.ts';
+import { allows, compilePolicy } from '../../declare/policy.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { sendData } from '../../platform/http/answer.ts';
+import { readJsonBody } from '../../platform/http/json-body.ts';
+import { authorizeCollection, loadAuthorized } from '../../records/access.ts';
+import type { Records } from '../../records/index.ts';
+import { isId } from '../../platform/ids.ts';
+import { checkInput } from './check-input.ts';
+import { presentRecords } from './present-records.ts';
+import { setIdentity } from './request-log.ts';
+import { type SignedIn, signIn } from './sign-in.ts';
+
+/** What endpoints are made from. */
+export interface EndpointParts {
+  host: Host;
+  records: Records;
+  authenticators: readonly Authenticator[];
+}
+
+/** Handles one request of a route: sign in, authorise, read and check the body, run the handler, answer. */
+export type Endpoint = (req: Request, res: Response) => Promise<void>;
+
+/** Makes the endpoint of a route. Everything that does not depend on the request is decided here, once. */
+export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
+  const { host, records } = parts;
+  const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
+  const action = route.action ?? 'custom';
+  const entity = route.resource === undefined ? undefined : records.entities.get(route.resource);
+  const byHandler = route.authorize === 'handler';
+  const takesBody = route.input !== undefined || route.body === 'json';
+  const status = route.status ?? 200;
+
+  /** Asks the policy. Gives the record of an item route of a resource. */
+  async function authorize(looking: SignedIn & { req: Request }, params: Record<string, string>): Promise<unknown> {
+    if (byHandler) return undefined;
+    if (entity === undefined || !/\/:id(\/|$)/.test(route.path)) {
+      await authorizeCollection(policy, action, looking);
+      return undefined;
+    }
+    if (!isId(params.id)) {
+      // Who must sign in first is told so, whatever the id.
+      if (looking.user === undefined && !(await allows(policy, { ...looking, action, doc: undefined }, false))) {
+        throw new ApiError('UNAUTHORIZED');
+      }
+      throw new ApiError('NOT_FOUND');
+    }
+    return loadAuthorized(entity.resource, entity.store, params.id, action, policy, looking);
+  }
+
+  return async (req, res) => {
+    const { user, auth } = await signIn(req, parts.authenticators);
+    setIdentity(req, auth);
+    const params = req.params as Record<string, string>;
+    const doc = await authorize({ user, auth, req }, params);
+    const body = takesBody ? await readJsonBody(req, host.settings.http.bodyLimit) : undefined;
+    const input = route.input === undefined ? undefined : await checkInput(route.input, body);
+    const ctx: RouteContext = {
+      user,
+      auth,
+      input,
+      body,
+      params,
+      query: req.query as RouteContext['query'],
+      doc,
+      req,
+      res,
+      service: host.service,
+      push: host.push,
+      log: host.log,
+    };
+    const value = await route.handler(ctx);
+    if (res.headersSent) return;
+    sendData(res, status, byHandler ? value : await presentRecords(records, value, { user, req }));
+  };
+}

@@ -1,0 +1,34 @@
+import type { Looking, StoredRecord } from '../../declare/host.ts';
+import type { Records } from '../../records/index.ts';
+import { present } from '../../records/populate.ts';
+import { resourceOf } from '../../records/stored.ts';
+
+/** How deep a handler's answer is searched for records: `{ data: [record] }` inside an object is three. */
+const DEPTH = 4;
+
+/**
+ * Serialises the stored records in a handler's answer for the viewer, wherever they stand in it: alone, in a list, in an
+ * object. Whatever else is in the answer stays as it is.
+ */
+export async function presentRecords(records: Records, value: unknown, looking: Looking, depth = DEPTH): Promise<unknown> {
+  if (typeof value !== 'object' || value === null || depth === 0) return value;
+  const name = resourceOf(value);
+  if (name !== undefined) return (await presentAll(records, name, [value as StoredRecord], looking))[0];
+  if (Array.isArray(value)) {
+    const first = resourceOf(value[0]);
+    // The common list is shown with one query per reference field; a mixed one record by record.
+    if (first !== undefined && value.every((item) => resourceOf(item) === first)) {
+      return presentAll(records, first, value as StoredRecord[], looking);
+    }
+    return Promise.all(value.map((item) => presentRecords(records, item, looking, depth - 1)));
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const entries = Object.entries(value).map(
+    async ([key, inner]) => [key, await presentRecords(records, inner, looking, depth - 1)] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+function presentAll(records: Records, name: string, list: readonly StoredRecord[], looking: Looking) {
+  return present(records.context, records.entities.get(name)!.resource, list, looking);
+}

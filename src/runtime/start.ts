@@ -1,0 +1,77 @@
+import type { Role } from '../declare/extension.ts';
+import type { Environment } from '../platform/environment.ts';
+import { listen } from '../platform/http/server.ts';
+import { startRelay } from '../platform/outbox/relay.ts';
+import type { Assembly } from './assemble.ts';
+import { connect } from './connect.ts';
+import { createApi } from './http/api.ts';
+import { checkSchema, missingColumns } from './migrations/check-schema.ts';
+
+export interface StartOptions {
+  /** Of `web`. Default PORT; 0 for any free one. */
+  port?: number;
+  roles?: readonly Role[];
+}
+
+function rolesOf(env: Environment): Role[] {
+  const roles: Role[] = ['web'];
+  if (env.relay) roles.push('relay');
+  if (env.webhooksWorker) roles.push('webhook-worker');
+  if (env.pushWorker) roles.push('push-worker');
+  return roles;
+}
+
+function startRelayOf({ platform, features }: Assembly) {
+  return startRelay({
+    database: platform.database,
+    subscriber: platform.redis.patient(),
+    prefix: platform.env.redisPrefix,
+    consumers: features.flatMap((feature) => feature.consumers ?? []),
+    sweeps: features.flatMap((feature) => feature.sweeps ?? []),
+    log: platform.log,
+    settings: platform.settings.relay,
+  });
+}
+
+async function startWeb(parts: Assembly, port: number) {
+  const { platform, features, host, records, tables } = parts;
+  const api = createApi(
+    features.flatMap((feature) => feature.routes ?? []),
+    { host, records, authenticators: features.flatMap((feature) => feature.authenticators ?? []) },
+    {
+      postgres: () => platform.database.write({ text: 'select 1', values: [] }),
+      redis: () => platform.redis.commands.ping(),
+      migrations: async () => {
+        const missing = await missingColumns(platform.database, tables);
+        if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
+      },
+    },
+  );
+  return listen(api, port);
+}
+
+/**
+ * Starts roles in this process.
+ *
+ * @param stops where each started role leaves how it is stopped; run in reverse order
+ */
+export async function startRoles(parts: Assembly, options: StartOptions, stops: (() => Promise<void>)[]): Promise<{ url: string }> {
+  const { platform, features, tables } = parts;
+  const roles = options.roles ?? rolesOf(platform.env);
+  await connect(platform);
+  await checkSchema(platform.database, tables);
+  for (const feature of features) {
+    for (const role of roles) {
+      const worker = feature.workers?.[role]?.();
+      if (worker !== undefined) stops.push(() => worker.stop());
+    }
+  }
+  if (roles.includes('relay')) {
+    const relay = startRelayOf(parts);
+    stops.push(() => relay.stop());
+  }
+  if (!roles.includes('web')) return { url: '' };
+  const server = await startWeb(parts, options.port ?? platform.env.port);
+  stops.push(() => server.close(platform.settings.graceMs));
+  return { url: server.url };
+}
