@@ -93,7 +93,7 @@ try {
       args: [...watched.map((folder) => `--watch-path=${folder}`), '--watch-preserve-output', join(root, 'src/web.ts')],
       cwd: root,
       stopSignal: 'SIGTERM',
-      graceMs: 15_000,
+      graceMs: 20_000,
       pidIn: webFolder,
     },
     {

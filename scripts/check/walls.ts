@@ -1,5 +1,6 @@
 // Runs dependency-cruiser over src/ and workers/ by the rules of .dependency-cruiser.mjs. Fails on a violation, and also
-// when it has read fewer modules than there are files, or found no import in a file that has some: a parser that reads nothing finds nothing wrong.
+// when it has read fewer modules than there are files or found no import in a file that has some: a parser that reads
+// nothing finds nothing wrong.
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 
