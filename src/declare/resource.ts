@@ -9,8 +9,11 @@ import type { AnyService } from './service.ts';
 /** The actions of a resource that have a policy. `reference`: who sees a record expanded in another one. */
 export type Action = 'list' | 'read' | 'create' | 'update' | 'delete';
 
-/** A service scope filter: only records that match exist for the caller. `{ status: 'published', views: { gte: 10 } }`. */
-export type ScopeFilter = Record<string, unknown>;
+/**
+ * A service scope filter: only records that match exist for the caller. `{ status: 'published', views: { gte: 10 } }`; a list
+ * of such filters means that any of them is enough.
+ */
+export type ScopeFilter = Record<string, unknown> | readonly Record<string, unknown>[];
 
 /** What a hook gets. */
 export interface HookContext {

@@ -17,7 +17,7 @@ export interface ListeningServer {
  * @throws StartupError when the port is in use
  */
 export async function listen(handler: RequestListener, port: number): Promise<ListeningServer> {
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 66_000, requestTimeout: 60_000 }, handler);
+  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 60_000 }, handler);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') reject(new StartupError('The server can not listen:', [`port ${port} is in use; set PORT to another one`]));

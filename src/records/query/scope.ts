@@ -24,7 +24,8 @@ function known(resource: CompiledResource, field: string): boolean {
 }
 
 /** A scope filter as conditions. Throws for a field or operator that does not exist: a scope must never be half applied. */
-export function filterConditions(resource: CompiledResource, filter: ScopeFilter): Condition[] {
+function filterConditions(resource: CompiledResource, filter: ScopeFilter): Condition[] {
+  if (Array.isArray(filter)) return [{ any: filter.map((one) => ({ every: filterConditions(resource, one) })) }];
   return Object.entries(filter).flatMap(([name, wanted]) => {
     const field = name === '_id' ? 'id' : name;
     if (!known(resource, field)) throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);

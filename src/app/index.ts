@@ -1,0 +1,15 @@
+import { createApp, webhooks } from '../index.ts';
+import { comment } from './resources/comment.ts';
+import { post } from './resources/post.ts';
+import { user } from './resources/user.ts';
+
+/** This deployment: its resources, extensions and settings. Every process makes the same app. */
+export const app = () =>
+  createApp(
+    {
+      resources: [user, post, comment],
+      extensions: [webhooks()],
+      settings: {},
+    },
+    process.env,
+  );

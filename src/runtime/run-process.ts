@@ -1,0 +1,44 @@
+import { StartupError } from '../platform/environment.ts';
+import type { App } from './create-app.ts';
+import type { StartOptions } from './start.ts';
+
+// After this the platform sends SIGKILL anyway (Heroku-like ones give 30 s); nothing is lost by going first.
+const LONGEST_STOP_MS = 25_000;
+
+function fail(error: unknown): never {
+  // A mistake of the operator needs its text, not the place in our code that noticed it.
+  console.error(error instanceof StartupError ? error.message : error);
+  process.exit(1);
+}
+
+/**
+ * Runs an app as this process until SIGTERM or SIGINT: then it finishes what is in flight and exits. In development the
+ * database is made to match the declarations first.
+ *
+ * @param make makes the app; its mistakes end the process with exit code 1 and a list of them
+ */
+export async function runProcess(make: () => App, options: StartOptions): Promise<void> {
+  let app: App;
+  try {
+    app = make();
+  } catch (error) {
+    fail(error);
+  }
+  let stopping = false;
+  const stop = async () => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(1), LONGEST_STOP_MS).unref();
+    await app.close();
+    process.exit(0);
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+  try {
+    if (process.env.NODE_ENV === 'development') await app.migrate({ mode: 'sync' });
+    const { url } = await app.start(options);
+    if (url !== '') console.log(`Belfry listens on ${url}`);
+  } catch (error) {
+    if (!stopping) fail(error);
+  }
+}
