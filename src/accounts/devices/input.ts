@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { isId } from '../../platform/ids.ts';
+import { boundedText, dataFault } from './text.ts';
+import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, tokenFault } from './token.ts';
+
+// What a notification carried comes back with its tap; providers carry 4 KB.
+const OPENED_DATA_MAX_BYTES = 4096;
+
+const token = () =>
+  boundedText(TOKEN_MAX)
+    .transform((text) => text.trim())
+    .refine((text) => text !== '', { error: 'Is required' });
+
+/** The body of `POST /api/auth/devices`. `allowPrivate`: a browser's endpoint may be an address that is not public. */
+export function registerBody(allowPrivate: boolean) {
+  return z
+    .strictObject({
+      token: token().refine((text) => !text.startsWith(SIMULATED_PREFIX), {
+        error: `Tokens that start with ${SIMULATED_PREFIX} are reserved for simulated devices`,
+      }),
+      platform: z.enum(PLATFORMS, {
+        error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${PLATFORMS.join(', ')}`),
+      }),
+      name: boundedText(100).nullish(),
+      appVersion: boundedText(50).nullish(),
+      locale: boundedText(35).nullish(),
+    })
+    .superRefine((body, context) => {
+      const message = tokenFault(body.platform, body.token, { allowPrivate });
+      if (message !== undefined) context.addIssue({ code: 'custom', message, path: ['token'] });
+    });
+}
+
+/** What a registration is once its body is checked. */
+export type Registration = z.output<ReturnType<typeof registerBody>>;
+
+/** The body of `POST /api/auth/devices/unregister`. */
+export const unregisterBody = z.strictObject({ token: token() });
+
+/** The body of `POST /api/auth/devices/opened`. */
+export const openedBody = z.strictObject({
+  pushId: z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' }).optional(),
+  data: z
+    .record(z.string(), z.unknown(), { error: 'Must be an object' })
+    .superRefine((data, context) => {
+      const message = dataFault(data, OPENED_DATA_MAX_BYTES);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
+    .optional(),
+});

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { openedBody, type Registration, registerBody, unregisterBody } from './input.ts';
+import {
+  deviceOfSession,
+  listDevices,
+  type OwnDevice,
+  registerDevice,
+  removeOwnDevice,
+  unregisterToken,
+} from './store.ts';
+import { maskToken, PLATFORMS } from './token.ts';
+
+const deviceRecord = z.object({
+  id: z.string(),
+  platform: z.enum(PLATFORMS),
+  name: z.string().nullable(),
+  appVersion: z.string().nullable(),
+  locale: z.string().nullable(),
+  token: z.string().meta({ description: 'Masked: leading characters, an ellipsis, trailing characters' }),
+  signedIn: z.boolean().meta({ description: 'Whether the device is bound to a session' }),
+  createdAt: z.iso.datetime(),
+  lastSeenAt: z.iso.datetime(),
+});
+
+function masked(device: OwnDevice): z.output<typeof deviceRecord> {
+  return { ...device, token: maskToken(device.platform, device.token) };
+}
+
+/** The routes of a user's own devices, below `/api/auth/devices`. */
+export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'settings' | 'events'>): Route[] {
+  const { database, env, settings, events } = platform;
+  const tags = ['devices'];
+  const sessionOf = (ctx: RouteContext) => (ctx.auth?.via === 'session' ? ctx.auth.id : undefined);
+
+  return [
+    {
+      method: 'POST',
+      path: '/auth/devices',
+      tags,
+      summary: 'Register a device for push notifications; a known token moves to this user and session',
+      input: registerBody(env.nodeEnv !== 'production'),
+      output: deviceRecord,
+      status: 201,
+      async handler(ctx: RouteContext<Registration>) {
+        const sessionId = settings.auth.devicesFollowSessions ? (sessionOf(ctx) ?? null) : null;
+        const device = await registerDevice(database, ctx.input, { userId: ctx.user!.id, sessionId });
+        if (device === undefined) throw new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
+        return masked(device);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/auth/devices',
+      tags,
+      summary: 'Your devices',
+      output: z.array(deviceRecord),
+      handler: async (ctx) => (await listDevices(database, ctx.user!.id)).map(masked),
+    },
+    {
+      method: 'DELETE',
+      path: '/auth/devices/:deviceId',
+      tags,
+      summary: 'Remove one of your devices',
+      async handler(ctx) {
+        const id = ctx.params.deviceId;
+        if (!isId(id) || !(await removeOwnDevice(database, id, ctx.user!.id))) throw new ApiError('NOT_FOUND');
+      },
+    },
+    {
+      method: 'POST',
+      path: '/auth/devices/unregister',
+      tags,
+      summary: 'Remove the device that has a token, if it is yours',
+      input: unregisterBody,
+      // The answer is the same for a token that is unknown or another user's: it must not tell which tokens exist.
+      handler: (ctx: RouteContext<z.output<typeof unregisterBody>>) =>
+        unregisterToken(database, ctx.input.token, ctx.user!.id),
+    },
+    {
+      method: 'POST',
+      path: '/auth/devices/opened',
+      tags,
+      summary: 'Report that a notification was tapped',
+      input: openedBody,
+      async handler(ctx: RouteContext<z.output<typeof openedBody>>) {
+        const { pushId = null, data = {} } = ctx.input;
+        const sessionId = sessionOf(ctx);
+        const device = sessionId === undefined ? undefined : await deviceOfSession(database, sessionId);
+        const url = typeof data.url === 'string' ? data.url : null;
+        const payload = { id: pushId, user: ctx.user!.id, device: device ?? null, url, data, simulated: false };
+        events.emit('push.opened', payload);
+      },
+    },
+  ];
+}

@@ -1,0 +1,143 @@
+import { newId } from '../../platform/ids.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import type { Registration } from './input.ts';
+import { type DevicePlatform, PLATFORMS, tokenHash } from './token.ts';
+
+/** A device as its owner is shown it, with the whole token still. */
+export interface OwnDevice {
+  id: string;
+  platform: DevicePlatform;
+  name: string | null;
+  appVersion: string | null;
+  locale: string | null;
+  token: string;
+  signedIn: boolean;
+  createdAt: string;
+  lastSeenAt: string;
+}
+
+/** A device that a push can go to. */
+export interface PushDevice {
+  id: string;
+  platform: DevicePlatform;
+  token: string;
+  userId: string;
+  locale: string | null;
+}
+
+type OwnRow = [string, DevicePlatform, string | null, string | null, string | null, string, boolean, string, string];
+type PushRow = [string, DevicePlatform, string, string, string | null];
+
+const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token, d.session_id is not null,
+  d.created_at, d.last_seen_at`;
+
+// A known token moves: whoever registered it last holds the device, and nothing of the user before stays on it.
+const REGISTER = `
+  insert into devices as d (id, user_id, session_id, token, token_hash, platform, name, app_version, locale)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  on conflict (token_hash) do update set user_id = excluded.user_id, session_id = excluded.session_id,
+    token = excluded.token, name = excluded.name, app_version = excluded.app_version, locale = excluded.locale,
+    created_at = case when d.user_id = excluded.user_id then d.created_at else now() end, last_seen_at = now()
+  returning ${OWN_COLUMNS}`;
+
+// Index devices_user_id_index.
+const LIST = `
+  select ${OWN_COLUMNS} from devices d left join sessions s on s.id = d.session_id
+  where d.user_id = $1 and (d.session_id is null or s.expires_at > now()) order by d.created_at desc, d.id desc`;
+
+const REMOVE_OWN = 'delete from devices where id = $1 and user_id = $2 returning id';
+const UNREGISTER = 'delete from devices where token_hash = any($1) and user_id = $2';
+
+// A session that registered twice (its token was renewed) speaks through the newer device.
+const OF_SESSION = 'select id from devices where session_id = $1 order by last_seen_at desc, id desc limit 1';
+
+// The delete and the select see the same snapshot, so the select leaves the expired ones out by itself.
+const FIND = `
+  with expired as (
+    delete from devices d using sessions s
+    where s.id = d.session_id and s.expires_at <= now() and (d.user_id = any($1) or d.id = any($2))
+  )
+  select d.id, d.platform, d.token, d.user_id, d.locale from devices d left join sessions s on s.id = d.session_id
+  where (d.user_id = any($1) or d.id = any($2)) and (d.session_id is null or s.expires_at > now()) order by d.id`;
+
+const REMOVE = 'delete from devices where id = any($1) and last_seen_at <= $2::timestamptz';
+const REMOVE_OF_USERS = 'delete from devices where user_id = any($1)';
+
+function toOwn(row: OwnRow): OwnDevice {
+  const [id, platform, name, appVersion, locale, token, signedIn, createdAt, lastSeenAt] = row;
+  return { id, platform, name, appVersion, locale, token, signedIn, createdAt, lastSeenAt };
+}
+
+/**
+ * Stores a device, or moves a known one to this user and session.
+ *
+ * @param sessionId null: not bound to a session
+ * @returns undefined when the session has ended meanwhile
+ */
+export async function registerDevice(
+  database: Database,
+  registration: Registration,
+  { userId, sessionId }: { userId: string; sessionId: string | null },
+): Promise<OwnDevice | undefined> {
+  const { token, platform, name = null, appVersion = null, locale = null } = registration;
+  const hash = tokenHash(platform, token);
+  const values = [newId(), userId, sessionId, token, hash, platform, name, appVersion, locale];
+  try {
+    const rows = await database.write<OwnRow>({ name: 'device_register', text: REGISTER, values });
+    return toOwn(rows[0]!);
+  } catch (error) {
+    // Foreign key: the session was there when the request was signed in.
+    if ((error as { code?: unknown }).code === '23503') return undefined;
+    throw error;
+  }
+}
+
+/** The devices of a user, newest first, without those whose session has expired. */
+export async function listDevices(database: Database, userId: string): Promise<OwnDevice[]> {
+  const rows = await database.read<OwnRow>({ name: 'device_list', text: LIST, values: [userId] });
+  return rows.map(toOwn);
+}
+
+/** Removes a device of a user. False when the user has no such device. */
+export async function removeOwnDevice(database: Database, id: string, userId: string): Promise<boolean> {
+  return (await database.write({ text: REMOVE_OWN, values: [id, userId] })).length > 0;
+}
+
+/** Removes the device of a user that has this token, on whichever platform. */
+export async function unregisterToken(database: Database, token: string, userId: string): Promise<void> {
+  const hashes = PLATFORMS.map((platform) => tokenHash(platform, token));
+  await database.write({ text: UNREGISTER, values: [hashes, userId] });
+}
+
+/** The id of the device that a session registered last. */
+export async function deviceOfSession(database: Database, sessionId: string): Promise<string | undefined> {
+  const rows = await database.read<[string]>({ name: 'device_of_session', text: OF_SESSION, values: [sessionId] });
+  return rows[0]?.[0];
+}
+
+/**
+ * The devices of users and the devices with these ids, each once, by id. Devices whose session has expired are left out, and
+ * removed in the same statement.
+ */
+export async function findDevices(
+  database: Database,
+  { userIds = [], deviceIds = [] }: { userIds?: readonly string[]; deviceIds?: readonly string[] },
+): Promise<PushDevice[]> {
+  if (userIds.length === 0 && deviceIds.length === 0) return [];
+  const rows = await database.write<PushRow>({ name: 'device_find', text: FIND, values: [userIds, deviceIds] });
+  return rows.map(([id, platform, token, userId, locale]) => ({ id, platform, token, userId, locale }));
+}
+
+/**
+ * Removes devices that their provider reports as gone.
+ *
+ * @param seenUntil ISO 8601: a device that registered again after this moment stays, since the report is about before
+ */
+export async function removeDevices(database: Database, ids: readonly string[], seenUntil: string): Promise<void> {
+  if (ids.length > 0) await database.write({ text: REMOVE, values: [ids, seenUntil] });
+}
+
+/** Removes all devices of users, those that follow no session included: for accounts that are deleted. */
+export async function removeDevicesOfUsers(database: Database, userIds: readonly string[]): Promise<void> {
+  await database.write({ text: REMOVE_OF_USERS, values: [userIds] });
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { isStorable } from '../../records/fields/text-rules.ts';
+
+/** Message of a text that Postgres can't hold. */
+const UNSTORABLE = 'Must not contain NUL or broken characters';
+
+/** What is wrong with a text as a stored value of at most `max` characters (code points), or undefined. */
+export function textFault(text: string, max: number): string | undefined {
+  if (!isStorable(text)) return UNSTORABLE;
+  const tooLong = text.length > max && (text.length > 2 * max || [...text].length > max);
+  return tooLong ? `Must be at most ${max} characters` : undefined;
+}
+
+/** The schema of a text of at most `max` characters. */
+export function boundedText(max: number): z.ZodType<string, string> {
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
+    .superRefine((text, context) => {
+      const message = textFault(text, max);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    });
+}
+
+/**
+ * What is wrong with a value as data of a notification, or undefined: a plain object that is JSON, can be stored and has
+ * at most `maxBytes` bytes as JSON in UTF-8. Never throws, whatever is given.
+ */
+export function dataFault(value: unknown, maxBytes: number): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'Must be an object';
+  let fault: string | undefined;
+  const look = (key: string, item: unknown) => {
+    if (!isStorable(key) || (typeof item === 'string' && !isStorable(item))) fault = UNSTORABLE;
+    if (typeof item === 'number' && !Number.isFinite(item)) fault = 'Must not contain NaN or Infinity';
+    return item;
+  };
+  try {
+    const json: string | undefined = JSON.stringify(value, look);
+    if (fault !== undefined) return fault;
+    // An object with a toJSON of its own, such as a Date, is something else once it is JSON.
+    if (!json?.startsWith('{')) return 'Must be an object';
+    return Buffer.byteLength(json) > maxBytes ? `Must be at most ${maxBytes} bytes as JSON` : undefined;
+  } catch {
+    return 'Must be JSON';
+  }
+}

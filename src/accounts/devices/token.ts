@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { checkUrl } from '../../platform/address-guard.ts';
+
+/** The platforms of devices. */
+export const PLATFORMS = ['ios', 'android', 'web'] as const;
+
+export type DevicePlatform = (typeof PLATFORMS)[number];
+
+/** Characters of a token. FCM and APNs stay far below; a browser's subscription is the longest. */
+export const TOKEN_MAX = 4096;
+
+/** What every token of a simulated device starts with. */
+export const SIMULATED_PREFIX = 'sim_';
+
+// The JSON form of a browser's PushSubscription: https://www.w3.org/TR/push-api/#pushsubscription-interface
+const subscription = z.object({
+  endpoint: z.string(),
+  keys: z.object({ p256dh: z.string().min(1), auth: z.string().min(1) }),
+});
+
+function readSubscription(token: string): z.output<typeof subscription> | undefined {
+  try {
+    return subscription.safeParse(JSON.parse(token)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What is wrong with a token of a platform, or undefined. Length, NUL and `sim_` are not looked at here.
+ *
+ * @param options `allowPrivate`: a browser's endpoint may be an address that is not public
+ */
+export function tokenFault(
+  platform: DevicePlatform,
+  token: string,
+  { allowPrivate }: { allowPrivate: boolean },
+): string | undefined {
+  if (platform !== 'web') return undefined;
+  const read = readSubscription(token);
+  if (read === undefined) return 'Must be the JSON of a PushSubscription, with endpoint and keys';
+  // The endpoint is called by this server and chosen by the client.
+  return checkUrl(read.endpoint, { allowPrivate, requireHttps: true }).ok
+    ? undefined
+    : 'Must be a PushSubscription with an https endpoint of a public host';
+}
+
+/** A browser is its endpoint: the same subscription may be written as JSON in several ways. */
+function identity(platform: DevicePlatform, token: string): string {
+  return platform === 'web' ? (readSubscription(token)?.endpoint ?? token) : token;
+}
+
+/** SHA-256, in hex, of the platform and what identifies the device there. Equal hashes are one device. */
+export function tokenHash(platform: DevicePlatform, token: string): string {
+  return createHash('sha256')
+    .update(`${platform}\n${identity(platform, token)}`)
+    .digest('hex');
+}
+
+/**
+ * A token to be shown: leading characters, an ellipsis, trailing characters; of a browser, those of its endpoint. At most
+ * a quarter of the characters and never more than 12 are shown, so that a short token is not given away.
+ */
+export function maskToken(platform: DevicePlatform, token: string): string {
+  const characters = [...identity(platform, token)];
+  const shown = Math.min(6, Math.floor(characters.length / 8));
+  return `${characters.slice(0, shown).join('')}…${characters.slice(characters.length - shown).join('')}`;
+}
