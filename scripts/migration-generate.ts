@@ -27,7 +27,12 @@ const number = (index: number) => String(index).padStart(4, '0');
 const write = (file: string, value: unknown) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
 
 // The environment plays no part in the tables, and nothing is connected.
-const environment = { DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none', NODE_ENV: 'test', LOG_LEVEL: 'silent' };
+const environment = {
+  DATABASE_URL: 'postgres://none/none',
+  REDIS_URL: 'redis://none',
+  NODE_ENV: 'test',
+  LOG_LEVEL: 'silent',
+};
 Object.assign(process.env, environment);
 const made = app();
 

@@ -1,10 +1,10 @@
 // `npm test`: Postgres and Redis that are thrown away, vitest with them, and one plain line with the numbers.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Guarded, runGuarded } from './services/guarded.ts';
 import { type Services, startServices } from './services/start.ts';
+import { makeThrowAway } from './services/throw-away.ts';
 import { whenAskedToStop } from './services/when-asked-to-stop.ts';
 
 interface Report {
@@ -26,7 +26,7 @@ function numbers(report: Report): string {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'belfry-report-'));
+const folder = makeThrowAway('report');
 const reportFile = join(folder, 'report.json');
 let services: Services | undefined;
 let vitest: Guarded | undefined;
