@@ -34,7 +34,8 @@ export async function login(parts: AccountParts, ctx: RouteContext<z.output<type
     parts.host.events.emit('security.login_failed', { email: email.trim().toLowerCase(), ip: ctx.req.ip });
     throw new ApiError('UNAUTHORIZED', 'Invalid email or password');
   }
-  if (user.status !== undefined && user.status !== 'active') throw new ApiError('FORBIDDEN', 'This account is disabled');
+  if (user.status !== undefined && user.status !== 'active')
+    throw new ApiError('FORBIDDEN', 'This account is disabled');
   const session = await parts.sessions.start(user.id, ctx.req);
   parts.host.events.emit('auth.login', { user, ip: ctx.req.ip });
   ctx.res.setHeader('Cache-Control', 'no-store');

@@ -55,7 +55,9 @@ export function createSessions(host: Host, users: ResourceView): Sessions {
     async start(userId, req) {
       const token = newToken();
       const expiresAt = new Date(Date.now() + settings.auth.sessionTtlDays * DAY_MS).toISOString();
-      const agent = String(req.headers['user-agent'] ?? '').slice(0, 512).toWellFormed();
+      const agent = String(req.headers['user-agent'] ?? '')
+        .slice(0, 512)
+        .toWellFormed();
       const values = [newId(), userId, hashToken(token), expiresAt, req.ip ?? '', agent];
       await database.write({ name: 'session_insert', text: INSERT, values });
       return { token, expiresAt };

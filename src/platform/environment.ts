@@ -26,7 +26,9 @@ const schema = z
     NODE_ENV: z
       .enum(['production', 'development', 'test'], { error: 'NODE_ENV must be production, development or test' })
       .default('production'),
-    APP_URL: z.url({ protocol: /^https?$/, error: 'APP_URL is malformed: it should look like https://api.example.com' }).optional(),
+    APP_URL: z
+      .url({ protocol: /^https?$/, error: 'APP_URL is malformed: it should look like https://api.example.com' })
+      .optional(),
     PORT: z.coerce
       .number({ error: 'PORT must be a number from 0 to 65535' })
       .int({ error: 'PORT must be a number from 0 to 65535' })
@@ -50,7 +52,10 @@ const schema = z
   .superRefine((env, context) => {
     if (env.NODE_ENV !== 'production') return;
     if (env.APP_URL === undefined) {
-      context.addIssue({ code: 'custom', message: 'APP_URL is missing: production needs it, like https://api.example.com' });
+      context.addIssue({
+        code: 'custom',
+        message: 'APP_URL is missing: production needs it, like https://api.example.com',
+      });
     }
     if (env.SVC_ENCRYPTION_KEYS.length === 0) {
       context.addIssue({

@@ -3,7 +3,16 @@ import { type Logger, pino } from 'pino';
 export type { Logger } from 'pino';
 
 // Secrets are named, wherever they stand one or two levels deep in a log entry.
-const SECRET_NAMES = ['password', 'currentPassword', 'newPassword', 'token', 'secret', 'authorization', 'key', 'cookie'];
+const SECRET_NAMES = [
+  'password',
+  'currentPassword',
+  'newPassword',
+  'token',
+  'secret',
+  'authorization',
+  'key',
+  'cookie',
+];
 
 /**
  * The process's logger: JSON lines on standard output, secrets replaced by `[redacted]`.

@@ -28,7 +28,11 @@ export interface Queues {
    */
   add(queue: string, jobs: NewJob[]): Promise<void>;
   /** Runs `process` for each job, up to `concurrency` at once. */
-  work(queue: string, process: (job: { name: string; data: Pointer }) => Promise<unknown>, concurrency: number): RunningWorker;
+  work(
+    queue: string,
+    process: (job: { name: string; data: Pointer }) => Promise<unknown>,
+    concurrency: number,
+  ): RunningWorker;
   /** The events of a queue: who finished, with what. Made at first use. */
   events(queue: string): QueueEvents;
   /** The queue itself, for what `add` does not offer. */

@@ -61,7 +61,8 @@ export async function loadAuthorized(
   const own = owns(resource, record, looking);
   if (await allows(policy, args, own)) return record;
   if (looking.user === undefined) throw new ApiError('UNAUTHORIZED');
-  if (action !== 'read' && (await allows(resource.policies.read, { ...args, action: 'read' }, own))) throw new ApiError('FORBIDDEN');
+  if (action !== 'read' && (await allows(resource.policies.read, { ...args, action: 'read' }, own)))
+    throw new ApiError('FORBIDDEN');
   throw new ApiError('NOT_FOUND');
 }
 
@@ -71,7 +72,11 @@ export async function loadAuthorized(
  *
  * @throws ApiError UNAUTHORIZED when a user is required
  */
-export function writeConditions(resource: CompiledResource, policy: CompiledPolicy, looking: Looking): Condition[] | undefined {
+export function writeConditions(
+  resource: CompiledResource,
+  policy: CompiledPolicy,
+  looking: Looking,
+): Condition[] | undefined {
   if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
   const scope = scopeConditions(resource, looking);
   if (allowsEveryRecord(policy, looking.user)) return scope;

@@ -17,7 +17,8 @@ function compileField(name: string, field: AnyField, unknownFields: 'reject' | '
   const { spec } = field;
   const type = fieldTypeOf(spec);
   const operators = spec.filterable === true ? type.operators : (spec.filterable ?? []);
-  const policy = (declared: Policy | undefined) => (declared === undefined ? undefined : compilePolicy(declared, ignore));
+  const policy = (declared: Policy | undefined) =>
+    declared === undefined ? undefined : compilePolicy(declared, ignore);
   return {
     name,
     column: snakeCase(name),
@@ -55,7 +56,9 @@ function sortTerms(resource: AnyResource, timestamps: boolean): SortTerm[] {
 export function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip'): CompiledResource {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
-  const fields = Object.entries(resource.fields as Fields).map(([name, field]) => compileField(name, field, unknownFields));
+  const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
+    compileField(name, field, unknownFields),
+  );
   const fallback = (action: Action): Policy => {
     if (action === 'list' || action === 'read') return 'authenticated';
     return ownerField === undefined ? 'admin' : 'owner | admin';
@@ -79,7 +82,9 @@ export function compileResource(resource: AnyResource, unknownFields: 'reject' |
       update: policy('update'),
       delete: policy('delete'),
       reference:
-        resource.policies?.reference === undefined ? policy('read') : compilePolicy(resource.policies.reference, ignore),
+        resource.policies?.reference === undefined
+          ? policy('read')
+          : compilePolicy(resource.policies.reference, ignore),
     },
     actions: new Set(crud === true ? ACTIONS : crud === false ? [] : crud),
     defaultSort: sortTerms(resource, timestamps),

@@ -1,7 +1,7 @@
+import type { z } from 'zod';
 import type { FieldSpec, Operator } from '../declare/field.ts';
 import type { CompiledPolicy } from '../declare/policy.ts';
 import type { Action, AnyResource } from '../declare/resource.ts';
-import type { z } from 'zod';
 import type { FieldType } from './fields/field-type.ts';
 
 /** A field as the engine works with it. */
@@ -54,4 +54,3 @@ export function columnOf(resource: CompiledResource, field: string): string {
   if (field === 'updatedAt') return 'updated_at';
   return resource.field.get(field)!.column;
 }
-

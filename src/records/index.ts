@@ -1,6 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { resourceName } from '../declare/naming.ts';
 import type { ResourceView } from '../declare/host.ts';
+import { resourceName } from '../declare/naming.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService } from '../declare/service.ts';
@@ -25,7 +25,10 @@ export interface Records {
 }
 
 /** Compiles declarations that are free of mistakes. */
-export function compileResources(resources: readonly AnyResource[], unknownFields: 'reject' | 'strip'): CompiledResource[] {
+export function compileResources(
+  resources: readonly AnyResource[],
+  unknownFields: 'reject' | 'strip',
+): CompiledResource[] {
   return resources.map((resource) => compileResource(resource, unknownFields));
 }
 
@@ -48,7 +51,8 @@ export function createRecords(
   const services = new Map<string, AnyService>();
   const service = (name: string): AnyService => {
     const found = services.get(resourceName(name));
-    if (found === undefined) throw new Error(`there is no resource "${name}"; resources: ${[...services.keys()].join(', ')}`);
+    if (found === undefined)
+      throw new Error(`there is no resource "${name}"; resources: ${[...services.keys()].join(', ')}`);
     return found;
   };
   const context: RecordsContext = { ...platform, entities, service, hashPassword };

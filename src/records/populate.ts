@@ -3,10 +3,15 @@ import { allows } from '../declare/policy.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { RecordsContext } from './context.ts';
 import { scopeConditions } from './query/scope.ts';
-import { owns, show, type Shown } from './view.ts';
+import { owns, type Shown, show } from './view.ts';
 
 /** The records of a reference field that this viewer may see expanded, as he sees them, by id. One query. */
-async function targets(context: RecordsContext, name: string, ids: string[], looking: Looking): Promise<Map<string, Shown>> {
+async function targets(
+  context: RecordsContext,
+  name: string,
+  ids: string[],
+  looking: Looking,
+): Promise<Map<string, Shown>> {
   const { resource, store } = context.entities.get(name)!;
   const found = await store.readMany(ids, scopeConditions(resource, looking));
   const visible: StoredRecord[] = [];
@@ -53,7 +58,8 @@ export async function present(
   query: { include: readonly string[]; fields: ReadonlySet<string> | undefined } = { include: [], fields: undefined },
 ): Promise<Shown[]> {
   const shown = await show(resource, records, looking, query.fields);
-  const include = query.include.length === 0 ? resource.populated : [...new Set([...resource.populated, ...query.include])];
+  const include =
+    query.include.length === 0 ? resource.populated : [...new Set([...resource.populated, ...query.include])];
   if (include.length > 0) await populate(context, resource, shown, include, looking);
   return shown;
 }

@@ -21,7 +21,8 @@ export function createResourceView(context: RecordsContext, { resource, store, c
         .map((column) => `${alias}.${column}`)
         .join(', '),
     fromRow: codec.fromRow,
-    ownerOf: (record) => (resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined)),
+    ownerOf: (record) =>
+      resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
     inScope,
     async readableBy(record, looking) {
       if (!inScope(record, looking)) return false;

@@ -1,6 +1,6 @@
 import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
-import { requestIdOf } from '../platform/http/request-id.ts';
 import { withMeta } from '../platform/http/answer.ts';
+import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Acting } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { create } from './operations/create.ts';
@@ -22,7 +22,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const one = async (ctx: RouteContext, record: Parameters<typeof present>[2][number]) =>
     (await present(context, resource, [record], ctx))[0];
   const item = `${resource.path}/:id`;
-  const change = async (ctx: RouteContext) => one(ctx, await update(context, entity, ctx.params.id!, ctx.body, acting(ctx)));
+  const change = async (ctx: RouteContext) =>
+    one(ctx, await update(context, entity, ctx.params.id!, ctx.body, acting(ctx)));
 
   const routes: Record<string, Route[]> = {
     list: [

@@ -39,7 +39,9 @@ export async function applyRules(spec: FieldSpec, value: unknown, place: Place):
   let inner = value;
   if (spec.inner !== undefined && Array.isArray(value)) {
     const { spec: itemSpec } = spec.inner;
-    inner = await Promise.all(value.map((item, i) => applyRules(itemSpec, item, { ...place, path: `${place.path}.${i}` })));
+    inner = await Promise.all(
+      value.map((item, i) => applyRules(itemSpec, item, { ...place, path: `${place.path}.${i}` })),
+    );
   } else if (spec.shape !== undefined && typeof value === 'object' && value !== null) {
     const members = Object.entries(value).map(async ([name, member]) => {
       const memberSpec = (spec.shape as Fields)[name]!.spec;

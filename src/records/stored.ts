@@ -39,7 +39,11 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
   }
   const readable = resource.fields.filter((field) => field.spec.kind !== 'password');
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
-  const columns = ['id', ...readable.map((field) => field.column), ...(resource.timestamps ? ['created_at', 'updated_at'] : [])];
+  const columns = [
+    'id',
+    ...readable.map((field) => field.column),
+    ...(resource.timestamps ? ['created_at', 'updated_at'] : []),
+  ];
 
   function decrypted(field: CompiledField, value: unknown, id: string): unknown {
     return JSON.parse(keyring.decrypt(value as string, context(resource.name, field.name, id)));

@@ -11,8 +11,8 @@ import {
   timestamp,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
-import { type CompiledField, type CompiledResource, columnOf } from './compiled.ts';
 import { snakeCase } from '../declare/naming.ts';
+import { type CompiledField, type CompiledResource, columnOf } from './compiled.ts';
 
 // Postgres cuts identifiers at 63 bytes, which could make two of them one.
 function identifier(name: string): string {
@@ -65,8 +65,12 @@ function declaredIndex(resource: CompiledResource, fields: readonly string[], un
 /** The drizzle table of a resource. */
 export function resourceTable(resource: CompiledResource): PgTable {
   const times = {
-    createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().default(sql`now()`),
-    updatedAt: timestamp('updated_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().default(sql`now()`),
+    createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' })
+      .notNull()
+      .default(sql`now()`),
+    updatedAt: timestamp('updated_at', { withTimezone: true, precision: 3, mode: 'string' })
+      .notNull()
+      .default(sql`now()`),
   };
   const fields = Object.fromEntries(resource.fields.map((field) => [field.name, column(field)]));
   const shape = { id: text('id').primaryKey(), ...fields, ...(resource.timestamps ? times : {}) };

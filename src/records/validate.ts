@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { allows, type Viewer } from '../declare/policy.ts';
 import type { StoredRecord } from '../declare/host.ts';
+import { allows, type Viewer } from '../declare/policy.ts';
 import { type ErrorDetails, validationError } from '../platform/errors.ts';
 import type { Acting } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';

@@ -23,9 +23,14 @@ export async function show(
   looking: Looking,
   selected?: ReadonlySet<string>,
 ): Promise<Shown[]> {
-  const wanted = resource.fields.filter((field) => !field.secret && (selected === undefined || selected.has(field.name)));
+  const wanted = resource.fields.filter(
+    (field) => !field.secret && (selected === undefined || selected.has(field.name)),
+  );
   // Decided once per viewer where the record does not matter; only the rest is asked per record.
-  const plan = wanted.map((field) => ({ field, always: field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, looking.user) }));
+  const plan = wanted.map((field) => ({
+    field,
+    always: field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, looking.user),
+  }));
   const times = resource.timestamps ? ['createdAt', 'updatedAt'].filter((name) => selected?.has(name) ?? true) : [];
   const shown: Shown[] = [];
   for (const record of records) {
@@ -40,7 +45,12 @@ export async function show(
   return shown;
 }
 
-function sees(resource: CompiledResource, field: CompiledField, record: StoredRecord, looking: Looking): Promise<boolean> {
+function sees(
+  resource: CompiledResource,
+  field: CompiledField,
+  record: StoredRecord,
+  looking: Looking,
+): Promise<boolean> {
   const args = { user: looking.user, action: 'read', doc: record, req: looking.req };
   return allows(field.visibleTo!, args, owns(resource, record, looking));
 }

@@ -61,7 +61,10 @@ function platformOf(env: Environment, settings: Settings): Platform {
 
 /** The tables that are not resources', by name. */
 function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
-  return Object.assign({ outbox, ...accountTables, ...pushTables }, ...extensions.map((extension) => extension.tables ?? {}));
+  return Object.assign(
+    { outbox, ...accountTables, ...pushTables },
+    ...extensions.map((extension) => extension.tables ?? {}),
+  );
 }
 
 function declarationMistakes({ resources, extensions }: Declared, own: ReadonlySet<string>): string[] {
@@ -82,7 +85,11 @@ function hasAccounts(resources: readonly AnyResource[]): boolean {
  * @param env undefined when it is faulty: then only the declarations are checked
  * @throws StartupError listing every mistake in the declarations
  */
-export function assemble(declared: Declared, env: Environment | undefined, settings: Settings | undefined): Assembly | undefined {
+export function assemble(
+  declared: Declared,
+  env: Environment | undefined,
+  settings: Settings | undefined,
+): Assembly | undefined {
   const own = ownTables(declared.extensions);
   const mistakes = declarationMistakes(declared, new Set(Object.keys(own)));
   if (mistakes.length > 0) throw new StartupError('The declarations are wrong:', mistakes);
@@ -98,7 +105,8 @@ export function assemble(declared: Declared, env: Environment | undefined, setti
   const host: Host = { ...platform, service: records.service, resources: records.views, users, push: push.sender };
 
   const features: FeatureParts[] = [{ routes: records.routes }, push.parts];
-  if (users !== undefined) features.push(createAccounts(host, hasher, records.context, records.entities.get('user')!, users));
+  if (users !== undefined)
+    features.push(createAccounts(host, hasher, records.context, records.entities.get('user')!, users));
   const apis: { name: string; api: object }[] = [];
   for (const extension of declared.extensions) {
     const parts = extension.setup(host);

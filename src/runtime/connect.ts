@@ -5,13 +5,18 @@ import type { Platform } from '../platform/platform.ts';
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 
-async function insist(what: string, attempt: () => Promise<unknown>, log: Platform['log']): Promise<string | undefined> {
+async function insist(
+  what: string,
+  attempt: () => Promise<unknown>,
+  log: Platform['log'],
+): Promise<string | undefined> {
   for (let tried = 1; ; tried++) {
     try {
       await attempt();
       return undefined;
     } catch (error) {
-      const reason = error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
+      const reason =
+        error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
       if (tried === ATTEMPTS) return `${what} can not be reached: ${reason}`;
       const wait = FIRST_WAIT_MS * 2 ** (tried - 1);
       log.warn(`${what} can not be reached (${reason}); trying again in ${wait} ms (${tried} of ${ATTEMPTS})`);

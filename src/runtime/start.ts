@@ -55,7 +55,11 @@ async function startWeb(parts: Assembly, port: number) {
  *
  * @param stops where each started role leaves how it is stopped; run in reverse order
  */
-export async function startRoles(parts: Assembly, options: StartOptions, stops: (() => Promise<void>)[]): Promise<{ url: string }> {
+export async function startRoles(
+  parts: Assembly,
+  options: StartOptions,
+  stops: (() => Promise<void>)[],
+): Promise<{ url: string }> {
   const { platform, features, tables } = parts;
   const roles = options.roles ?? rolesOf(platform.env);
   await connect(platform);

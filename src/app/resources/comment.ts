@@ -8,6 +8,12 @@ export const comment = defineResource('comment', {
     body: f.text().required().max(2000),
     author: f.ref('user').owner().populate(),
   },
-  policies: { list: 'public', read: 'public', create: 'authenticated', update: 'owner', delete: 'owner | editor | admin' },
+  policies: {
+    list: 'public',
+    read: 'public',
+    create: 'authenticated',
+    update: 'owner',
+    delete: 'owner | editor | admin',
+  },
   defaultSort: 'createdAt',
 });

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { pipeline, Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ApiError } from '../errors.ts';
 
@@ -39,7 +39,9 @@ function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
       } else chunks.push(chunk);
     });
     stream.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
-    stream.once('error', (error) => reject(new ApiError('BAD_REQUEST', 'The body could not be read', { cause: error })));
+    stream.once('error', (error) =>
+      reject(new ApiError('BAD_REQUEST', 'The body could not be read', { cause: error })),
+    );
     req.once('aborted', () => reject(new ApiError('BAD_REQUEST', 'The body was cut off')));
   });
 }
@@ -92,6 +94,7 @@ export async function readJsonBody(req: IncomingMessage, limit: number): Promise
   const bytes = await collect(req, limit);
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);
-  if (isExcessive(value)) throw new ApiError('VALIDATION_ERROR', `The body is nested deeper than ${MAX_DEPTH} levels or has too many values`);
+  if (isExcessive(value))
+    throw new ApiError('VALIDATION_ERROR', `The body is nested deeper than ${MAX_DEPTH} levels or has too many values`);
   return value;
 }

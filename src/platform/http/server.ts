@@ -20,7 +20,8 @@ export async function listen(handler: RequestListener, port: number): Promise<Li
   const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 60_000 }, handler);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') reject(new StartupError('The server can not listen:', [`port ${port} is in use; set PORT to another one`]));
+      if (error.code === 'EADDRINUSE')
+        reject(new StartupError('The server can not listen:', [`port ${port} is in use; set PORT to another one`]));
       else reject(error);
     });
     server.listen(port, resolve);

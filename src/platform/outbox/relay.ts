@@ -37,7 +37,17 @@ const POSTPONE = `
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
   where id = any($1::bigint[])`;
 
-type Raw = [number, string, string, string | null, string | null, string | null, string | null, OutboxRow['payload'], string];
+type Raw = [
+  number,
+  string,
+  string,
+  string | null,
+  string | null,
+  string | null,
+  string | null,
+  OutboxRow['payload'],
+  string,
+];
 
 function toRow(raw: Raw): OutboxRow {
   const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;

@@ -9,7 +9,8 @@ interface PostgresError extends Error {
 const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
 
 // Messages that pg gives without a code when a connection ends under a query or none can be had in time.
-const CONNECTION_TEXTS = /connection terminated|timeout exceeded when trying to connect|client was closed|not queryable|query read timeout/i;
+const CONNECTION_TEXTS =
+  /connection terminated|timeout exceeded when trying to connect|client was closed|not queryable|query read timeout/i;
 
 function codeOf(error: unknown): string {
   return typeof (error as PostgresError | null)?.code === 'string' ? (error as PostgresError).code : '';

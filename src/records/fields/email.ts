@@ -16,7 +16,17 @@ export const emailType: FieldType = {
   schema: (spec) => textSchema(spec).pipe(address),
   operators: ['eq', 'ne', 'in', 'nin', 'exists'],
   modifiers: [
-    'min', 'max', 'pattern', 'trim', 'lowercase', 'unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted',
+    'min',
+    'max',
+    'pattern',
+    'trim',
+    'lowercase',
+    'unique',
+    'index',
+    'filterable',
+    'sortable',
+    'searchable',
+    'encrypted',
   ],
   fromQuery: (text) => text.trim().toLowerCase(),
 };

@@ -5,7 +5,8 @@ import type { FieldType } from './field-type.ts';
 export const enumType: FieldType = {
   kind: 'enum',
   column: () => 'text',
-  schema: (spec) => z.enum(spec.values as [string, ...string[]], { error: `Must be one of: ${spec.values!.join(', ')}` }),
+  schema: (spec) =>
+    z.enum(spec.values as [string, ...string[]], { error: `Must be one of: ${spec.values!.join(', ')}` }),
   operators: ['eq', 'ne', 'in', 'nin', 'exists'],
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
   fromQuery: (text, spec) => (spec.values!.includes(text) ? text : undefined),

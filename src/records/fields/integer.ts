@@ -6,7 +6,8 @@ import { bounded, numberFromQuery } from './number.ts';
 export const integerType: FieldType = {
   kind: 'integer',
   column: () => 'bigint',
-  schema: (spec) => bounded(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
+  schema: (spec) =>
+    bounded(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
   operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   fromQuery: (text) => {

@@ -9,12 +9,19 @@ export function freshDefault(spec: FieldSpec): unknown {
 
 function member(spec: FieldSpec, context: SchemaContext): z.ZodType {
   const schema = context.inner(spec);
-  if ('default' in spec) return z.preprocess((value) => value ?? undefined, schema.default(() => freshDefault(spec) as never));
+  if ('default' in spec)
+    return z.preprocess(
+      (value) => value ?? undefined,
+      schema.default(() => freshDefault(spec) as never),
+    );
   if (spec.required) {
     const missing = spec.requiredMessage ?? 'Is required';
-    return z.unknown().superRefine((value, issues) => {
-      if (value === undefined || value === null) issues.addIssue({ code: 'custom', message: missing });
-    }).pipe(schema);
+    return z
+      .unknown()
+      .superRefine((value, issues) => {
+        if (value === undefined || value === null) issues.addIssue({ code: 'custom', message: missing });
+      })
+      .pipe(schema);
   }
   return z.preprocess((value) => value ?? undefined, schema.optional());
 }
@@ -28,7 +35,9 @@ export const objectType: FieldType = {
     for (const [name, field] of Object.entries(spec.shape as Record<string, AnyField>)) {
       shape[name] = member(field.spec, context);
     }
-    const options = { error: (issue: { code?: string }) => (issue.code === 'invalid_type' ? 'Must be an object' : undefined) };
+    const options = {
+      error: (issue: { code?: string }) => (issue.code === 'invalid_type' ? 'Must be an object' : undefined),
+    };
     return context.unknownFields === 'strip' ? z.object(shape, options) : z.strictObject(shape, options);
   },
   operators: [],

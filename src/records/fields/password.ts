@@ -12,7 +12,10 @@ export const passwordType: FieldType = {
     z
       .string({ error: 'Must be a string' })
       // Length first: nothing longer is looked at, let alone hashed.
-      .refine((text) => text.length <= 256 && [...text].length >= 8 && [...text].length <= 128, { error: MESSAGE, abort: true })
+      .refine((text) => text.length <= 256 && [...text].length >= 8 && [...text].length <= 128, {
+        error: MESSAGE,
+        abort: true,
+      })
       .refine(isStorable, { error: 'Must not contain NUL or broken characters' }),
   operators: [],
   modifiers: [],

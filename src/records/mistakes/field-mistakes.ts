@@ -38,7 +38,8 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
   }
   if (spec.encrypted) {
     for (const modifier of NOT_ENCRYPTED) {
-      if (spec[modifier]) fault(`encrypted() and ${modifier} exclude each other: a ciphertext can not be compared; remove one`);
+      if (spec[modifier])
+        fault(`encrypted() and ${modifier} exclude each other: a ciphertext can not be compared; remove one`);
     }
   }
   if (spec.filterable !== undefined && spec.filterable !== true) {
@@ -50,42 +51,62 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
 }
 
 function visibilityMistakes(spec: FieldSpec, fault: Fault): void {
-  const secret = spec.hidden ? 'hidden()' : spec.writeOnly ? 'writeOnly()' : spec.kind === 'password' ? 'a password' : undefined;
+  const secret = spec.hidden
+    ? 'hidden()'
+    : spec.writeOnly
+      ? 'writeOnly()'
+      : spec.kind === 'password'
+        ? 'a password'
+        : undefined;
   for (const query of QUERIES) {
     if (!spec[query]) continue;
     if (secret !== undefined) fault(`${secret} excludes ${query}(): a query would tell the value; remove one`);
     if (spec.visibleTo !== undefined && compilePolicy(spec.visibleTo, () => undefined).functions.length > 0) {
-      fault(`visibleTo(function) excludes ${query}(): a query can not ask a function per record; use role words or remove one`);
+      fault(
+        `visibleTo(function) excludes ${query}(): a query can not ask a function per record; use role words or remove one`,
+      );
     }
   }
   if (secret !== undefined && spec.populate) fault(`${secret} excludes populate(); remove one`);
-  if (spec.hidden && (spec.writeOnly || spec.readOnly)) fault('hidden() already says that it is never returned and never accepted; remove the other');
+  if (spec.hidden && (spec.writeOnly || spec.readOnly))
+    fault('hidden() already says that it is never returned and never accepted; remove the other');
   if (spec.writeOnly && spec.readOnly) fault('writeOnly() and readOnly() together leave nothing; remove one');
 }
 
 function boundMistakes(spec: FieldSpec, fault: Fault): void {
   const number = (bound: FieldSpec['min']) =>
-    bound === undefined ? undefined : spec.kind === 'date' ? Date.parse(parseDate(bound.value) ?? '') : Number(bound.value);
+    bound === undefined
+      ? undefined
+      : spec.kind === 'date'
+        ? Date.parse(parseDate(bound.value) ?? '')
+        : Number(bound.value);
   const [min, max] = [number(spec.min), number(spec.max)];
   if (Number.isNaN(min)) fault(`min(${String(spec.min?.value)}) is not a ${spec.kind === 'date' ? 'date' : 'number'}`);
   if (Number.isNaN(max)) fault(`max(${String(spec.max?.value)}) is not a ${spec.kind === 'date' ? 'date' : 'number'}`);
   if (min !== undefined && max !== undefined && min > max) fault('min() is greater than max(): no value would pass');
   if (spec.pattern !== undefined && NESTED_QUANTIFIER.test(spec.pattern.regex.source)) {
-    fault(`pattern(${spec.pattern.regex}) repeats a repetition, which a hostile text makes take for ever; write it without nesting + or *`);
+    fault(
+      `pattern(${spec.pattern.regex}) repeats a repetition, which a hostile text makes take for ever; write it without nesting + or *`,
+    );
   }
 }
 
 function defaultMistakes(spec: FieldSpec, fault: Fault): void {
-  if (!('default' in spec) || typeof spec.default === 'function' || spec.default === undefined || spec.default === null) return;
-  const parsed = fieldSchema(spec, 'reject').safeParse(spec.default instanceof Date ? spec.default.toISOString() : spec.default);
+  if (!('default' in spec) || typeof spec.default === 'function' || spec.default === undefined || spec.default === null)
+    return;
+  const parsed = fieldSchema(spec, 'reject').safeParse(
+    spec.default instanceof Date ? spec.default.toISOString() : spec.default,
+  );
   if (!parsed.success) fault(`default() does not pass the field's own rules: ${parsed.error.issues[0]?.message}`);
 }
 
 function innerMistakes(spec: FieldSpec, fault: (path: string, text: string) => void): void {
   const topOnly = (path: string, inner: FieldSpec) => {
     const marks = [...NOT_ENCRYPTED, 'populate', 'encrypted', 'hidden', 'writeOnly', 'readOnly', 'immutable'] as const;
-    for (const mark of marks) if (inner[mark]) fault(path, `${mark} has no effect inside an array or object; set it on the outer field`);
-    if (inner.visibleTo ?? inner.writableBy) fault(path, 'visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
+    for (const mark of marks)
+      if (inner[mark]) fault(path, `${mark} has no effect inside an array or object; set it on the outer field`);
+    if (inner.visibleTo ?? inner.writableBy)
+      fault(path, 'visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
     if (inner.kind === 'password') fault(path, 'a password can not stand inside an array or object');
   };
   if (spec.inner !== undefined) {

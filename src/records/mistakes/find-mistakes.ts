@@ -37,22 +37,26 @@ function fieldsMistakes(resource: AnyResource, known: Known, fault: (text: strin
     if (field.spec.kind === 'ref' && !known.names.has(field.spec.target!)) {
       fault(`${at}: ref("${field.spec.target}") names an unknown resource; resources: ${[...known.names].join(', ')}`);
     }
-    if (field.spec.filterable && PARAMETERS.has(name)) fault(`${at}: "${name}" is a query parameter of its own; rename the field`);
+    if (field.spec.filterable && PARAMETERS.has(name))
+      fault(`${at}: "${name}" is a query parameter of its own; rename the field`);
   }
 }
 
 function ownerMistakes(resource: AnyResource, fault: (text: string) => void): void {
   const fields = resource.fields as Fields;
   const owners = Object.entries(fields).filter(([, field]) => field.spec.owner);
-  if (owners.length > 1) fault(`two fields are marked owner(): ${owners.map(([name]) => `"${name}"`).join(' and ')}; keep one`);
+  if (owners.length > 1)
+    fault(`two fields are marked owner(): ${owners.map(([name]) => `"${name}"`).join(' and ')}; keep one`);
   for (const [name, field] of owners) {
     if (field.spec.kind === 'ref' && field.spec.target !== 'user') fault(`field "${name}": an owner is a ref("user")`);
   }
   if (resource.owner !== undefined && resource.owner !== '_id') {
     const field = fields[resource.owner];
     if (field === undefined) fault(`owner: "${resource.owner}" is not a field`);
-    else if (field.spec.encrypted || !['ref', 'id'].includes(field.spec.kind)) fault(`owner: "${resource.owner}" must be a ref("user")`);
-    if (owners.length > 0 && owners[0]![0] !== resource.owner) fault('owner: a field is marked owner() already; remove the option');
+    else if (field.spec.encrypted || !['ref', 'id'].includes(field.spec.kind))
+      fault(`owner: "${resource.owner}" must be a ref("user")`);
+    if (owners.length > 0 && owners[0]![0] !== resource.owner)
+      fault('owner: a field is marked owner() already; remove the option');
   }
 }
 
@@ -80,12 +84,14 @@ function optionMistakes(resource: AnyResource, known: Known, fault: (text: strin
   if (!PATH.test(path)) fault(`path: "${path}" must look like /blog-posts`);
   if (TAKEN_PATHS.has(`/${path.split('/')[1]}`)) fault(`path: "${path}" is a built-in route; set path to another`);
   if (!TABLE.test(table)) fault(`collection: "${table}" must be a table name in lower case`);
-  if (known.tables.has(table)) fault(`collection: "${table}" is a table of Belfry's own; set collection to another name`);
+  if (known.tables.has(table))
+    fault(`collection: "${table}" is a table of Belfry's own; set collection to another name`);
   if (Array.isArray(resource.crud)) {
     for (const action of resource.crud) if (!ACTIONS.includes(action)) fault(`crud: unknown action "${action}"`);
   }
   const times = resource.timestamps === false ? [] : ['createdAt', 'updatedAt'];
-  const sortable = (name: string) => ['_id', 'id', ...times].includes(name) || (fields[name] !== undefined && !fields[name].spec.encrypted);
+  const sortable = (name: string) =>
+    ['_id', 'id', ...times].includes(name) || (fields[name] !== undefined && !fields[name].spec.encrypted);
   for (const term of resource.defaultSort?.split(',') ?? []) {
     if (!sortable(term.trim().replace(/^-/, ''))) fault(`defaultSort: "${term}" is not a field`);
   }

@@ -39,5 +39,12 @@ export function announce(
   context.wake.hint();
   const name = `${resource.name}.${action}`;
   if (!context.events.has(name)) return;
-  context.events.emit(name, { resource: resource.name, action, record, previous, user: acting.user, requestId: acting.requestId });
+  context.events.emit(name, {
+    resource: resource.name,
+    action,
+    record,
+    previous,
+    user: acting.user,
+    requestId: acting.requestId,
+  });
 }

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Acting } from '../acting.ts';
 import { authorizeCollection } from '../access.ts';
+import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { validate } from '../validate.ts';
 import { announce, causeOf, conflict, hookContext } from './after-write.ts';
@@ -26,7 +26,8 @@ export async function create(
   if (hooks?.beforeCreate !== undefined) {
     const changed = await hooks.beforeCreate(values, hookContext(context, acting));
     // What a hook returns is code's word, not a client's: validated like the system's input.
-    if (typeof changed === 'object' && changed !== null) values = await validate(resource, changed, { ...acting, system: true }, rules);
+    if (typeof changed === 'object' && changed !== null)
+      values = await validate(resource, changed, { ...acting, system: true }, rules);
   }
   const hashed = await hashPasswords(context, resource, values);
   const record = await store.insert(newId(), hashed, causeOf(acting)).catch((error: unknown) => {

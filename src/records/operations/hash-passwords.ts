@@ -3,7 +3,11 @@ import type { RecordsContext } from '../context.ts';
 import type { Values } from '../validate.ts';
 
 /** Replaces the values of password fields by their hashes. */
-export async function hashPasswords(context: RecordsContext, resource: CompiledResource, values: Values): Promise<Values> {
+export async function hashPasswords(
+  context: RecordsContext,
+  resource: CompiledResource,
+  values: Values,
+): Promise<Values> {
   const hashed = { ...values };
   for (const { name, spec } of resource.fields) {
     if (spec.kind === 'password' && typeof hashed[name] === 'string') {

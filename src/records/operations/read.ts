@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import type { Acting } from '../acting.ts';
 import { loadAuthorized } from '../access.ts';
+import type { Acting } from '../acting.ts';
 import type { Entity } from '../context.ts';
 
 /** Reads a record that the caller may read. */

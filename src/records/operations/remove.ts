@@ -1,14 +1,19 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import type { Acting } from '../acting.ts';
 import { writeConditions } from '../access.ts';
+import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { announce, causeOf, hookContext } from './after-write.ts';
 import { loadForWrite, stillInReach } from './update.ts';
 
 /** Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. */
-export async function remove(context: RecordsContext, entity: Entity, id: string, acting: Acting): Promise<StoredRecord> {
+export async function remove(
+  context: RecordsContext,
+  entity: Entity,
+  id: string,
+  acting: Acting,
+): Promise<StoredRecord> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
   let conditions = acting.system ? [] : writeConditions(resource, resource.policies.delete, acting);

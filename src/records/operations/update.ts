@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import type { Acting } from '../acting.ts';
 import { loadAuthorized, writeConditions } from '../access.ts';
+import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';

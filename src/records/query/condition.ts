@@ -8,7 +8,12 @@ export interface Comparison {
 }
 
 /** What narrows down which records a statement sees: comparisons, alternatives, or nothing at all. */
-export type Condition = Comparison | { any: readonly Condition[] } | { every: readonly Condition[] } | { never: true } | Search;
+export type Condition =
+  | Comparison
+  | { any: readonly Condition[] }
+  | { every: readonly Condition[] }
+  | { never: true }
+  | Search;
 
 /** A case-insensitive substring of a field. */
 export interface Search {

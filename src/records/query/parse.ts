@@ -1,5 +1,5 @@
-import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import type { Operator } from '../../declare/field.ts';
+import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../compiled.ts';
 import { isStorable } from '../fields/text-rules.ts';
@@ -47,7 +47,11 @@ function positive(name: string, text: string, most: number): number {
  * Records whose field this viewer may see, as a condition; undefined when he sees it on every one. A query must not tell of
  * values that an answer would leave out.
  */
-function visibility(resource: CompiledResource, policy: CompiledPolicy | undefined, viewer: Sight): Condition | undefined {
+function visibility(
+  resource: CompiledResource,
+  policy: CompiledPolicy | undefined,
+  viewer: Sight,
+): Condition | undefined {
   if (viewer === 'system' || policy === undefined || allowsEveryRecord(policy, viewer)) return undefined;
   if (policy.owner && viewer !== undefined && resource.ownerField !== undefined) {
     return { field: resource.ownerField, op: 'eq', value: viewer.id };
@@ -114,12 +118,15 @@ function sort(resource: CompiledResource, text: string, viewer: Sight): SortTerm
     if (!allowed.includes(field)) throw bad(`Can not sort by "${field}"; sortable fields: ${names(allowed)}`);
     return { field, column: columnOf(resource, field), descending: term.startsWith('-') };
   });
-  if (new Set(terms.map((term) => term.field)).size < terms.length) throw bad('The query parameter "sort" names a field twice');
+  if (new Set(terms.map((term) => term.field)).size < terms.length)
+    throw bad('The query parameter "sort" names a field twice');
   return terms;
 }
 
 function include(resource: CompiledResource, text: string): string[] {
-  const allowed = resource.fields.filter((field) => field.spec.kind === 'ref' && !field.secret).map((field) => field.name);
+  const allowed = resource.fields
+    .filter((field) => field.spec.kind === 'ref' && !field.secret)
+    .map((field) => field.name);
   const wanted = [...new Set(text.split(','))];
   if (wanted.length > MOST_INCLUDES) throw bad(`The query parameter "include" takes at most ${MOST_INCLUDES} names`);
   for (const name of wanted) {

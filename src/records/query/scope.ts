@@ -1,5 +1,5 @@
-import type { Looking } from '../../declare/host.ts';
 import type { Operator } from '../../declare/field.ts';
+import type { Looking } from '../../declare/host.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Condition } from './condition.ts';
@@ -28,7 +28,8 @@ function filterConditions(resource: CompiledResource, filter: ScopeFilter): Cond
   if (Array.isArray(filter)) return [{ any: filter.map((one) => ({ every: filterConditions(resource, one) })) }];
   return Object.entries(filter).flatMap(([name, wanted]) => {
     const field = name === '_id' ? 'id' : name;
-    if (!known(resource, field)) throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
+    if (!known(resource, field))
+      throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
     return fieldConditions(field, wanted);
   });
 }

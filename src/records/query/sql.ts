@@ -63,5 +63,7 @@ function joined(
 
 /** A `where` with all of the conditions, or nothing when there are none. */
 export function whereSql(resource: CompiledResource, conditions: readonly Condition[], params: Parameters): string {
-  return conditions.length === 0 ? '' : `where ${conditions.map((one) => conditionSql(resource, one, params)).join(' and ')}`;
+  return conditions.length === 0
+    ? ''
+    : `where ${conditions.map((one) => conditionSql(resource, one, params)).join(' and ')}`;
 }

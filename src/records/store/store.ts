@@ -2,8 +2,8 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Condition } from '../query/condition.ts';
-import { conditionSql, parameters, quoted, whereSql } from '../query/sql.ts';
 import type { ListQuery } from '../query/list-query.ts';
+import { conditionSql, parameters, quoted, whereSql } from '../query/sql.ts';
 import type { Codec } from '../stored.ts';
 import type { Values } from '../validate.ts';
 import { type Cause, outboxExpression } from './event.ts';
@@ -25,7 +25,12 @@ export interface Store {
     cause: Cause,
     executor?: Executor,
   ): Promise<{ record: StoredRecord; previous: StoredRecord } | undefined>;
-  remove(id: string, conditions: readonly Condition[], cause: Cause, executor?: Executor): Promise<StoredRecord | undefined>;
+  remove(
+    id: string,
+    conditions: readonly Condition[],
+    cause: Cause,
+    executor?: Executor,
+  ): Promise<StoredRecord | undefined>;
 }
 
 /** Makes the store of a resource. */
@@ -43,7 +48,9 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
   return {
     async read(id, conditions = []) {
       const { params, where } = guarded(id, conditions);
-      const rows = await database.read(statement(`select ${codec.columns} from ${table} where ${where}`, params.values));
+      const rows = await database.read(
+        statement(`select ${codec.columns} from ${table} where ${where}`, params.values),
+      );
       return rows[0] === undefined ? undefined : codec.fromRow(rows[0]);
     },
 
@@ -51,7 +58,9 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
       const params = parameters([ids]);
       const terms = conditions.map((condition) => conditionSql(resource, condition, params));
       const where = ['"id" = any($1)', ...terms].join(' and ');
-      const rows = await database.read(statement(`select ${codec.columns} from ${table} where ${where}`, params.values));
+      const rows = await database.read(
+        statement(`select ${codec.columns} from ${table} where ${where}`, params.values),
+      );
       return rows.map(codec.fromRow);
     },
 
@@ -74,7 +83,10 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
     async insert(id, values, cause, executor = database) {
       const params = parameters([id]);
       const columns = ['"id"', ...resource.fields.map((field) => quoted(field.column))];
-      const places = ['$1', ...resource.fields.map((field) => params.add(codec.toColumn(field, values[field.name], id)))];
+      const places = [
+        '$1',
+        ...resource.fields.map((field) => params.add(codec.toColumn(field, values[field.name], id))),
+      ];
       const text = `with r as (insert into ${table} (${columns.join(', ')}) values (${places.join(', ')}) returning *),
   ${outboxExpression(resource, 'created', cause, params)} select ${codec.columns} from r`;
       const rows = await executor.write(statement(text, params.values));

@@ -10,7 +10,12 @@ const DEPTH = 4;
  * Serialises the stored records in a handler's answer for the viewer, wherever they stand in it: alone, in a list, in an
  * object. Whatever else is in the answer stays as it is.
  */
-export async function presentRecords(records: Records, value: unknown, looking: Looking, depth = DEPTH): Promise<unknown> {
+export async function presentRecords(
+  records: Records,
+  value: unknown,
+  looking: Looking,
+  depth = DEPTH,
+): Promise<unknown> {
   if (typeof value !== 'object' || value === null || depth === 0) return value;
   const name = resourceOf(value);
   if (name !== undefined) return (await presentAll(records, name, [value as StoredRecord], looking))[0];

@@ -8,7 +8,9 @@ import { StartupError } from '../../platform/environment.ts';
 /** Applies the migrations of a folder that were not applied yet, in order, in one transaction. */
 export async function apply(client: PoolClient, folder: string): Promise<void> {
   if (!existsSync(join(folder, 'meta', '_journal.json'))) {
-    throw new StartupError('There are no migrations:', [`${folder} is empty; make the first with: npm run migration:generate`]);
+    throw new StartupError('There are no migrations:', [
+      `${folder} is empty; make the first with: npm run migration:generate`,
+    ]);
   }
   await migrate(drizzle(client), { migrationsFolder: folder });
 }

@@ -4,7 +4,10 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 export type Snapshot = {
   id: string;
   prevId: string;
-  tables: Record<string, { columns: Record<string, unknown>; indexes: Record<string, unknown> } & Record<string, unknown>>;
+  tables: Record<
+    string,
+    { columns: Record<string, unknown>; indexes: Record<string, unknown> } & Record<string, unknown>
+  >;
 } & Record<string, unknown>;
 
 /** SQL statements, and those among them that lose data. */

@@ -13,7 +13,13 @@ function fingerprint(tables: Record<string, PgTable>): string {
     const { name, columns, indexes, foreignKeys, primaryKeys, uniqueConstraints } = getTableConfig(table);
     return {
       name,
-      columns: columns.map((column) => [column.name, column.getSQLType(), column.notNull, column.hasDefault, column.isUnique]),
+      columns: columns.map((column) => [
+        column.name,
+        column.getSQLType(),
+        column.notNull,
+        column.hasDefault,
+        column.isUnique,
+      ]),
       indexes: indexes.map(({ config }) => [config.name, config.unique, config.method, config.columns.length]),
       keys: [foreignKeys.length, primaryKeys.length, uniqueConstraints.length],
     };
@@ -28,7 +34,9 @@ function fingerprint(tables: Record<string, PgTable>): string {
 export async function sync(client: PoolClient, tables: Record<string, PgTable>, log: Logger): Promise<void> {
   await client.query('create extension if not exists pg_trgm');
   await client.query(STATE);
-  const { rows } = await client.query<{ fingerprint: string; snapshot: Snapshot }>('select fingerprint, snapshot from belfry_sync');
+  const { rows } = await client.query<{ fingerprint: string; snapshot: Snapshot }>(
+    'select fingerprint, snapshot from belfry_sync',
+  );
   const wanted = fingerprint(tables);
   if (rows[0]?.fingerprint === wanted) return;
   const next = await takeSnapshot(tables);

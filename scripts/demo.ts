@@ -1,0 +1,75 @@
+// `npm run demo`: the four processes apart, a receiver that verifies, 1,000 records from 20 clients; then the same again
+// while the relay and the webhook-worker are killed in the middle. Exits with 1 when a delivery is missing.
+import { randomBytes } from 'node:crypto';
+import { join } from './demo/person.ts';
+import { startReceiver } from './demo/receiver.ts';
+import { createRecords, type Expected, type Outcome, outcomeOf } from './demo/run.ts';
+import { startTiers } from './demo/tiers.ts';
+import { startServices } from './services/start.ts';
+import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+
+const RECORDS = 1000;
+// A killed worker's claims come back when their lease runs out.
+const PATIENCE_MS = 120_000;
+
+function report(records: number, outcome: Outcome): void {
+  const at = (share: number) =>
+    outcome.latencies[Math.min(Math.floor(outcome.latencies.length * share), outcome.latencies.length - 1)];
+  const lines: [string, string | number | undefined][] = [
+    ['records written', records],
+    ['deliveries expected', outcome.expected],
+    ['received and verified', outcome.received],
+    ['missing', outcome.missing],
+    ['received by strangers', outcome.strangers],
+    ['signature refused', outcome.refused],
+    ['duplicates', outcome.duplicates],
+    ['commit to receipt, median', `${at(0.5)} ms`],
+    ['commit to receipt, 99th percentile', `${at(0.99)} ms`],
+  ];
+  for (const [name, value] of lines) console.log(`  ${name.padEnd(36)}${value}`);
+}
+
+const services = await startServices({ mode: 'test', announce: console.log });
+const receiver = await startReceiver();
+const tiers = await startTiers({
+  NODE_ENV: 'development',
+  LOG_LEVEL: 'error',
+  DATABASE_URL: services.databaseUrl,
+  REDIS_URL: services.redisUrl,
+  SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+});
+const stop = async () => {
+  await tiers.stop();
+  await receiver.close();
+  await services.stop();
+};
+whenAskedToStop(stop);
+
+console.log(`Four processes run; web listens on ${tiers.url}. Two users register, each with a webhook endpoint.\n`);
+const people = [await join(tiers.url, 'ada', receiver), await join(tiers.url, 'grace', receiver)];
+
+console.log(`1. ${RECORDS} records from 20 clients at once`);
+const first = await createRecords(people, RECORDS, () => undefined);
+const calm = await outcomeOf(first, receiver, PATIENCE_MS);
+report(RECORDS, calm);
+
+console.log(
+  `\n2. ${RECORDS} more, while relay and webhook-worker are killed (SIGKILL) in the middle and started again`,
+);
+let killed: Promise<void> | undefined;
+const second = await createRecords(people, RECORDS, (done) => {
+  if (done !== RECORDS / 2) return;
+  killed = Promise.all([tiers.kill('relay'), tiers.kill('webhook-worker')]).then(() => {
+    tiers.start('relay');
+    tiers.start('webhook-worker');
+  });
+});
+await killed;
+const both: Expected = new Map([...first].map(([name, ids]) => [name, ids.union(second.get(name)!)]));
+const stormy = await outcomeOf(both, receiver, PATIENCE_MS);
+report(2 * RECORDS, stormy);
+
+await stop();
+const failed = [calm, stormy].some((outcome) => outcome.missing + outcome.strangers + outcome.refused > 0);
+console.log(failed ? '\nSomething is wrong: see above.' : '\nEvery delivery arrived.');
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,40 @@
+import type { Receiver } from './receiver.ts';
+
+/** A user of the demonstration: an account, and an endpoint that hears of new posts. */
+export interface Person {
+  name: string;
+  /** Creates a post; gives its id. */
+  post(title: string, status: 'draft' | 'published'): Promise<string>;
+}
+
+async function send(url: string, token: string | undefined, body: object) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as { data: Record<string, never>; error?: { message: string } };
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${answer.error?.message}`);
+  return answer.data;
+}
+
+/** Registers a user and a webhook endpoint of his, over HTTP, as any client would. */
+export async function join(url: string, name: string, receiver: Receiver): Promise<Person> {
+  const email = `${name}-${Date.now()}@example.com`;
+  const { token } = await send(`${url}/api/auth/register`, undefined, {
+    name,
+    email,
+    password: 'a bell rings at noon',
+  });
+  const endpoint = await send(`${url}/api/webhooks`, token, { url: receiver.url(name), events: ['post.created'] });
+  receiver.trust(name, endpoint.secret!);
+  return {
+    name,
+    async post(title, status) {
+      return (await send(`${url}/api/posts`, token, { title, status, body: 'Every delivery arrives.' })).id!;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Person } from './person.ts';
+import type { Receiver } from './receiver.ts';
+
+const CLIENTS = 20;
+
+/** What a run was to bring: for each person the ids of the records that his endpoint must hear of. */
+export type Expected = Map<string, Set<string>>;
+
+/**
+ * Creates records from 20 clients at once. Every second one is a draft, which only its author may read; the others are
+ * published, so that everybody's endpoint hears of them.
+ *
+ * @param progress called after each record with their number so far
+ */
+export async function createRecords(
+  people: readonly Person[],
+  count: number,
+  progress: (done: number) => void,
+): Promise<Expected> {
+  const expected: Expected = new Map(people.map((person) => [person.name, new Set()]));
+  let next = 0;
+  let done = 0;
+  const client = async () => {
+    while (next < count) {
+      const number = next++;
+      const author = people[number % people.length]!;
+      const draft = number % 4 < 2;
+      const id = await author.post(`Post ${number}`, draft ? 'draft' : 'published');
+      for (const person of people) if (!draft || person === author) expected.get(person.name)!.add(id);
+      progress(++done);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  return expected;
+}
+
+/** The outcome of a run at all endpoints together. */
+export interface Outcome {
+  expected: number;
+  received: number;
+  missing: number;
+  /** Deliveries to somebody who may not read the record. */
+  strangers: number;
+  duplicates: number;
+  refused: number;
+  /** ms from commit to first receipt, ascending. */
+  latencies: number[];
+}
+
+function compare(expected: Expected, receiver: Receiver): Outcome {
+  const outcome: Outcome = {
+    expected: 0,
+    received: 0,
+    missing: 0,
+    strangers: 0,
+    duplicates: 0,
+    refused: 0,
+    latencies: [],
+  };
+  for (const [name, ids] of expected) {
+    const { messages, duplicates, refused } = receiver.arrivals(name);
+    const got = new Map([...messages.values()].map(({ record, ms }) => [record, ms]));
+    outcome.expected += ids.size;
+    outcome.duplicates += duplicates;
+    outcome.refused += refused;
+    for (const [record, ms] of got) {
+      if (ids.has(record)) outcome.latencies.push(ms);
+      else outcome.strangers += 1;
+    }
+    outcome.received += [...ids].filter((id) => got.has(id)).length;
+  }
+  outcome.missing = outcome.expected - outcome.received;
+  outcome.latencies.sort((a, b) => a - b);
+  return outcome;
+}
+
+/** Waits until everything arrived, at most `ms`, and a moment longer for what should not arrive. */
+export async function outcomeOf(expected: Expected, receiver: Receiver, ms: number): Promise<Outcome> {
+  const deadline = Date.now() + ms;
+  while (compare(expected, receiver).missing > 0 && Date.now() < deadline) await sleep(50);
+  await sleep(500);
+  return compare(expected, receiver);
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** The four processes and the file that each of them runs. */
+const ENTRIES = {
+  web: 'src/web.ts',
+  relay: 'workers/relay.ts',
+  'webhook-worker': 'workers/webhook-worker.ts',
+  'push-worker': 'workers/push-worker.ts',
+} as const;
+
+/** One of the four processes. */
+export type Tier = keyof typeof ENTRIES;
+
+/** The four processes of a deployment, each a process of its own. */
+export interface Tiers {
+  /** Where `web` listens. */
+  url: string;
+  /** Starts a tier (again). */
+  start(tier: Tier): void;
+  /** Ends a tier with SIGKILL, as a crash would. Resolves when it is gone. */
+  kill(tier: Tier): Promise<void>;
+  /** Stops all tiers with SIGTERM. Resolves when they are gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the four processes.
+ *
+ * @param env their environment
+ * @throws when `web` ends before it listens
+ */
+export async function startTiers(env: Record<string, string>): Promise<Tiers> {
+  const running = new Map<Tier, ChildProcess>();
+  const alone = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', PORT: '0' };
+
+  function start(tier: Tier): ChildProcess {
+    const child = spawn(process.execPath, [join(root, ENTRIES[tier])], {
+      cwd: root,
+      env: { ...process.env, ...env, ...alone },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    running.set(tier, child);
+    if (tier !== 'web') child.stdout!.pipe(process.stderr, { end: false });
+    return child;
+  }
+
+  const gone = async (child: ChildProcess, signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  };
+  // A demonstration that is broken off leaves nothing behind.
+  process.on('exit', () => {
+    for (const child of running.values()) child.kill('SIGKILL');
+  });
+
+  const web = start('web');
+  const url = await listening(web);
+  for (const tier of ['relay', 'webhook-worker', 'push-worker'] as const) start(tier);
+  return {
+    url,
+    start,
+    kill: (tier) => gone(running.get(tier)!, 'SIGKILL'),
+    async stop() {
+      await Promise.all([...running.values()].map((child) => gone(child, 'SIGTERM')));
+    },
+  };
+}
+
+async function listening(web: ChildProcess): Promise<string> {
+  const ended = once(web, 'exit').then(() => {
+    throw new Error('web ended before it listened');
+  });
+  const lines = createInterface({ input: web.stdout! });
+  const found = new Promise<string>((resolve) => {
+    lines.on('line', (line) => {
+      const address = /listens on (http:\S+)/.exec(line)?.[1];
+      if (address === undefined) process.stderr.write(`${line}\n`);
+      else resolve(address);
+    });
+  });
+  return Promise.race([found, ended]);
+}
