@@ -2,9 +2,14 @@ import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceView } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import type { PasswordHasher } from './password-hash.ts';
+import { deviceRoutes, devices } from './devices/index.ts';
 import { accountRoutes } from './routes.ts';
 import { createSessions } from './sessions.ts';
+import { sessions } from './tables.ts';
 import { createUsers } from './users.ts';
+
+/** The tables of accounts, by name. */
+export const accountTables = { sessions, devices };
 
 /** The account feature of an app whose user resource is `user`. */
 export function createAccounts(
@@ -14,10 +19,10 @@ export function createAccounts(
   user: Entity,
   view: ResourceView,
 ): FeatureParts {
-  const sessions = createSessions(host, view);
+  const ownSessions = createSessions(host, view);
   const users = createUsers(host, context, user, view);
   return {
-    routes: accountRoutes({ host, hasher, sessions, users }, context, user),
-    authenticators: [sessions.authenticator],
+    routes: [...accountRoutes({ host, hasher, sessions: ownSessions, users }, context, user), ...deviceRoutes(host)],
+    authenticators: [ownSessions.authenticator],
   };
 }

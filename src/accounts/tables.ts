@@ -17,6 +17,3 @@ export const sessions = pgTable(
   },
   (table) => [index('sessions_user_id_index').on(table.userId), index('sessions_expires_at_index').on(table.expiresAt)],
 );
-
-/** The tables of accounts, by name. */
-export const accountTables = { sessions };

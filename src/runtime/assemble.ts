@@ -1,7 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { createAccounts } from '../accounts/index.ts';
+import { accountTables, createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/password-hash.ts';
-import { accountTables } from '../accounts/tables.ts';
 import type { Extension, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import type { AnyResource } from '../declare/resource.ts';
