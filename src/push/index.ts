@@ -1,0 +1,38 @@
+import type { FeatureParts } from '../declare/extension.ts';
+import type { PushSender } from '../declare/host.ts';
+import type { Platform } from '../platform/platform.ts';
+import { type Captured, createCaptured } from './captured.ts';
+import { createReceipt, type Receipt } from './receipt.ts';
+import { createSender } from './send.ts';
+import { pushSweeps } from './sweeps.ts';
+import { checkTransports, type Transport } from './transport.ts';
+import { startPushWorker } from './worker.ts';
+
+export { pushTables } from './tables.ts';
+
+/** Push notifications of an app. */
+export interface Push {
+  /** `app.push`. */
+  sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
+  /** Worker and sweeps. */
+  parts: FeatureParts;
+  captured: Captured;
+}
+
+/**
+ * Makes push notifications. Nothing is connected yet.
+ *
+ * @param transports asked in order; a device that none accepts is captured outside production and fails in production
+ * @throws StartupError naming every malformed transport
+ */
+export function createPush(platform: Platform, transports: readonly Transport[]): Push {
+  checkTransports(transports);
+  return {
+    sender: { ...createSender(platform, transports), receipt: createReceipt(platform) },
+    parts: {
+      sweeps: pushSweeps(platform),
+      workers: { 'push-worker': () => startPushWorker(platform, transports) },
+    },
+    captured: createCaptured(platform.database),
+  };
+}

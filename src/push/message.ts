@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import {
+  boundedText,
+  type DevicePlatform,
+  dataFault,
+  PLATFORMS,
+  SIMULATED_PREFIX,
+  TOKEN_MAX,
+  tokenFault,
+} from '../accounts/devices/index.ts';
+import { checkUrl } from '../platform/address-guard.ts';
+import { type ErrorDetails, validationError } from '../platform/errors.ts';
+import { isId } from '../platform/ids.ts';
+
+/** Entries of each of `to`, `deviceIds` and `tokens`. */
+const AUDIENCE_MAX = 10_000;
+/** Every provider's limit of a payload: https://firebase.google.com/docs/cloud-messaging, RFC 8030 section 7.2, APNs. */
+const PAYLOAD_MAX_BYTES = 4096;
+const URL_MAX = 2048;
+const NAME_MAX = 200;
+const INTEGER_MAX = 2 ** 31 - 1;
+
+/** What a notification says, with all defaults filled: what transports get. */
+export interface PushContent {
+  title?: string;
+  /** iOS only. */
+  subtitle?: string;
+  body?: string;
+  image?: string;
+  /** Browsers only. */
+  icon?: string;
+  url?: string;
+  badge?: number;
+  sound: string | false;
+  channel?: string;
+  category?: string;
+  group?: string;
+  collapseId?: string;
+  priority: 'high' | 'normal';
+  /** Seconds that the provider keeps it for a device that is offline. */
+  ttl?: number;
+  silent?: boolean;
+  /** Carries `url` as well. */
+  data?: Record<string, unknown>;
+}
+
+/** Whom a message goes to, and what it says. */
+export interface PushMessage {
+  userIds: string[];
+  deviceIds: string[];
+  tokens: string[];
+  /** Of the raw tokens. */
+  platform: DevicePlatform;
+  content: PushContent;
+  /** What is stored: the content, and the audience without raw tokens. */
+  stored: Record<string, unknown>;
+}
+
+const id = z.string().refine(isId);
+const list = (item: z.ZodType<string, string>, error: string) =>
+  z.array(item, { error }).max(AUDIENCE_MAX, { error: `Must have at most ${AUDIENCE_MAX} entries` });
+const name = () => boundedText(NAME_MAX).refine((text) => text !== '', { error: 'Must not be empty' });
+const httpsUrl = () =>
+  boundedText(URL_MAX).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
+    error: 'Must be an https URL',
+  });
+const wholeNumber = () => {
+  const error = 'Must be a whole number, 0 or more';
+  return z
+    .number({ error })
+    .int({ error })
+    .min(0, { error })
+    .max(INTEGER_MAX, { error: `Must be at most ${INTEGER_MAX}` });
+};
+
+const schema = z.strictObject(
+  {
+    to: z
+      .union([id, z.array(id)], { error: 'Must be a user id or an array of user ids' })
+      .refine((to) => typeof to === 'string' || to.length <= AUDIENCE_MAX, {
+        error: `Must have at most ${AUDIENCE_MAX} entries`,
+      })
+      .optional(),
+    deviceIds: list(
+      z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' }),
+      'Must be an array of device ids',
+    ).optional(),
+    tokens: list(
+      boundedText(TOKEN_MAX)
+        .refine((token) => token !== '', { error: 'Must not be empty' })
+        // Simulated devices do not exist yet, so nothing could answer for one.
+        .refine((token) => !token.startsWith(SIMULATED_PREFIX), {
+          error: `Tokens that start with ${SIMULATED_PREFIX} are reserved for simulated devices, which are not available yet`,
+        }),
+      'Must be an array of tokens',
+    ).optional(),
+    platform: z.enum(PLATFORMS, { error: `Must be one of: ${PLATFORMS.join(', ')}` }).default('android'),
+    title: boundedText(250).optional(),
+    subtitle: boundedText(250).optional(),
+    body: boundedText(2000).optional(),
+    image: httpsUrl().optional(),
+    icon: httpsUrl().optional(),
+    url: boundedText(URL_MAX)
+      .refine((text) => text !== '', { error: 'Must not be empty' })
+      .optional(),
+    badge: wholeNumber().optional(),
+    sound: z.union([z.literal(false), name()], { error: 'Must be the name of a sound, or false' }).optional(),
+    channel: name().optional(),
+    category: name().optional(),
+    group: name().optional(),
+    collapseId: boundedText(64)
+      .refine((text) => text !== '', { error: 'Must not be empty' })
+      .optional(),
+    priority: z.enum(['high', 'normal'], { error: 'Must be one of: high, normal' }).default('high'),
+    ttl: wholeNumber().optional(),
+    silent: z.boolean({ error: 'Must be true or false' }).optional(),
+    data: z
+      .unknown()
+      .superRefine((data, context) => {
+        const message = data === undefined ? undefined : dataFault(data, PAYLOAD_MAX_BYTES);
+        if (message !== undefined) context.addIssue({ code: 'custom', message });
+      })
+      .optional(),
+  },
+  { error: (issue) => (issue.code === 'invalid_type' ? 'Must be an object' : undefined) },
+);
+
+type Fields = z.output<typeof schema>;
+
+function detailsOf(error: z.ZodError): ErrorDetails {
+  const details = new Map<string, string>();
+  const add = (path: PropertyKey[], message: string) => {
+    const key = path.length === 0 ? 'message' : path.map(String).join('.');
+    if (!details.has(key)) details.set(key, message);
+  };
+  for (const issue of error.issues) {
+    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], 'Unknown field');
+    else add(issue.path, issue.message);
+  }
+  return Object.fromEntries(details);
+}
+
+/** What providers carry whatever the platform: when that alone is too much, no device can receive it. */
+function payloadBytes({ title = '', subtitle = '', body = '', data }: PushContent): number {
+  return Buffer.byteLength(title + subtitle + body) + Buffer.byteLength(data === undefined ? '' : JSON.stringify(data));
+}
+
+/** The rules that look at more than one field. */
+function crossFaults(fields: Fields, content: PushContent, allowPrivate: boolean): ErrorDetails {
+  const details: ErrorDetails = {};
+  const { to, deviceIds, tokens, platform } = fields;
+  if (to === undefined && deviceIds === undefined && tokens === undefined) {
+    details.to = 'Is required, unless deviceIds or tokens are given';
+  }
+  for (const [i, token] of (tokens ?? []).entries()) {
+    const fault = tokenFault(platform, token, { allowPrivate });
+    if (fault !== undefined) details[`tokens.${i}`] = fault;
+  }
+  if (content.silent && fields.data === undefined) details.data = 'Is required for a silent message';
+  if (!content.silent && content.title === undefined && content.body === undefined) {
+    details.title = 'Is required, unless there is a body, or the message is silent and has data';
+  }
+  if (Object.keys(details).length === 0 && payloadBytes(content) > PAYLOAD_MAX_BYTES) {
+    const field = content.data === undefined ? 'body' : 'data';
+    details[field] = `Texts and data together must be at most ${PAYLOAD_MAX_BYTES} bytes: no provider carries more`;
+  }
+  return details;
+}
+
+function contentOf(fields: Fields): PushContent {
+  const { to: _to, deviceIds: _ids, tokens: _tokens, platform: _platform, ...given } = fields;
+  // An empty text is no text: it must not stand in for the title or body that a message needs.
+  const texts = (['title', 'subtitle', 'body'] as const).filter((text) => given[text] === '');
+  const content = { ...given, sound: given.silent ? false : (given.sound ?? 'default') } as PushContent;
+  for (const text of texts) delete content[text];
+  // A copy by way of JSON: what was checked, and not what the caller's getters and toJSON say next time.
+  if (given.data !== undefined) content.data = JSON.parse(JSON.stringify(given.data));
+  if (given.url !== undefined) content.data = { ...content.data, url: given.url };
+  return content;
+}
+
+/**
+ * Checks a push message and fills its defaults. The contract's rules are in spec "Push message"; beyond them texts can be
+ * stored, lists have at most 10,000 entries, and what no provider could carry is refused.
+ *
+ * @param options `allowPrivate`: a browser's endpoint may be an address that is not public
+ * @throws ApiError VALIDATION_ERROR with a message per field
+ */
+export function readMessage(input: unknown, { allowPrivate }: { allowPrivate: boolean }): PushMessage {
+  const parsed = schema.safeParse(input);
+  if (!parsed.success) throw validationError(detailsOf(parsed.error));
+  const fields = parsed.data;
+  const content = contentOf(fields);
+  const details = crossFaults(fields, content, allowPrivate);
+  if (Object.keys(details).length > 0) throw validationError(details);
+  const { to, deviceIds, tokens = [], platform } = fields;
+  return {
+    userIds: typeof to === 'string' ? [to] : (to ?? []),
+    deviceIds: deviceIds ?? [],
+    tokens,
+    platform,
+    content,
+    stored: { ...(to === undefined ? {} : { to }), ...(deviceIds === undefined ? {} : { deviceIds }), ...content },
+  };
+}

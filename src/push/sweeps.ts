@@ -1,0 +1,66 @@
+import type { Sweep } from '../platform/outbox/relay.ts';
+import type { Platform } from '../platform/platform.ts';
+import { chunkJob, PUSH_QUEUE } from './jobs.ts';
+
+const KEPT_DAYS = 30;
+const JOBS_AT_ONCE = 1000;
+const ROWS_AT_ONCE = 5000;
+/** A relay that is asked to stop waits for the run in work. */
+const BATCHES_A_RUN = 20;
+const RETENTION_EVERY_MS = 60_000;
+
+// Index push_chunks_open_index. A chunk that is new or in a worker's hands most likely has its job.
+const OVERDUE = `
+  select push_id, chunk from push_chunks
+  where finished_at is null and created_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())
+  order by created_at limit ${JOBS_AT_ONCE}`;
+
+// Index pushes_created_at_index, then the primary key of the results.
+const OLD_RESULTS = `
+  with old as (
+    select r.push_id, r.position from pushes p join push_results r on r.push_id = p.id
+    where p.created_at < now() - interval '${KEPT_DAYS} days' limit ${ROWS_AT_ONCE}
+  )
+  delete from push_results r using old where r.push_id = old.push_id and r.position = old.position returning 1`;
+const OLD_PUSHES = `
+  delete from pushes where id in (
+    select p.id from pushes p
+    where p.created_at < now() - interval '${KEPT_DAYS} days'
+      and not exists (select from push_results r where r.push_id = p.id)
+    limit ${ROWS_AT_ONCE}
+  ) returning 1`;
+
+/** Periodic work of push: chunks that lost their job get one again, old pushes are removed. */
+export function pushSweeps({
+  database,
+  queues,
+  settings,
+}: Pick<Platform, 'database' | 'queues' | 'settings'>): Sweep[] {
+  const removeAll = async (text: string) => {
+    for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
+      if ((await database.write({ text, values: [] })).length < ROWS_AT_ONCE) return;
+    }
+  };
+  return [
+    {
+      name: 'push jobs',
+      everyMs: settings.relay.sweepMs,
+      async run() {
+        const rows = await database.write<[string, number]>({ name: 'push_overdue', text: OVERDUE, values: [] });
+        // A chunk whose job is still there keeps it: adding a job with the id of a live one does nothing.
+        await queues.add(
+          PUSH_QUEUE,
+          rows.map(([pushId, chunk]) => chunkJob({ pushId, chunk })),
+        );
+      },
+    },
+    {
+      name: 'push retention',
+      everyMs: RETENTION_EVERY_MS,
+      async run() {
+        await removeAll(OLD_RESULTS);
+        await removeAll(OLD_PUSHES);
+      },
+    },
+  ];
+}
