@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import type { AnyResource } from '../../src/declare/resource.ts';
-import type { App, AppOptions } from '../../src/runtime/create-app.ts';
 import { createApp } from '../../src/index.ts';
+import type { App, AppOptions } from '../../src/runtime/create-app.ts';
 import type { StartOptions } from '../../src/runtime/start.ts';
 import { createTestDatabase } from './database.ts';
 
@@ -14,9 +14,12 @@ export interface Answer {
 }
 
 /** Calls of a running app over HTTP, as one client. */
-export interface Client {
-  (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-}
+export type Client = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer>;
 
 /** A client of an app; with a token it is signed in. */
 export function clientOf(url: string, token?: string): Client {
@@ -93,7 +96,10 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
       const email = `${name.toLowerCase()}-${++people}@example.com`;
       const { body } = await call('POST', '/api/auth/register', { name, email, password: 'correct horse battery' });
       const { user, token } = body.data;
-      if (roles !== undefined) await (app.service as (name: string) => ReturnType<typeof app.service>)('user').update(user.id, { roles } as never);
+      if (roles !== undefined)
+        await (app.service as (name: string) => ReturnType<typeof app.service>)('user').update(user.id, {
+          roles,
+        } as never);
       return { id: user.id, email, token, call: clientOf(url, token) };
     },
   };

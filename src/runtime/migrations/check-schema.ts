@@ -4,13 +4,16 @@ import type { Database } from '../../platform/postgres/database.ts';
 
 const COLUMNS = `select table_name::text, column_name::text from information_schema.columns where table_schema = current_schema()`;
 
-/** The declared columns that the database lacks, as `table.column`. */
+/** What the declarations have and the database lacks: `table posts`, `column posts.title`. */
 export async function missingColumns(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
   const rows = await database.write<[string, string]>({ text: COLUMNS, values: [] });
-  const there = new Set(rows.map(([table, column]) => `${table}.${column}`));
+  const there = new Set(rows.flatMap(([table, column]) => [table, `${table}.${column}`]));
   return Object.values(tables).flatMap((table) => {
     const { name, columns } = getTableConfig(table);
-    return columns.map((column) => `${name}.${column.name}`).filter((column) => !there.has(column));
+    if (!there.has(name)) return [`table ${name}`];
+    return columns
+      .filter((column) => !there.has(`${name}.${column.name}`))
+      .map((column) => `column ${name}.${column.name}`);
   });
 }
 

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, expect, test, vi } from 'vitest';
+import { app as makeApp } from '../src/app/index.ts';
+import { createTestDatabase } from './support/database.ts';
+
+const root = join(import.meta.dirname, '..');
+
+/** The commands of a chapter of the README, a string per block. */
+function commandsOf(chapter: string): string[] {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const text = readme.split(`\n## ${chapter}\n`)[1]!.split('\n## ')[0]!;
+  return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1]!);
+}
+
+/** A shell that takes one block of commands after another, as a person types them. */
+function openShell(env: Record<string, string>) {
+  const shell = spawn('bash', [], { cwd: root, env: { ...process.env, ...env }, stdio: 'pipe' });
+  let said = '';
+  for (const stream of [shell.stdout, shell.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let blocks = 0;
+  return {
+    said: () => said,
+    /** Gives what the block printed. */
+    async run(block: string): Promise<string> {
+      const mark = `done-with-block-${++blocks}`;
+      const from = said.length;
+      shell.stdin.write(`${block}\necho\necho ${mark}\n`);
+      await vi.waitUntil(() => said.includes(`${mark}\n`, from), { timeout: 15_000, interval: 20 });
+      return said.slice(from, said.indexOf(mark, from)).trim();
+    },
+    close: () => shell.stdin.end(),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const database = await createTestDatabase();
+Object.assign(process.env, {
+  NODE_ENV: 'test',
+  DATABASE_URL: database.databaseUrl,
+  REDIS_URL: database.redisUrl,
+  REDIS_PREFIX: database.redisPrefix,
+});
+const app = makeApp();
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+test('the tour works as it is written', { timeout: 60_000 }, async () => {
+  await app.migrate({ mode: 'sync' });
+  const { url } = await app.start({ port: 0 });
+  const port = await freePort();
+  const shell = openShell({ PORT: String(port) });
+  const here = (block: string) =>
+    block.replaceAll('localhost:5001', url.slice('http://'.length)).replaceAll('4000', String(port));
+  const [register, login, create, refuse, subscribe, publish, log] = commandsOf('A tour of five minutes').map(here);
+
+  await shell.run(register!);
+  expect(await shell.run(login!)).toContain('"email":"ada@example.com"');
+  expect(await shell.run(create!)).toMatch(/"title":"Hello, world"[\s\S]*\{"data":\[\],"meta":\{"total":0/);
+  const refusals = await shell.run(refuse!);
+  expect(refusals).toContain('"titel":"Unknown field"');
+  expect(refusals).toContain('Unknown query parameter \\"colour\\"');
+  await shell.run(subscribe!);
+  expect(await shell.run(publish!)).toContain('"status":"published"');
+  await vi.waitUntil(() => /verified msg_\S+: post.updated/.test(shell.said()), { timeout: 15_000, interval: 20 });
+  await vi.waitUntil(async () => (await shell.run(log!.replace(/^kill.*$/m, ''))).includes('"status":"succeeded"'), {
+    timeout: 15_000,
+  });
+  await shell.run('kill %1');
+  shell.close();
+});

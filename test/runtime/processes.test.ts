@@ -1,0 +1,98 @@
+import { afterAll, expect, test, vi } from 'vitest';
+import { startReceiver } from '../fakes/receiver.ts';
+import { clientOf } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startProcess } from '../support/processes.ts';
+
+const database = await createTestDatabase();
+afterAll(() => database.drop());
+
+const env = {
+  NODE_ENV: 'development',
+  LOG_LEVEL: 'info',
+  PORT: '0',
+  DATABASE_URL: database.databaseUrl,
+  REDIS_URL: database.redisUrl,
+  REDIS_PREFIX: database.redisPrefix,
+  RELAY: 'off',
+  WEBHOOKS_WORKER: 'off',
+  PUSH_WORKER: 'off',
+};
+const started = { timeout: 15_000, interval: 25 };
+
+test('every fault of the environment is listed at once, and the process exits with 1 before a port is opened', async () => {
+  const web = startProcess('src/web.ts', {
+    REDIS_URL: 'http://x',
+    PORT: '70000',
+    SVC_ENCRYPTION_KEYS: 'short',
+    RELAY: 'maybe',
+  });
+  expect(await web.ended).toBe(1);
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'PORT', 'SVC_ENCRYPTION_KEYS', 'RELAY', 'APP_URL']) {
+    expect(web.said()).toContain(name);
+  }
+  expect(web.said()).not.toContain('listens');
+  expect(web.said()).not.toContain('    at ');
+});
+
+test('a database that can not be reached is tried a few times, each with a line, then the process exits with 1', async () => {
+  const web = startProcess('src/web.ts', {
+    ...env,
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'warn',
+    DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x',
+  });
+  expect(await web.ended).toBe(1);
+  expect(web.said().match(/Postgres at 127\.0\.0\.1:1 can not be reached/g)!.length).toBeGreaterThanOrEqual(5);
+  expect(web.said()).not.toContain('hidden');
+});
+
+test('four processes apart carry a change to a receiver, and stop cleanly at SIGTERM', async () => {
+  const receiver = await startReceiver();
+  const web = startProcess('src/web.ts', env);
+  await vi.waitUntil(() => web.said().includes('listens on'), started);
+  const others = ['workers/relay.ts', 'workers/webhook-worker.ts', 'workers/push-worker.ts'].map((file) =>
+    startProcess(file, env),
+  );
+  const url = /listens on (\S+)/.exec(web.said())![1]!;
+
+  const call = clientOf(url);
+  const { body } = await call('POST', '/api/auth/register', {
+    name: 'Ada',
+    email: 'ada@example.com',
+    password: 'a bell rings at noon',
+  });
+  const ada = clientOf(url, body.data.token);
+  expect((await ada('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] })).status).toBe(201);
+  await ada('POST', '/api/posts', { title: 'carried' });
+  await vi.waitUntil(() => receiver.requests.length === 1, started);
+  expect((await call('GET', '/readyz')).body).toEqual({
+    status: 'ok',
+    checks: { postgres: 'ok', redis: 'ok', migrations: 'ok' },
+  });
+
+  for (const { child } of [web, ...others]) child.kill('SIGTERM');
+  expect(await Promise.all([web, ...others].map((one) => one.ended))).toEqual([0, 0, 0, 0]);
+  const lines = web
+    .said()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+  expect(lines.filter((line) => line.msg === 'request' && line.path === '/api/posts')).toEqual([
+    expect.objectContaining({ method: 'POST', status: 201, requestId: expect.any(String), via: 'session' }),
+  ]);
+  expect(web.said()).not.toContain('a bell rings');
+  expect(web.said()).not.toContain(body.data.token);
+  await receiver.close();
+});
+
+test('a port in use is said, with exit code 1', async () => {
+  const first = startProcess('src/web.ts', env);
+  await vi.waitUntil(() => first.said().includes('listens on'), started);
+  const port = new URL(/listens on (\S+)/.exec(first.said())![1]!).port;
+  const second = startProcess('src/web.ts', { ...env, PORT: port });
+  expect(await second.ended).toBe(1);
+  expect(second.said()).toContain(`port ${port} is in use`);
+  first.child.kill('SIGTERM');
+  expect(await first.ended).toBe(0);
+});

@@ -1,0 +1,32 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** A process of the app, as the Procfile starts it. */
+export interface AppProcess {
+  child: ChildProcess;
+  /** Everything that it printed so far. */
+  said(): string;
+  /** Resolves with the exit code, or the signal that ended it. */
+  ended: Promise<number | string>;
+}
+
+/** Starts `src/web.ts` or a worker with this environment and no other. It is killed when the test ends. */
+export function startProcess(file: string, env: Record<string, string>): AppProcess {
+  const child = spawn(process.execPath, [join(root, file)], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const ended = once(child, 'exit').then(([code, signal]) => code ?? signal);
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return { child, said: () => said, ended };
+}
