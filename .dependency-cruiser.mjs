@@ -6,7 +6,7 @@ const below = {
   declare: ['platform'],
   records: ['declare', 'platform'],
   accounts: ['records', 'declare', 'platform'],
-  push: ['records', 'declare', 'platform'],
+  push: ['accounts', 'records', 'declare', 'platform'],
   extensions: ['accounts', 'push', 'records', 'declare', 'platform'],
   runtime: ['accounts', 'push', 'records', 'declare', 'platform'],
 };

@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import type { OutboxRow } from '../platform/outbox/table.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
@@ -78,9 +77,4 @@ export interface PushResult {
   status: 'captured' | 'sent' | 'partial' | 'failed' | 'no-devices' | 'queued';
   devices: number;
   results: { device: string | null; ok: boolean; id?: string; error?: string }[];
-}
-
-/** Whether an outbox row tells of a change of a record. */
-export function isRecordEvent(row: OutboxRow): row is OutboxRow & { resource: string; recordId: string } {
-  return row.resource !== null;
 }

@@ -13,7 +13,7 @@ function needsUser(policy: CompiledPolicy): boolean {
 }
 
 /** The refusal of a collection route: 401 for who is signed out, 403 for who is not allowed. */
-export function refusal(looking: Looking): ApiError {
+function refusal(looking: Looking): ApiError {
   return new ApiError(looking.user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
 }
 

@@ -29,7 +29,7 @@ async function targets(
  *
  * @param shown records that `show` made; changed in place
  */
-export async function populate(
+async function populate(
   context: RecordsContext,
   resource: CompiledResource,
   shown: readonly Shown[],

@@ -1,11 +1,11 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { Extension, Role } from '../declare/extension.ts';
-import type { PushSender } from '../declare/host.ts';
+import type { Extension } from '../declare/extension.ts';
 import type { AnyResource, Resource } from '../declare/resource.ts';
 import type { Service } from '../declare/service.ts';
 import { readEnvironment, StartupError } from '../platform/environment.ts';
 import { readSettings, type SettingsInput } from '../platform/settings.ts';
 import type { Captured } from '../push/captured.ts';
+import type { Push } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { assemble } from './assemble.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
@@ -42,7 +42,7 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   on<Payload>(name: string, handler: (payload: Payload) => unknown): void;
   /** The records of a resource, for code. */
   service<N extends R[number]['name']>(name: N): Service<FieldsOf<R, N>>;
-  push: PushSender & Pick<import('../push/index.ts').Push['sender'], 'receipt'>;
+  push: Push['sender'];
   /** What was captured instead of sent, in development and tests. */
   captured: Captured;
   /** Every table of the app, by name: for migrations. */
@@ -99,6 +99,3 @@ function collect<T>(faults: string[], read: () => T): T | undefined {
     return undefined;
   }
 }
-
-/** The roles that a process plays unless it is told otherwise. */
-export type { Role };
