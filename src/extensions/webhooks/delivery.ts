@@ -1,0 +1,68 @@
+/** The states of a delivery. */
+export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] as const;
+
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Bytes of a body that the log shows. */
+export const PREVIEW_BYTES = 2048;
+
+/** A delivery's row as the log selects it. `start` holds at least the bytes of the preview. */
+export type DeliveryRow = [
+  id: string,
+  type: string,
+  messageId: string,
+  status: DeliveryStatus,
+  attempts: number,
+  statusCode: number | null,
+  durationMs: number | null,
+  error: string | null,
+  nextAttemptAt: string | null,
+  response: string | null,
+  start: string,
+  bytes: number,
+  attemptLog: object[],
+];
+
+/** The start of a text that fits into `bytes` of UTF-8, cut between characters. */
+export function cutBytes(text: string, bytes: number): string {
+  const encoded = Buffer.from(text);
+  if (encoded.length <= bytes) return text;
+  let end = bytes;
+  // A byte 10xxxxxx continues a character.
+  while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end -= 1;
+  return encoded.toString('utf8', 0, end);
+}
+
+/** A delivery as the endpoint's owner sees it. */
+export function showDelivery(row: DeliveryRow) {
+  const [
+    id,
+    type,
+    messageId,
+    status,
+    attempts,
+    statusCode,
+    durationMs,
+    error,
+    nextAttemptAt,
+    response,
+    start,
+    bytes,
+    attemptLog,
+  ] = row;
+  return {
+    id,
+    type,
+    messageId,
+    status,
+    attempts,
+    statusCode,
+    durationMs,
+    error,
+    nextAttemptAt: status === 'pending' ? nextAttemptAt : null,
+    response,
+    payload: cutBytes(start, PREVIEW_BYTES),
+    payloadTruncated: bytes > PREVIEW_BYTES,
+    attemptLog,
+  };
+}

@@ -1,0 +1,66 @@
+/** An endpoint's row, in the order of `ENDPOINT_COLUMNS`. */
+export type EndpointRow = [
+  id: string,
+  ownerId: string,
+  url: string,
+  events: string[],
+  description: string | null,
+  scope: 'own' | 'global',
+  enabled: boolean,
+  consecutiveFailures: number,
+  lastSuccessAt: string | null,
+  lastFailureAt: string | null,
+  lastError: string | null,
+  disabledReason: string | null,
+  createdAt: string,
+  updatedAt: string,
+];
+
+/** The columns that an endpoint is shown from. The secret is not among them. */
+export const ENDPOINT_COLUMNS = [
+  'id',
+  'owner_id',
+  'url',
+  'events',
+  'description',
+  'scope',
+  'enabled',
+  'consecutive_failures',
+  'last_success_at',
+  'last_failure_at',
+  'last_error',
+  'disabled_reason',
+  'created_at',
+  'updated_at',
+];
+
+/** An endpoint as its owner sees it. */
+export function showEndpoint(row: EndpointRow) {
+  const [id, , url, events, description, scope, enabled, consecutiveFailures] = row;
+  const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt] = row.slice(8) as (
+    | string
+    | null
+  )[];
+  const working = consecutiveFailures > 0 ? 'failing' : 'active';
+  return {
+    id,
+    url,
+    events,
+    ...(description === null ? {} : { description }),
+    scope,
+    enabled,
+    status: enabled ? working : 'disabled',
+    lastSuccessAt,
+    lastFailureAt,
+    lastError,
+    consecutiveFailures,
+    disabledReason,
+    createdAt,
+    updatedAt,
+  };
+}
+
+/** What the secret of an endpoint is bound to, so that a ciphertext copied to another endpoint does not decrypt there. */
+export function secretContext(endpointId: string): string {
+  return `webhook_endpoints/secret/${endpointId}`;
+}

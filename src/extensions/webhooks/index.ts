@@ -1,0 +1,37 @@
+import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { StartupError } from '../../platform/environment.ts';
+import { createFanOut } from './fan-out.ts';
+import { webhookRoutes } from './routes.ts';
+import { readSettings, type WebhookOptions } from './settings.ts';
+import { createSweeps } from './sweeps.ts';
+import { webhookDeliveries, webhookEndpoints } from './tables.ts';
+import { startWebhookWorker } from './worker.ts';
+
+export type { WebhookOptions } from './settings.ts';
+
+/**
+ * Outgoing webhooks: users register URLs, and get the changes of the records that they may read, signed.
+ *
+ * @example createApp({ resources, extensions: [webhooks({ retrySchedule: ['10s', '5m'] })] }, process.env)
+ */
+export function webhooks(options: WebhookOptions = {}): Extension {
+  return defineExtension({
+    name: 'webhooks',
+    tables: { webhook_endpoints: webhookEndpoints, webhook_deliveries: webhookDeliveries },
+    setup(host) {
+      const settings = readSettings(options, host.env.nodeEnv === 'production');
+      const { users } = host;
+      if (users === undefined) {
+        throw new StartupError('webhooks() can not work:', [
+          'endpoints belong to users: it needs accounts, see defineUser',
+        ]);
+      }
+      return {
+        routes: webhookRoutes(host, settings),
+        consumers: [createFanOut(host, users, settings)],
+        sweeps: createSweeps(host, users, settings),
+        workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings) },
+      };
+    },
+  });
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { checkUrl } from '../../platform/address-guard.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.ts';
+import type { WebhookSettings } from './settings.ts';
+
+const URL_FAULTS: Record<string, string> = {
+  invalid: 'Must be a valid URL',
+  scheme: 'Must start with http:// or https://',
+  https: 'Must start with https://',
+  userinfo: 'Must not contain a user name or password',
+  host: 'Must have a public host name',
+  address: 'Must not be a private or reserved address',
+};
+
+const required = (what: string) => ({
+  error: (issue: { input?: unknown }) =>
+    issue.input === undefined || issue.input === null ? 'Is required' : `Must be ${what}`,
+});
+
+function urlSchema(settings: WebhookSettings) {
+  return z
+    .string(required('a string'))
+    .max(settings.maxUrlLength, { error: `Must be at most ${settings.maxUrlLength} characters`, abort: true })
+    .superRefine((text, context) => {
+      const checked = checkUrl(text, settings);
+      if (!checked.ok) context.addIssue({ code: 'custom', message: URL_FAULTS[checked.reason] ?? URL_FAULTS.invalid! });
+    });
+}
+
+function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
+  const valid = new Set(names);
+  return z
+    .array(z.string({ error: 'Must be a string' }), required('an array of event names'))
+    .min(1, { error: 'Must have at least 1 item', abort: true })
+    .max(settings.maxEventsPerEndpoint, {
+      error: `Must have at most ${settings.maxEventsPerEndpoint} items`,
+      abort: true,
+    })
+    .superRefine((list, context) => {
+      const unknown = [...new Set(list.filter((name) => !valid.has(name)))];
+      if (unknown.length === 0) return;
+      context.addIssue({
+        code: 'custom',
+        message: `Unknown events: ${unknown.map((name) => JSON.stringify(name.slice(0, 100))).join(', ')}. Valid events: ${names.join(', ')}`,
+      });
+    })
+    .transform((list) => [...new Set(list)]);
+}
+
+const description = z
+  .string({ error: 'Must be a string' })
+  .max(500, { error: 'Must be at most 500 characters' })
+  .refine((text) => text.isWellFormed() && !text.includes('\0'), { error: 'Must not contain invalid characters' });
+
+/** The body of a create. */
+export function createSchema(settings: WebhookSettings, names: readonly string[]) {
+  return z.strictObject({
+    url: urlSchema(settings),
+    events: eventsSchema(settings, names),
+    description: description.nullish(),
+    scope: z.enum(['own', 'global'], { error: 'Must be one of: own, global' }).default('own'),
+  });
+}
+
+/** The body of an update. */
+export function updateSchema(settings: WebhookSettings, names: readonly string[]) {
+  return z.strictObject({
+    url: urlSchema(settings).optional(),
+    events: eventsSchema(settings, names).optional(),
+    description: description.nullish(),
+    enabled: z.boolean({ error: 'Must be true or false' }).optional(),
+  });
+}
+
+const DEFAULT_LIMIT = 50;
+const MOST = 100;
+
+/**
+ * Reads the query of the delivery log.
+ *
+ * @throws ApiError BAD_REQUEST naming the parameter that is unknown, malformed or given twice
+ */
+export function readLogQuery(query: Record<string, string | string[]>): {
+  status: DeliveryStatus | undefined;
+  limit: number;
+} {
+  const unknown = Object.keys(query).find((name) => name !== 'status' && name !== 'limit');
+  if (unknown !== undefined)
+    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use status, limit`);
+  const { status, limit = String(DEFAULT_LIMIT) } = query;
+  const known = DELIVERY_STATUSES.find((one) => one === status);
+  if (status !== undefined && known === undefined) {
+    throw new ApiError('BAD_REQUEST', `status must be one of ${DELIVERY_STATUSES.join(', ')}`);
+  }
+  const count = typeof limit === 'string' && /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
+  if (count < 1 || count > MOST) throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MOST}`);
+  return { status: known, limit: count };
+}

@@ -1,0 +1,95 @@
+import type { Dispatcher } from 'undici';
+
+/** Bytes of an answer that are read; the rest is not waited for. */
+export const ANSWER_BYTES = 1024;
+
+/** What came of a request: an answer, or an error. An answer that broke off in its body has both. */
+export interface Posted {
+  status?: number;
+  retryAfter?: string;
+  answer: Buffer;
+  /** The deadline passed. */
+  late?: boolean;
+  error?: unknown;
+}
+
+interface Request {
+  url: URL;
+  headers: Record<string, string>;
+  body: string;
+  /** For everything together: DNS, connection, TLS, headers, body. */
+  timeoutMs: number;
+  /** Asks for the connection to be closed after the answer. */
+  lastOfConnection?: boolean;
+}
+
+/**
+ * Sends a POST and reads the start of its answer. Follows no redirect, never rejects, and resolves within `timeoutMs` whatever the
+ * receiver does. It drives the dispatcher by hand, since undici's own time-outs start anew with every byte, and an AbortSignal for
+ * each request costs a third of the throughput.
+ */
+export function post(
+  dispatcher: Dispatcher,
+  { url, headers, body, timeoutMs, lastOfConnection }: Request,
+): Promise<Posted> {
+  return new Promise((resolve) => {
+    const posted: Posted = { answer: Buffer.alloc(0) };
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let controller: Dispatcher.DispatchController | undefined;
+    let done = false;
+
+    const finish = (rest: Partial<Posted> = {}) => {
+      if (done) return;
+      done = true;
+      clearTimeout(timer);
+      resolve({ ...posted, ...rest, answer: Buffer.concat(chunks).subarray(0, ANSWER_BYTES) });
+    };
+    const stop = () => controller?.abort(new Error('enough'));
+    const timer = setTimeout(() => {
+      finish({ late: true });
+      stop();
+    }, timeoutMs);
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        controller = started;
+        // The deadline passed while it waited for a connection.
+        if (done) stop();
+      },
+      onResponseStart(_, status, answerHeaders) {
+        if (status < 200) return;
+        posted.status = status;
+        const wish = answerHeaders['retry-after'];
+        if (typeof wish === 'string') posted.retryAfter = wish;
+      },
+      onResponseData(_, chunk) {
+        if (done) return;
+        chunks.push(chunk);
+        size += chunk.length;
+        if (size <= ANSWER_BYTES) return;
+        finish();
+        stop();
+      },
+      onResponseEnd: () => finish(),
+      onResponseError: (_, error) => finish({ error }),
+    };
+    try {
+      dispatcher.dispatch(
+        {
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method: 'POST',
+          headers,
+          body,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+          ...(lastOfConnection ? { reset: true } : {}),
+        },
+        handler,
+      );
+    } catch (error) {
+      finish({ error });
+    }
+  });
+}

@@ -1,0 +1,147 @@
+import type { Host } from '../../declare/host.ts';
+import { allows } from '../../declare/policy.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId, newId } from '../../platform/ids.ts';
+import { type DeliveryRow, showDelivery } from './delivery.ts';
+import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
+import { eventNames } from './event-names.ts';
+import { createSchema, readLogQuery, updateSchema } from './input.ts';
+import { deliveryShape, endpointShape, endpointWithSecretShape } from './output.ts';
+import type { WebhookSettings } from './settings.ts';
+import { newSecret } from './sign.ts';
+import { listDeliveries } from './sql/deliveries.ts';
+import { CREATE, LIST, LOCK_OWNER, READ, REMOVE, UPDATE } from './sql/endpoints.ts';
+import { laneOf, wakeUp } from './wake-up.ts';
+
+/** Deliveries that go with their endpoint at once; the sweep deletes the rest. */
+const REMOVED_AT_ONCE = 1000;
+
+/** The routes of endpoints and of their delivery logs. An endpoint of somebody else is a 404 on all of them. */
+export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
+  const { database, keyring, queues, events } = host;
+  const names = eventNames(host.resources);
+  const common = { policy: settings.policy, tags: ['webhooks'] };
+
+  /** @throws ApiError UNAUTHORIZED: a policy may let the signed-out in, but an endpoint needs an owner */
+  function ownerOf(ctx: RouteContext): string {
+    if (ctx.user === undefined) throw new ApiError('UNAUTHORIZED');
+    return ctx.user.id;
+  }
+
+  /** @throws ApiError NOT_FOUND for an id that can't be one */
+  function ids(ctx: RouteContext): [id: string, owner: string] {
+    const owner = ownerOf(ctx);
+    if (!isId(ctx.params.id)) throw new ApiError('NOT_FOUND');
+    return [ctx.params.id, owner];
+  }
+
+  async function read(ctx: RouteContext): Promise<EndpointRow> {
+    const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: ids(ctx) });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    return row;
+  }
+
+  async function create(ctx: RouteContext) {
+    const owner = ownerOf(ctx);
+    const { url, events: subscribed, description = null, scope } = ctx.input;
+    const args = { user: ctx.user, action: 'create', doc: undefined, req: ctx.req };
+    if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
+      throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
+    }
+    const id = newId();
+    const secret = newSecret();
+    const stored = keyring.encrypt(secret, secretContext(id));
+    const [row] = await database.transaction(async (tx) => {
+      await tx.write({ text: LOCK_OWNER, values: [owner] });
+      const values = [id, owner, url, subscribed, description, scope, stored, settings.maxEndpointsPerUser];
+      return tx.write<EndpointRow>({ text: CREATE, values });
+    });
+    if (row === undefined) {
+      throw new ApiError('LIMIT_REACHED', `You can have at most ${settings.maxEndpointsPerUser} webhooks`);
+    }
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    return { ...showEndpoint(row), secret };
+  }
+
+  async function update(ctx: RouteContext) {
+    const [id, owner] = ids(ctx);
+    const { url = null, events: subscribed = null, description, enabled = null } = ctx.input;
+    const values = [id, owner, url, subscribed, description !== undefined, description ?? null, enabled];
+    const [row] = await database.write<[...EndpointRow, boolean, boolean]>({ text: UPDATE, values });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
+    const webhook = showEndpoint(row.slice(0, -2) as EndpointRow);
+    if (webhook.enabled) await wakeUp(queues, [{ id, lane: laneOf(slow) }]);
+    else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
+    return webhook;
+  }
+
+  async function remove(ctx: RouteContext): Promise<void> {
+    const rows = await database.write({ text: REMOVE, values: [...ids(ctx), REMOVED_AT_ONCE] });
+    if (rows.length === 0) throw new ApiError('NOT_FOUND');
+  }
+
+  async function deliveries(ctx: RouteContext) {
+    const { status, limit } = readLogQuery(ctx.query);
+    const [id] = await read(ctx);
+    const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
+    return rows.map(showDelivery);
+  }
+
+  return [
+    {
+      ...common,
+      method: 'POST',
+      path: '/webhooks',
+      summary: 'Create a webhook endpoint; its secret is shown this once',
+      input: createSchema(settings, names),
+      output: endpointWithSecretShape,
+      status: 201,
+      handler: create,
+    },
+    {
+      ...common,
+      method: 'GET',
+      path: '/webhooks',
+      summary: 'Your webhook endpoints',
+      output: endpointShape.array(),
+      handler: async (ctx) => {
+        const rows = await database.read<EndpointRow>({ name: 'webhook_list', text: LIST, values: [ownerOf(ctx)] });
+        return rows.map(showEndpoint);
+      },
+    },
+    {
+      ...common,
+      method: 'GET',
+      path: '/webhooks/:id',
+      summary: 'One webhook endpoint',
+      output: endpointShape,
+      handler: async (ctx) => showEndpoint(await read(ctx)),
+    },
+    {
+      ...common,
+      method: 'PATCH',
+      path: '/webhooks/:id',
+      summary: 'Change a webhook endpoint; enabling it starts over',
+      input: updateSchema(settings, names),
+      output: endpointShape,
+      handler: update,
+    },
+    {
+      ...common,
+      method: 'DELETE',
+      path: '/webhooks/:id',
+      summary: 'Delete a webhook endpoint and its delivery log',
+      handler: remove,
+    },
+    {
+      ...common,
+      method: 'GET',
+      path: '/webhooks/:id/deliveries',
+      summary: 'Recent deliveries, newest first',
+      output: deliveryShape.array(),
+      handler: deliveries,
+    },
+  ];
+}

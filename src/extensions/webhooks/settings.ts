@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { StartupError } from '../../platform/environment.ts';
+import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';
+
+const count = z.number().int().positive();
+const policy = z.custom<Policy>(
+  (value) => typeof value === 'string' || typeof value === 'function' || Array.isArray(value),
+  { error: 'must be a policy: words joined by |, a function, or an array of them' },
+);
+const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {
+  try {
+    return parseSchedule(list);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+    return z.NEVER;
+  }
+});
+const notYet = (what: string) => z.undefined({ error: `is not available yet: ${what}` }).optional();
+
+const schema = z.strictObject({
+  /** Who may have endpoints. */
+  policy: policy.default('authenticated'),
+  /** Who may have endpoints that receive every record. */
+  globalPolicy: policy.default('admin'),
+  /** Whether local receivers may be called. Default: outside production. */
+  allowPrivate: z.boolean().optional(),
+  /** Default: in production. */
+  requireHttps: z.boolean().optional(),
+  maxEndpointsPerUser: count.default(10),
+  maxEventsPerEndpoint: count.default(20),
+  maxUrlLength: count.default(2048),
+  /** Waits between attempts, in ms or as `'30s'`, `'5m'`, `'2h'`, `'1d'`. */
+  retrySchedule: schedule.default([...DEFAULT_RETRY_SCHEDULE]),
+  /** ms within which a receiver must have answered: DNS, connection, TLS, headers and body together. */
+  timeoutMs: count.max(120_000).default(10_000),
+  /** ms between looks for deliveries that are due and that no job points at. */
+  pollMs: count.default(1000),
+  /** Requests in flight at once, in one instance. */
+  concurrency: count.max(1000).default(10),
+  /** Deliveries in a row that use up their schedule before an endpoint is disabled; 0: never. */
+  disableAfterFailures: z.number().int().min(0).default(5),
+  /** Days that a delivery stays in the log after it has finished. */
+  keepDeliveriesDays: z.number().positive().default(14),
+  /** ms between removals of what is too old. */
+  cleanMs: count.default(600_000),
+  notifyOwner: notYet('owners are not e-mailed'),
+  secretGraceHours: notYet('secrets can not be rotated'),
+});
+
+/** The settings of the extension as a project writes them: everything may be left out. */
+export type WebhookOptions = z.input<typeof schema>;
+
+/** The settings with all defaults filled. */
+export interface WebhookSettings
+  extends Omit<
+    z.output<typeof schema>,
+    'allowPrivate' | 'requireHttps' | 'globalPolicy' | 'notifyOwner' | 'secretGraceHours'
+  > {
+  allowPrivate: boolean;
+  requireHttps: boolean;
+  globalPolicy: CompiledPolicy;
+}
+
+/**
+ * Fills the defaults.
+ *
+ * @throws StartupError naming every setting that is unknown, malformed or not in effect yet
+ */
+export function readSettings(options: WebhookOptions, production: boolean): WebhookSettings {
+  const parsed = schema.safeParse(options);
+  const faults = parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => `webhooks.${issue.path.join('.')}: ${issue.message}`);
+  const compiled = (name: 'policy' | 'globalPolicy') =>
+    compilePolicy(parsed.data?.[name] ?? 'none', (text) => faults.push(`webhooks.${name}: ${text}`));
+  compiled('policy');
+  const globalPolicy = compiled('globalPolicy');
+  if (!parsed.success || faults.length > 0) throw new StartupError('The settings of webhooks() are wrong:', faults);
+  const { notifyOwner, secretGraceHours, ...settings } = parsed.data;
+  return {
+    ...settings,
+    globalPolicy,
+    allowPrivate: settings.allowPrivate ?? !production,
+    requireHttps: settings.requireHttps ?? production,
+  };
+}
+
+/** The roles that alone decide who may have global endpoints; null when anything else does too. */
+export function globalRoles({ globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>): readonly string[] | null {
+  const { functions, roles } = globalPolicy;
+  return globalPolicy.public || globalPolicy.authenticated || functions.length > 0 ? null : roles;
+}

@@ -1,0 +1,36 @@
+import type { KeyObject } from 'node:crypto';
+import type { Keyring } from '../../platform/crypto/keyring.ts';
+import { secretContext } from './endpoint.ts';
+import { sign, signingKey } from './sign.ts';
+
+/** The key of an endpoint, from its stored secret. */
+export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject;
+
+const MOST = 10_000;
+
+/** Keeps the keys that were used last: decrypting a secret and making a key of it takes longer than a signature. */
+export function createSigningKeys(keyring: Keyring): SigningKeys {
+  const keys = new Map<string, KeyObject>();
+  return (endpointId, storedSecret) => {
+    const kept = keys.get(storedSecret);
+    const key = kept ?? signingKey(keyring.decrypt(storedSecret, secretContext(endpointId)));
+    // Taken out and put in again, a key becomes the youngest; the oldest is the first.
+    keys.delete(storedSecret);
+    keys.set(storedSecret, key);
+    if (keys.size > MOST) keys.delete(keys.keys().next().value!);
+    return key;
+  };
+}
+
+/** The three headers of one attempt. */
+export function signatureHeaders(
+  keys: SigningKeys,
+  { endpointId, secret, messageId, body }: { endpointId: string; secret: string; messageId: string; body: string },
+  timestampSeconds: number,
+): Record<string, string> {
+  return {
+    'webhook-id': messageId,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': sign([keys(endpointId, secret)], messageId, timestampSeconds, body),
+  };
+}

@@ -1,0 +1,60 @@
+import { ENDPOINT_COLUMNS } from '../endpoint.ts';
+
+const COLUMNS = ENDPOINT_COLUMNS.join(', ');
+
+/** $1 owner: creates of one owner wait for each other, so that the count in CREATE is right. Held to the end of the transaction. */
+export const LOCK_OWNER = `select pg_advisory_xact_lock(hashtextextended('webhook_endpoints/' || $1, 0))`;
+
+/** $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner. No row: the limit is reached. */
+export const CREATE = `
+  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret)
+  select $1, $2, $3, $4::text[], $5, $6, $7
+  where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
+  returning ${COLUMNS}`;
+
+/** $1 owner. By webhook_endpoints_owner_id_index. */
+export const LIST = `
+  select ${COLUMNS} from webhook_endpoints where owner_id = $1 and removed_at is null order by created_at desc, id desc`;
+
+/** $1 id, $2 owner. */
+export const READ = `
+  select ${COLUMNS} from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null`;
+
+/**
+ * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled; null: unchanged. The last
+ * column: whether it was enabled before. Enabling starts over; another url gets a fresh chance in the fast lane.
+ */
+export const UPDATE = `
+  with old as (
+    select id, enabled from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null for update
+  )
+  update webhook_endpoints e set
+    url = coalesce($3, e.url),
+    events = coalesce($4::text[], e.events),
+    description = case when $5::boolean then $6 else e.description end,
+    enabled = coalesce($7::boolean, e.enabled),
+    disabled_reason = case when $7 and not old.enabled then null when not $7 and old.enabled then 'manual' else e.disabled_reason end,
+    consecutive_failures = case when $7 and not old.enabled then 0 else e.consecutive_failures end,
+    slow = e.slow and $3 is null and not coalesce($7 and not old.enabled, false),
+    updated_at = now()
+  from old where e.id = old.id
+  returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, old.enabled, e.slow`;
+
+/**
+ * $1 id, $2 owner, $3 how many deliveries go at once; the sweep deletes the rest and the row itself. The secret goes at once.
+ * By webhook_deliveries_log_index.
+ */
+export const REMOVE = `
+  with removed as (
+    update webhook_endpoints set removed_at = now(), enabled = false, secret = ''
+    where id = $1 and owner_id = $2 and removed_at is null returning id
+  ), emptied as (
+    delete from webhook_deliveries where id in (
+      select d.id from webhook_deliveries d join removed r on r.id = d.endpoint_id limit $3)
+  )
+  select id from removed`;
+
+/** $1 owners who are gone: their endpoints go too. */
+export const REMOVE_OF_OWNERS = `
+  update webhook_endpoints set removed_at = now(), enabled = false, secret = ''
+  where owner_id = any($1::text[]) and removed_at is null`;

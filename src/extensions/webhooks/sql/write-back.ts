@@ -1,0 +1,56 @@
+import { ENDPOINT_COLUMNS } from '../endpoint.ts';
+
+/**
+ * Writes the results of attempts and what they mean for their endpoints, in one statement. Gives the endpoints that this disabled.
+ *
+ * $1 deliveries, $2 attempt numbers, $3 when, $4 status after the attempt, $5 status codes, $6 ms taken, $7 errors, $8 ms to the next
+ * attempt, $9 answers, $10 log entries (JSON), $11 whether it was slow or failed, $12 whether the receiver is gone, all in the
+ * order in which they came; $13 failures in a row that disable an endpoint, 0: never.
+ *
+ * A row counts only for who still holds its claim, so that an attempt written twice counts once. Endpoints are locked in the order of
+ * their ids, so that two workers can't wait for each other; an endpoint to which nothing new happened is not touched.
+ */
+export const WRITE_BACK = `
+  with results as (
+    select * from unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::int[], $6::int[], $7::text[], $8::bigint[],
+      $9::text[], $10::text[], $11::boolean[], $12::boolean[])
+      with ordinality as r(id, attempt, at, status, status_code, duration_ms, error, delay_ms, response, entry, slow, gone, place)
+  ), written as (
+    update webhook_deliveries d set status = r.status, status_code = r.status_code, duration_ms = r.duration_ms, error = r.error,
+      response = r.response, attempt_log = d.attempt_log || r.entry::jsonb, lease_until = null,
+      next_attempt_at = now() + r.delay_ms * interval '1 millisecond',
+      finished_at = case when r.status <> 'pending' then now() end
+    from results r where d.id = r.id and d.status = 'sending' and d.attempts = r.attempt
+    returning d.endpoint_id, r.at, r.status, r.error, r.slow, r.gone, r.place
+  ), placed as (
+    select *, max(place) filter (where status = 'succeeded') over (partition by endpoint_id) as last_success from written
+  ), news as (
+    select endpoint_id,
+      max(at) filter (where status = 'succeeded') as success_at,
+      max(at) filter (where status <> 'succeeded') as failure_at,
+      (array_agg(error order by place desc) filter (where status <> 'succeeded'))[1] as error,
+      count(*) filter (where status = 'failed' and place > coalesce(last_success, 0)) as failures,
+      (array_agg(slow order by place desc))[1] as slow,
+      bool_or(gone) as gone
+    from placed group by endpoint_id
+  ), touched as (
+    select e.id, e.enabled as was_enabled, n.*,
+      n.failures + case when n.success_at is null then e.consecutive_failures else 0 end as in_a_row
+    from webhook_endpoints e join news n on n.endpoint_id = e.id
+    where n.failure_at is not null or e.consecutive_failures > 0 or e.slow <> n.slow
+      or e.last_success_at is null or e.last_success_at < n.success_at - interval '1 second'
+    order by e.id for no key update of e
+  ), turned as (
+    update webhook_endpoints e set
+      last_success_at = greatest(e.last_success_at, t.success_at),
+      last_failure_at = greatest(e.last_failure_at, t.failure_at),
+      last_error = coalesce(t.error, e.last_error),
+      consecutive_failures = t.in_a_row,
+      slow = t.slow,
+      enabled = e.enabled and not t.gone and ($13 = 0 or t.in_a_row < $13),
+      disabled_reason = case when not e.enabled then e.disabled_reason when t.gone then 'gone'
+        when $13 > 0 and t.in_a_row >= $13 then 'failing' end
+    from touched t where e.id = t.id
+    returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, t.was_enabled
+  )
+  select * from turned where was_enabled and not enabled`;

@@ -1,0 +1,85 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+
+/** Where a user wants events to be sent. */
+export const webhookEndpoints = pgTable(
+  'webhook_endpoints',
+  {
+    id: text('id').primaryKey(),
+    ownerId: text('owner_id').notNull(),
+    url: text('url').notNull(),
+    /** `post.created`, `post.*`, `*`. */
+    events: text('events').array().notNull(),
+    description: text('description'),
+    /** `own` or `global`. */
+    scope: text('scope').notNull(),
+    enabled: boolean('enabled').notNull().default(true),
+    /** Ciphertext; empty once the endpoint is removed. */
+    secret: text('secret').notNull(),
+    /** Deliveries in a row that used up their schedule. */
+    consecutiveFailures: integer('consecutive_failures').notNull().default(0),
+    /** True to the second: while all goes well, not every success is worth a write. */
+    lastSuccessAt: time('last_success_at'),
+    lastFailureAt: time('last_failure_at'),
+    lastError: text('last_error'),
+    /** `gone`, `failing` or `manual`. */
+    disabledReason: text('disabled_reason'),
+    /** Its last attempt failed or took long: it is served in a lane of its own. */
+    slow: boolean('slow').notNull().default(false),
+    createdAt: time('created_at').notNull().defaultNow(),
+    updatedAt: time('updated_at').notNull().defaultNow(),
+    /** Gone for everybody; the row stays until its delivery log is deleted. */
+    removedAt: time('removed_at'),
+  },
+  (table) => [
+    index('webhook_endpoints_owner_id_index').on(table.ownerId).where(sql`removed_at is null`),
+    index('webhook_endpoints_events_index').using('gin', table.events).where(sql`enabled and removed_at is null`),
+    index('webhook_endpoints_global_index')
+      .on(table.id)
+      .where(sql`scope = 'global' and enabled and removed_at is null`),
+    index('webhook_endpoints_removed_index').on(table.removedAt).where(sql`removed_at is not null`),
+  ],
+);
+
+/** One event for one endpoint: what is sent, and the log of its attempts. */
+export const webhookDeliveries = pgTable(
+  'webhook_deliveries',
+  {
+    id: text('id').primaryKey(),
+    endpointId: text('endpoint_id').notNull(),
+    eventId: text('event_id').notNull(),
+    /** `msg_…`, the same on every attempt. */
+    messageId: text('message_id').notNull(),
+    type: text('type').notNull(),
+    /** What is sent, byte for byte on every attempt: hence text, since jsonb reorders keys. */
+    body: text('body').notNull(),
+    /** `pending`, `sending`, `succeeded` or `failed`. */
+    status: text('status').notNull().default('pending'),
+    attempts: integer('attempts').notNull().default(0),
+    /** Attempts since the schedule began. */
+    scheduleAttempts: integer('schedule_attempts').notNull().default(0),
+    statusCode: integer('status_code'),
+    durationMs: integer('duration_ms'),
+    error: text('error'),
+    /** Up to 1 KB of the last answer. */
+    response: text('response'),
+    attemptLog: jsonb('attempt_log').notNull().default([]),
+    nextAttemptAt: time('next_attempt_at'),
+    /** Who claimed it must have written back by then. */
+    leaseUntil: time('lease_until'),
+    createdAt: time('created_at').notNull().defaultNow(),
+    finishedAt: time('finished_at'),
+  },
+  (table) => [
+    uniqueIndex('webhook_deliveries_event_endpoint_unique').on(table.eventId, table.endpointId),
+    index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
+    index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`status = 'sending'`),
+    index('webhook_deliveries_log_index').on(table.endpointId, table.createdAt, table.id),
+    index('webhook_deliveries_failed_index')
+      .on(table.endpointId, table.createdAt, table.id)
+      .where(sql`status = 'failed'`),
+    index('webhook_deliveries_finished_index').on(table.finishedAt).where(sql`finished_at is not null`),
+  ],
+);

@@ -1,0 +1,57 @@
+import type { Host, ResourceView } from '../../declare/host.ts';
+import { createGuardedAgent } from '../../platform/address-guard.ts';
+import type { RunningWorker } from '../../platform/queues.ts';
+import { type DrainParts, drain } from './drain.ts';
+import { createPlaces } from './places.ts';
+import { globalRoles, type WebhookSettings } from './settings.ts';
+import { createSigningKeys } from './signing-keys.ts';
+import { claim } from './sql/claim.ts';
+import { usersSql } from './sql/users.ts';
+import { type JobName, type Lane, QUEUES, wakeUp } from './wake-up.ts';
+import { createWriteBack } from './write-back.ts';
+
+const CHUNK = 50;
+const SLOW_CHUNK = 10;
+const LAUNCH_MS = 10_000;
+const MARGIN_MS = 10_000;
+
+/** Starts sending: a worker for healthy endpoints and one for those that fail or take long. */
+export function startWebhookWorker(host: Host, users: ResourceView, settings: WebhookSettings): RunningWorker {
+  const { concurrency, timeoutMs } = settings;
+  const slowConcurrency = Math.max(1, Math.floor(concurrency / 2));
+  const half = (count: number) => Math.max(1, Math.ceil(count / 2));
+  const agentOptions = { allowPrivate: settings.allowPrivate, connectTimeoutMs: timeoutMs, connections: concurrency };
+  const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
+  let stopping = false;
+
+  const parts: DrainParts = {
+    host,
+    sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), settings },
+    places: createPlaces(concurrency, slowConcurrency),
+    writeBack: createWriteBack(host, settings),
+    share: { fast: half(concurrency), slow: half(slowConcurrency) },
+    chunk: { fast: CHUNK, slow: SLOW_CHUNK },
+    launchMs: LAUNCH_MS,
+    leaseMs: LAUNCH_MS + timeoutMs + MARGIN_MS,
+    claimText: claim(usersSql(users)),
+    globalRoles: globalRoles(settings),
+    windows: new Map(),
+    isStopping: () => stopping,
+  };
+  const work = (lane: Lane, atOnce: number) =>
+    host.queues.work(
+      QUEUES[lane],
+      ({ name, data }) =>
+        (name as JobName) === 'retry' ? wakeUp(host.queues, [{ id: data.id, lane }]) : drain(parts, data.id, lane),
+      atOnce,
+    );
+  const workers = [work('fast', concurrency), work('slow', slowConcurrency)];
+
+  return {
+    async stop() {
+      stopping = true;
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all(agents.map((agent) => agent.destroy()));
+    },
+  };
+}
