@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A request as it arrived. */
+export interface Received {
+  at: number;
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** The raw body. */
+  body: string;
+}
+
+/** An answer: a status, or code that answers by itself. */
+type Answer = number | ((request: Received, res: ServerResponse, req: IncomingMessage) => unknown);
+
+/** A receiver of webhooks: a real server on loopback. */
+export interface Receiver {
+  url: string;
+  /** Everything that arrived, in order. */
+  requests: Received[];
+  /** Requests in flight now, and the most there were at once. */
+  inFlight: { now: number; most: number };
+  /** What is answered from now on; a list is used up first, its last answer stays. Default 204. */
+  answer(...answers: Answer[]): void;
+  /** Resolves when so many requests have arrived; rejects after `ms` (10 s). */
+  received(count: number, ms?: number): Promise<Received[]>;
+  close(): Promise<void>;
+}
+
+/** Starts a receiver. */
+export async function startReceiver(): Promise<Receiver> {
+  const requests: Received[] = [];
+  const inFlight = { now: 0, most: 0 };
+  let answers: Answer[] = [204];
+  let wakeUp: () => void = () => undefined;
+
+  const server = createServer(async (req, res) => {
+    inFlight.now += 1;
+    inFlight.most = Math.max(inFlight.most, inFlight.now);
+    res.once('close', () => {
+      inFlight.now -= 1;
+    });
+    try {
+      const chunks: Buffer[] = [];
+      for await (const chunk of req) chunks.push(chunk);
+      const { method = '', url: path = '', headers } = req;
+      const request = { at: Date.now(), method, path, headers, body: Buffer.concat(chunks).toString('utf8') };
+      requests.push(request);
+      wakeUp();
+      const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
+      if (typeof answer === 'function') await answer(request, res, req);
+      else res.writeHead(answer).end();
+    } catch {
+      res.destroy(); // the sender went away in the middle
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    requests,
+    inFlight,
+    answer(...next) {
+      answers = next;
+    },
+    async received(count, ms = 10_000) {
+      const end = Date.now() + ms;
+      while (requests.length < count) {
+        const left = end - Date.now();
+        if (left <= 0) throw new Error(`${requests.length} of ${count} requests arrived within ${ms} ms`);
+        await Promise.race([
+          new Promise<void>((resolve) => {
+            wakeUp = resolve;
+          }),
+          sleep(Math.min(left, 50)),
+        ]);
+      }
+      return requests;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
