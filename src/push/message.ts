@@ -56,7 +56,7 @@ export interface PushMessage {
   stored: Record<string, unknown>;
 }
 
-const id = z.string().refine(isId);
+const id = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' });
 const list = (item: z.ZodType<string, string>, error: string) =>
   z.array(item, { error }).max(AUDIENCE_MAX, { error: `Must have at most ${AUDIENCE_MAX} entries` });
 const name = () => boundedText(NAME_MAX).refine((text) => text !== '', { error: 'Must not be empty' });
@@ -81,10 +81,7 @@ const schema = z.strictObject(
         error: `Must have at most ${AUDIENCE_MAX} entries`,
       })
       .optional(),
-    deviceIds: list(
-      z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' }),
-      'Must be an array of device ids',
-    ).optional(),
+    deviceIds: list(id, 'Must be an array of device ids').optional(),
     tokens: list(
       boundedText(TOKEN_MAX)
         .refine((token) => token !== '', { error: 'Must not be empty' })

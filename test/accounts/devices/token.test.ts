@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { maskToken, tokenFault, tokenHash } from '../../../src/accounts/devices/index.ts';
+
+const keys = { p256dh: 'BPk', auth: 'c2VjcmV0' };
+const subscription = (endpoint: string, more = {}) => JSON.stringify({ endpoint, expirationTime: null, keys, ...more });
+const inProduction = { allowPrivate: false };
+
+test('a masked token shows leading and trailing characters around an ellipsis', () => {
+  expect(maskToken('android', 'abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnop')).toBe('abcdef…klmnop');
+});
+
+test('no more than a quarter of a token, and never more than 12 characters, are shown', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), (token) => {
+      const shown = [...maskToken('ios', token)].length - 1;
+      expect(shown).toBeLessThanOrEqual(Math.min(12, [...token].length / 4));
+      expect(maskToken('ios', token).isWellFormed()).toBe(token.isWellFormed());
+    }),
+  );
+});
+
+test('the masked token of a browser shows its endpoint and nothing of its keys', () => {
+  const masked = maskToken('web', subscription('https://push.example.com/send/0123456789abcdef0123456789'));
+  expect(masked).toBe('https:…456789');
+});
+
+test.each([
+  ['plain text', 'token'],
+  ['a JSON string', '"https://push.example.com"'],
+  ['JSON null', 'null'],
+  ['no endpoint', JSON.stringify({ keys })],
+  ['no keys', JSON.stringify({ endpoint: 'https://push.example.com/1' })],
+  ['an http endpoint', subscription('http://push.example.com/1')],
+  ['another scheme', subscription('javascript:alert(1)')],
+  ['a private address', subscription('https://127.0.0.1/1')],
+  ['a local name', subscription('https://localhost/1')],
+  ['a name and password', subscription('https://a:b@push.example.com/1')],
+])('a web token is refused in production when it is or has %s', (_, token) => {
+  expect(tokenFault('web', token, inProduction)).toMatch(/^Must be/);
+});
+
+test('a browser’s subscription with an https endpoint is a web token', () => {
+  expect(tokenFault('web', subscription('https://push.example.com/1'), inProduction)).toBeUndefined();
+});
+
+test('a browser is its endpoint, however its subscription is written; elsewhere every character counts', () => {
+  const endpoint = 'https://push.example.com/1';
+  const other = JSON.stringify({ keys, endpoint }, null, 2);
+  expect(tokenHash('web', subscription(endpoint))).toBe(tokenHash('web', other));
+  expect(tokenHash('web', subscription(endpoint))).not.toBe(tokenHash('web', subscription(`${endpoint}2`)));
+  expect(tokenHash('ios', 'token')).not.toBe(tokenHash('android', 'token'));
+});

@@ -1,0 +1,178 @@
+import { Client } from 'pg';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { defineUser } from '../../src/index.ts';
+import { type Person, startTestApp } from '../support/app.ts';
+
+const events: { name: string; payload: unknown }[] = [];
+const { app, person, env } = await startTestApp({
+  resources: [defineUser()],
+  listeners: (app) => {
+    for (const name of ['push.sent', 'push.failed', 'push.receipt']) {
+      app.on(name, (payload) => events.push({ name, payload }));
+    }
+  },
+});
+const sql = new Client({ connectionString: env.DATABASE_URL });
+await sql.connect();
+afterAll(() => sql.end());
+beforeEach(() => {
+  events.length = 0;
+});
+
+let count = 0;
+async function register(who: Person, token = `token-${++count}-0123456789abcdefghijklmnopqrst`): Promise<string> {
+  const { body } = await who.call('POST', '/api/auth/devices', { token, platform: 'android' });
+  return body.data.id;
+}
+const devicesOf = async (who: Person) => (await who.call('GET', '/api/auth/devices')).body.data;
+
+describe('without a transport, outside production', () => {
+  test('a send is captured for every device of the user, with results and one event', async () => {
+    const ann = await person('Ann');
+    const ids = [await register(ann), await register(ann)];
+    const result = await app.push.send({ to: ann.id, title: 'Hi', url: '/x' });
+    expect(result).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      status: 'captured',
+      devices: 2,
+      results: ids.sort().map((device) => ({ device, ok: true })),
+    });
+    expect(events).toEqual([{ name: 'push.sent', payload: { id: result.id, status: 'captured', devices: 2 } }]);
+  });
+
+  test('captured pushes are read newest first, with the normalised message and no whole token', async () => {
+    const ann = await person('Ann');
+    const device = await register(ann, 'captured-token-0123456789');
+    const first = await app.push.send({ to: ann.id, title: 'One' });
+    const second = await app.push.send({ tokens: ['raw-token-0123456789'], platform: 'ios', body: 'Two' });
+    const [newest, older] = await app.captured.pushes();
+    expect(newest).toEqual({
+      id: second.id,
+      message: { body: 'Two', sound: 'default', priority: 'high' },
+      devices: [{ id: null, platform: 'ios', token: 'ra…89', user: null }],
+    });
+    expect(older).toEqual({
+      id: first.id,
+      message: { to: ann.id, title: 'One', sound: 'default', priority: 'high' },
+      devices: [{ id: device, platform: 'android', token: 'cap…789', user: ann.id }],
+    });
+  });
+});
+
+test('a user without devices, an unknown user and an empty list are no-devices, with one event each', async () => {
+  const ann = await person('Ann');
+  for (const to of [ann.id, '0'.repeat(24), []]) {
+    const result = await app.push.send({ to, title: 'Hi' });
+    expect(result).toEqual({ id: expect.any(String), status: 'no-devices', devices: 0, results: [] });
+    expect(events.splice(0)).toEqual([
+      { name: 'push.sent', payload: { id: result.id, status: 'no-devices', devices: 0 } },
+    ]);
+  }
+});
+
+test('an invalid message throws 422 with field errors and stores nothing', async () => {
+  const before = await sql.query('select count(*) from pushes');
+  await expect(app.push.send({ title: 'x'.repeat(251) })).rejects.toMatchObject({
+    status: 422,
+    code: 'VALIDATION_ERROR',
+    details: { title: 'Must be at most 250 characters' },
+  });
+  await expect(app.push.enqueue({ to: 5 })).rejects.toMatchObject({ status: 422 });
+  expect((await sql.query('select count(*) from pushes')).rows).toEqual(before.rows);
+});
+
+test('a device that is reached in several ways is sent to once', async () => {
+  const ann = await person('Ann');
+  const device = await register(ann, 'reached-thrice');
+  const result = await app.push.send({
+    to: [ann.id, ann.id],
+    deviceIds: [device, device],
+    tokens: ['reached-thrice', 'raw', 'raw'],
+    title: 'Hi',
+  });
+  expect(result.results).toEqual([
+    { device, ok: true },
+    { device: null, ok: true },
+  ]);
+});
+
+test('devices of an expired session are skipped and removed at the next send', async () => {
+  const ann = await person('Ann');
+  const device = await register(ann);
+  await sql.query(`update sessions set expires_at = now() - interval '1 second' where user_id = $1`, [ann.id]);
+  expect(await app.push.send({ deviceIds: [device], title: 'Hi' })).toMatchObject({ status: 'no-devices' });
+  expect((await sql.query('select 1 from devices where id = $1', [device])).rows).toEqual([]);
+});
+
+test('enqueue gives an id at once; the result is stored and told later', async () => {
+  const ann = await person('Ann');
+  await register(ann);
+  const { id } = await app.push.enqueue({ to: ann.id, title: 'Later' });
+  await expect.poll(() => events).toEqual([{ name: 'push.sent', payload: { id, status: 'captured', devices: 1 } }]);
+});
+
+test('a send of more devices than a chunk holds answers for each of them, and is told once', async () => {
+  const tokens = Array.from({ length: 1201 }, (_, i) => `many-${i}`);
+  const result = await app.push.send({ tokens, title: 'Many' });
+  expect(result).toMatchObject({ status: 'captured', devices: 1201 });
+  expect(result.results).toHaveLength(1201);
+  expect(events).toHaveLength(1);
+});
+
+test('many sends at once all get their own result', async () => {
+  const people = await Promise.all(Array.from({ length: 10 }, (_, i) => person(`P${i}`)));
+  const ids = await Promise.all(people.map((who) => register(who)));
+  const sends = people.flatMap((who, i) => Array.from({ length: 10 }, () => ({ who, device: ids[i]! })));
+  const results = await Promise.all(sends.map(({ who }) => app.push.send({ to: who.id, title: 'Hi' })));
+  expect(results.map((result) => result.results)).toEqual(sends.map(({ device }) => [{ device, ok: true }]));
+  expect(new Set(results.map((result) => result.id)).size).toBe(100);
+  expect(events).toHaveLength(100);
+});
+
+describe('a receipt', () => {
+  test('is stored and told', async () => {
+    const ann = await person('Ann');
+    const device = await register(ann);
+    const { id } = await app.push.send({ to: ann.id, title: 'Hi' });
+    events.length = 0;
+    await app.push.receipt(id, device, { ok: false, error: 'Throttled', transport: 'expo' });
+    expect(events).toEqual([
+      { name: 'push.receipt', payload: { id, device, ok: false, error: 'Throttled', unregistered: false } },
+    ]);
+    const { rows } = await sql.query('select receipt from push_results where push_id = $1', [id]);
+    expect(rows[0].receipt).toMatchObject({ ok: false, error: 'Throttled', transport: 'expo', at: expect.any(String) });
+    expect(await devicesOf(ann)).toHaveLength(1);
+  });
+
+  test('that says unregistered removes the device, unless it registered again since', async () => {
+    const ann = await person('Ann');
+    const [gone, back] = [await register(ann), await register(ann, 'comes-back')];
+    const { id } = await app.push.send({ to: ann.id, title: 'Hi' });
+    await register(ann, 'comes-back');
+    for (const device of [gone, back]) await app.push.receipt(id, device, { ok: false, unregistered: true });
+    expect((await devicesOf(ann)).map((device: { id: string }) => device.id)).toEqual([back]);
+  });
+
+  test('of an unknown push or device changes and tells nothing', async () => {
+    const ann = await person('Ann');
+    const device = await register(ann);
+    const { id } = await app.push.send({ tokens: ['raw'], title: 'Hi' });
+    events.length = 0;
+    for (const [push, of] of [
+      [id, device],
+      ['0'.repeat(24), device],
+      ['x\0', 'y'],
+    ] as const) {
+      await app.push.receipt(push, of, { ok: false, unregistered: true });
+    }
+    expect(events).toEqual([]);
+    expect(await devicesOf(ann)).toHaveLength(1);
+  });
+
+  test('that is malformed throws 422', async () => {
+    await expect(app.push.receipt('0'.repeat(24), '0'.repeat(24), {} as never)).rejects.toMatchObject({
+      status: 422,
+      details: { ok: 'Must be true or false' },
+    });
+  });
+});

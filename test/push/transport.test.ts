@@ -1,0 +1,201 @@
+import { Client } from 'pg';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createApp, defineUser } from '../../src/index.ts';
+import type { Transport } from '../../src/push/transport.ts';
+import { type Person, startTestApp } from '../support/app.ts';
+
+/** A transport whose answers a test decides. Takes iOS devices only. */
+const calls: Parameters<Transport['send']>[] = [];
+let answer: Transport['send'];
+const accepting: Transport['send'] = (_message, devices) => devices.map((_, i) => ({ ok: true, id: `provider-${i}` }));
+const phone: Transport = {
+  name: 'phone',
+  accepts: (device) => device.platform === 'ios',
+  send(...args) {
+    calls.push(args);
+    return answer(...args);
+  },
+};
+const never: Transport = {
+  name: 'never',
+  accepts: () => {
+    throw new Error('accepts is broken');
+  },
+  send: () => {
+    throw new Error('must not be called');
+  },
+};
+const second: Transport = { name: 'second', accepts: (device) => device.platform === 'ios', send: never.send };
+
+const events: { name: string; payload: unknown }[] = [];
+const { app, person, env } = await startTestApp({
+  resources: [defineUser()],
+  transports: [never, phone, second],
+  listeners: (app) => {
+    for (const name of ['push.sent', 'push.failed']) app.on(name, (payload) => events.push({ name, payload }));
+  },
+});
+const sql = new Client({ connectionString: env.DATABASE_URL });
+await sql.connect();
+afterAll(() => sql.end());
+beforeEach(() => {
+  events.length = 0;
+  calls.length = 0;
+  answer = accepting;
+});
+
+let count = 0;
+async function register(who: Person, platform = 'ios'): Promise<{ id: string; token: string }> {
+  const token = `token-${++count}-0123456789abcdefghijklmnopqrst`;
+  const { body } = await who.call('POST', '/api/auth/devices', { token, platform, locale: 'de-AT' });
+  return { id: body.data.id, token };
+}
+const idsOf = async (who: Person) =>
+  (await who.call('GET', '/api/auth/devices')).body.data.map((device: { id: string }) => device.id);
+
+test('a device goes to the first transport that accepts it; one whose accepts() throws does not', async () => {
+  const ann = await person('Ann');
+  const { id, token } = await register(ann);
+  const result = await app.push.send({ to: ann.id, title: 'Hi', url: '/x' });
+  expect(result).toEqual({
+    id: result.id,
+    status: 'sent',
+    devices: 1,
+    results: [{ device: id, ok: true, id: 'provider-0' }],
+  });
+  expect(calls).toEqual([
+    [
+      { title: 'Hi', url: '/x', data: { url: '/x' }, sound: 'default', priority: 'high' },
+      [{ id, platform: 'ios', token, user: ann.id, locale: 'de-AT' }],
+      { id: result.id },
+    ],
+  ]);
+  expect(events).toEqual([{ name: 'push.sent', payload: { id: result.id, status: 'sent', devices: 1 } }]);
+});
+
+test('what a transport delivers is not captured; what none accepts is', async () => {
+  const ann = await person('Ann');
+  await register(ann, 'ios');
+  const android = await register(ann, 'android');
+  const { id, status } = await app.push.send({ to: ann.id, title: 'Hi' });
+  expect(status).toBe('sent');
+  const captured = (await app.captured.pushes()).find((push) => push.id === id);
+  expect(captured?.devices.map((device) => device.id)).toEqual([android.id]);
+});
+
+test('a push that some devices accept is partial', async () => {
+  const ann = await person('Ann');
+  await register(ann);
+  await register(ann);
+  answer = () => [{ ok: true }, { ok: false, error: 'MessageRateExceeded' }];
+  const result = await app.push.send({ to: ann.id, title: 'Hi' });
+  expect(result.status).toBe('partial');
+  expect(result.results[1]).toMatchObject({ ok: false, error: 'MessageRateExceeded' });
+  expect(events).toEqual([{ name: 'push.sent', payload: { id: result.id, status: 'partial', devices: 2 } }]);
+});
+
+test('unregistered: true removes the device, another failure does not', async () => {
+  const ann = await person('Ann');
+  const [gone, kept] = [await register(ann), await register(ann)];
+  answer = (_, devices) => devices.map((device) => ({ ok: false, error: 'no', unregistered: device.id === gone.id }));
+  const result = await app.push.send({ to: ann.id, title: 'Hi' });
+  expect(result.status).toBe('failed');
+  await expect.poll(() => idsOf(ann)).toEqual([kept.id]);
+  expect(events).toEqual([{ name: 'push.failed', payload: { id: result.id, status: 'failed', devices: 2 } }]);
+});
+
+describe('a send resolves with failed results', () => {
+  test.each<[string, Transport['send']]>([
+    [
+      'throws',
+      () => {
+        throw new Error('provider is down');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('provider is down'))],
+    [
+      'throws something that is no error',
+      () => {
+        throw 'x';
+      },
+    ],
+    ['answers with nothing', () => undefined as never],
+    ['answers with an empty list', () => []],
+    ['answers with something else than results', () => [null, 'ok'] as never],
+    ['answers ok in other words', () => [{ ok: 'true' }, { ok: 1 }] as never],
+    [
+      'answers with an error that can not be stored',
+      () => [
+        { ok: false, error: '\0\ud800' },
+        { ok: false, error: 'x'.repeat(1e6) },
+      ],
+    ],
+  ])('when the transport %s', async (_, send) => {
+    const ann = await person('Ann');
+    await register(ann);
+    await register(ann);
+    answer = send;
+    const result = await app.push.send({ to: ann.id, title: 'Hi' });
+    expect(result).toMatchObject({ status: 'failed', devices: 2 });
+    for (const one of result.results) {
+      expect(one).toEqual({ device: expect.any(String), ok: false, error: expect.stringMatching(/^.{1,500}$/s) });
+    }
+    expect(await idsOf(ann)).toHaveLength(2);
+  });
+});
+
+test('a transport that answers for fewer devices than asked fails the rest only', async () => {
+  const ann = await person('Ann');
+  await register(ann);
+  await register(ann);
+  answer = () => [{ ok: true, id: 'one' }];
+  const result = await app.push.send({ to: ann.id, title: 'Hi' });
+  expect(result.status).toBe('partial');
+  expect(result.results.map((one) => one.ok)).toEqual([true, false]);
+});
+
+test('a device that is removed, or that another user took, after the send is not sent to', async () => {
+  const [ann, ben] = [await person('Ann'), await person('Ben')];
+  const [removed, moved, kept] = [await register(ann), await register(ann), await register(ann)];
+  const first = new Promise<void>((resolve) => {
+    answer = async (_, devices) => {
+      resolve();
+      await gate;
+      return devices.map(() => ({ ok: true }));
+    };
+  });
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  // The worker takes four chunks at once: with that many held up, the fifth waits in the queue.
+  const holding = Array.from({ length: 4 }, () => app.push.send({ tokens: ['raw'], platform: 'ios', title: 'Hold' }));
+  await first;
+  await expect.poll(() => calls.length).toBe(4);
+  const sent = app.push.send({ to: ann.id, title: 'Hi' });
+  await expect.poll(async () => (await sql.query(`select 1 from pushes where status = 'queued'`)).rows.length).toBe(5);
+  await ann.call('DELETE', `/api/auth/devices/${removed.id}`);
+  await ben.call('POST', '/api/auth/devices', { token: moved.token, platform: 'ios' });
+  open();
+  await Promise.all(holding);
+  const result = await sent;
+  expect(result).toMatchObject({ status: 'partial', devices: 3 });
+  expect(calls.at(-1)![1].map((device) => device.id)).toEqual([kept.id]);
+  for (const one of result.results.filter(({ device }) => device !== kept.id)) {
+    expect(one).toMatchObject({ ok: false, error: 'The device is no longer registered' });
+  }
+});
+
+test('chunks have at most 500 devices', async () => {
+  const tokens = Array.from({ length: 1001 }, (_, i) => `chunk-${i}`);
+  await app.push.send({ tokens, platform: 'ios', title: 'Hi' });
+  expect(calls.map(([, devices]) => devices.length).sort()).toEqual([1, 500, 500]);
+  expect(new Set(calls.flatMap(([, devices]) => devices.map((device) => device.token))).size).toBe(1001);
+});
+
+test('malformed transports stop the start, all named at once', () => {
+  const transports = [{ name: 'a', send: accepting }, { name: 'a', send: accepting }, { send: 5 }] as never;
+  expect(() => createApp({ resources: [defineUser()], transports }, env)).toThrow(
+    /"a" is installed twice[\s\S]*transports\[2\] has no name[\s\S]*no method send/,
+  );
+});
