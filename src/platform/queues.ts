@@ -91,7 +91,8 @@ export function createQueues(redis: RedisClients, prefix: string, log: Logger): 
     },
     queue: queueOf,
     async close() {
-      await Promise.all([...events.values(), ...queues.values()].map((open) => open.close()));
+      // While Redis is away there is nothing to say goodbye to, and the rest of the app must still be closed.
+      await Promise.all([...events.values(), ...queues.values()].map((open) => open.close().catch(() => undefined)));
     },
   };
 }

@@ -1,0 +1,37 @@
+import { createKeyring } from '../../src/platform/crypto/keyring.ts';
+import { readEnvironment } from '../../src/platform/environment.ts';
+import { createEvents } from '../../src/platform/events.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { createWake } from '../../src/platform/outbox/wake.ts';
+import type { Platform } from '../../src/platform/platform.ts';
+import { openDatabase } from '../../src/platform/postgres/database.ts';
+import { createQueues } from '../../src/platform/queues.ts';
+import { openRedis } from '../../src/platform/redis.ts';
+import { readSettings } from '../../src/platform/settings.ts';
+
+/** A platform of its own on the services of a test app: for parts that no app offers one by one. */
+export async function openPlatform(
+  variables: Record<string, string>,
+  push = {},
+): Promise<Platform & { close(): Promise<void> }> {
+  const env = readEnvironment(variables);
+  const log = createLog('silent', 'test');
+  const redis = openRedis(env.redisUrl, log);
+  const database = openDatabase(env.databaseUrl, env.redisPrefix, log);
+  const queues = createQueues(redis, env.redisPrefix, log);
+  return {
+    env,
+    settings: readSettings({ push }),
+    log,
+    redis,
+    database,
+    queues,
+    wake: createWake(redis.commands, env.redisPrefix),
+    keyring: createKeyring(env.encryptionKeys),
+    events: createEvents(log),
+    async close() {
+      await queues.close();
+      await Promise.all([redis.close(), database.close()]);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { defineUser } from '../../src/index.ts';
+import { createPush } from '../../src/push/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { openPlatform } from './platform.ts';
+
+// The tables come from an app that plays no role; production is a platform beside it.
+const { env } = await startTestApp({ resources: [defineUser()] }, { start: { roles: [] } });
+const production = {
+  ...env,
+  NODE_ENV: 'production',
+  APP_URL: 'https://api.example.com',
+  SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+};
+
+test('in production a push that no transport accepts is failed for every device, and nothing is captured', async () => {
+  const platform = await openPlatform(production);
+  const push = createPush(platform, []);
+  const events: unknown[] = [];
+  platform.events.on('push.failed', (payload) => events.push(payload));
+  const worker = push.parts.workers!['push-worker']!();
+  try {
+    const result = await push.sender.send({ tokens: ['one', 'two'], title: 'Hi' });
+    const failed = { device: null, ok: false, error: 'No push transport accepts this device' };
+    expect(result).toEqual({ id: result.id, status: 'failed', devices: 2, results: [failed, failed] });
+    expect(events).toEqual([{ id: result.id, status: 'failed', devices: 2 }]);
+    expect(await push.captured.pushes()).toEqual([]);
+  } finally {
+    await worker.stop();
+    await platform.close();
+  }
+});
+
+test('while Redis is away a send is stored and queued within its wait, and sent once Redis is back', async () => {
+  const away = await openPlatform({ ...env, REDIS_URL: 'redis://127.0.0.1:1' }, { waitMs: 400 });
+  const push = createPush(away, []);
+  let id = '';
+  try {
+    const started = performance.now();
+    const result = await push.sender.send({ tokens: ['one'], title: 'Hi' });
+    expect(result).toMatchObject({ status: 'queued', devices: 1 });
+    id = result.id;
+    await push.sender.enqueue({ tokens: ['two'], title: 'Hi' });
+    expect(performance.now() - started).toBeLessThan(3000);
+    await away.database.write({ text: `update push_chunks set created_at = now() - interval '1 minute'`, values: [] });
+  } finally {
+    await away.close();
+  }
+  const back = await openPlatform(env);
+  const other = createPush(back, []);
+  const worker = other.parts.workers!['push-worker']!();
+  try {
+    await other.parts.sweeps!.find((sweep) => sweep.name === 'push jobs')!.run();
+    await expect.poll(async () => (await other.captured.pushes()).map((push) => push.id)).toContain(id);
+    expect(await other.captured.pushes()).toHaveLength(2);
+  } finally {
+    await worker.stop();
+    await back.close();
+  }
+});

@@ -1,0 +1,187 @@
+import { Client } from 'pg';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createApp, defineUser } from '../../src/index.ts';
+import { pushSweeps } from '../../src/push/sweeps.ts';
+import type { Transport } from '../../src/push/transport.ts';
+import { startTestApp } from '../support/app.ts';
+import { openPlatform } from './platform.ts';
+
+/** Every token that a transport was given, in any process of this test. */
+const sent: string[] = [];
+const events: string[] = [];
+let before: () => Promise<unknown>;
+const transport: Transport = {
+  name: 'fake',
+  async send(_message, devices) {
+    await before();
+    sent.push(...devices.map((device) => device.token));
+    return devices.map(() => ({ ok: true }));
+  },
+};
+const options = {
+  resources: [defineUser()] as const,
+  transports: [transport],
+  settings: { push: { waitMs: 3000 } },
+  listeners: (app: { on(name: string, handler: () => void): void }) => {
+    for (const name of ['push.sent', 'push.failed']) app.on(name, () => events.push(name));
+  },
+};
+
+// The sender plays no role that would send; two more apps are push-workers, as processes of their own would be.
+const { app, env } = await startTestApp(options, { start: { roles: ['web'] } });
+const workers = [createApp(options, env), createApp(options, env)];
+await Promise.all(workers.map((worker) => worker.start({ roles: ['push-worker'] })));
+const platform = await openPlatform(env);
+const sql = new Client({ connectionString: env.DATABASE_URL });
+await sql.connect();
+afterAll(async () => {
+  await Promise.all(workers.map((worker) => worker.close()));
+  await platform.close();
+  await sql.end();
+});
+const [jobsSweep, retentionSweep] = pushSweeps(platform);
+
+beforeEach(() => {
+  sent.length = 0;
+  events.length = 0;
+  before = async () => undefined;
+});
+
+const tokens = (count: number, name = 'token') => Array.from({ length: count }, (_, i) => `${name}-${i}`);
+const queue = () => platform.queues.queue('push');
+const statusOf = async (id: string) =>
+  (await sql.query('select status from pushes where id = $1', [id])).rows[0]?.status;
+const jobOf = (id: string, chunk = 0) => {
+  const name = `push_${id}_${chunk}`;
+  return { name: 'send', data: { id: name }, opts: { jobId: name } };
+};
+
+/** A gate that transports wait at. */
+function closeGate(): () => void {
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  before = () => gate;
+  return open;
+}
+
+test('a send in one process is answered by workers in others', async () => {
+  const result = await app.push.send({ tokens: tokens(3), title: 'Hi' });
+  expect(result).toMatchObject({ status: 'sent', devices: 3 });
+  expect(events).toEqual(['push.sent']);
+});
+
+test('two workers share the chunks of a push: every device once, one final status, one event', async () => {
+  const all = tokens(5000);
+  const result = await app.push.send({ tokens: all, title: 'Hi' });
+  expect(result).toMatchObject({ status: 'sent', devices: 5000 });
+  expect(result.results.every((one) => one.ok)).toBe(true);
+  expect(sent.toSorted()).toEqual(all.toSorted());
+  expect(events).toEqual(['push.sent']);
+});
+
+test('a job that runs twice, during the send and after it, sends to no device twice', async () => {
+  const open = closeGate();
+  const sending = app.push.send({ tokens: tokens(2), title: 'Hi' });
+  let id = '';
+  await expect
+    .poll(async () => {
+      const { rows } = await sql.query(
+        'select push_id from push_chunks where claimed_until > now() and finished_at is null',
+      );
+      id = rows[0]?.push_id ?? '';
+      return id;
+    })
+    .not.toBe('');
+  const again = (n: number) => queue().add('send', { id: `push_${id}_0` }, { jobId: `again_${n}` });
+  await Promise.all([1, 2, 3, 4].map(again));
+  await expect.poll(async () => (await queue().getActiveCount()) + (await queue().getWaitingCount())).toBe(1);
+  open();
+  expect(await sending).toMatchObject({ status: 'sent' });
+  await again(5);
+  await expect.poll(async () => (await queue().getActiveCount()) + (await queue().getWaitingCount())).toBe(0);
+  expect(sent).toEqual(tokens(2));
+  expect(events).toEqual(['push.sent']);
+});
+
+test('a push whose result does not come in time is queued; its result is stored and told later', async () => {
+  const open = closeGate();
+  const started = performance.now();
+  const result = await app.push.send({ tokens: tokens(1), title: 'Hi' });
+  expect(result).toEqual({ id: expect.any(String), status: 'queued', devices: 1, results: [] });
+  expect(performance.now() - started).toBeGreaterThan(2900);
+  expect(await statusOf(result.id)).toBe('queued');
+  expect(events).toEqual([]);
+  open();
+  await expect.poll(() => statusOf(result.id)).toBe('sent');
+  await expect.poll(() => events).toEqual(['push.sent']);
+});
+
+test('an answer that is given when the event of its end was lost still ends the wait', async () => {
+  const open = closeGate();
+  const sending = app.push.send({ tokens: tokens(1), title: 'Hi' });
+  await expect.poll(async () => await queue().getActiveCount()).toBe(1);
+  // The answer of a worker that died before it could report the job.
+  await sql.query(`with c as (update push_chunks set finished_at = now() where finished_at is null)
+    update pushes set status = 'sent', open_chunks = 0, finished_at = now() where finished_at is null`);
+  const result = await sending;
+  expect(result.status).toBe('sent');
+  open();
+});
+
+describe('the sweep', () => {
+  test('gives a chunk that lost its job another, and nobody else', async () => {
+    await queue().pause();
+    const { id } = await app.push.enqueue({ tokens: tokens(600), title: 'Hi' });
+    await queue().drain(true);
+    await queue().resume();
+    await jobsSweep!.run();
+    expect(await statusOf(id)).toBe('queued');
+    await sql.query(`update push_chunks set created_at = now() - interval '1 minute' where push_id = $1`, [id]);
+    await Promise.all([jobsSweep!.run(), jobsSweep!.run()]);
+    await expect.poll(() => statusOf(id)).toBe('sent');
+    expect(sent.toSorted()).toEqual(tokens(600).toSorted());
+    expect(events).toEqual(['push.sent']);
+  });
+
+  test('leaves a chunk to the worker that holds it, and gives it to another when that one is lost', async () => {
+    await queue().pause();
+    const { id } = await app.push.enqueue({ tokens: tokens(1), title: 'Hi' });
+    await queue().drain(true);
+    await queue().resume();
+    const lease = (until: string) =>
+      sql.query(
+        `update push_chunks set created_at = now() - interval '1 hour', claimed_until = now() + $2::interval where push_id = $1`,
+        [id, until],
+      );
+    await lease('1 minute');
+    await jobsSweep!.run();
+    await queue().addBulk([jobOf(id)]);
+    await expect.poll(async () => (await queue().getActiveCount()) + (await queue().getWaitingCount())).toBe(0);
+    expect(await statusOf(id)).toBe('queued');
+    await lease('-1 second');
+    await jobsSweep!.run();
+    await expect.poll(() => statusOf(id)).toBe('sent');
+    expect(sent).toEqual(tokens(1));
+  });
+
+  test('removes pushes after 30 days with all that belongs to them, and no younger ones', async () => {
+    const [old, young] = await Promise.all(
+      ['old', 'young'].map((name) => app.push.send({ tokens: tokens(2, name), title: 'Hi' })),
+    );
+    await sql.query(`update pushes set created_at = now() - interval '31 days' where id = $1`, [old!.id]);
+    await sql.query(`update pushes set created_at = now() - interval '29 days' where id = $1`, [young!.id]);
+    await retentionSweep!.run();
+    for (const [table, column] of [
+      ['pushes', 'id'],
+      ['push_chunks', 'push_id'],
+      ['push_results', 'push_id'],
+    ]) {
+      const { rows } = await sql.query(`select distinct ${column} as id from ${table} where ${column} = any($1)`, [
+        [old!.id, young!.id],
+      ]);
+      expect(rows).toEqual([{ id: young!.id }]);
+    }
+  });
+});
