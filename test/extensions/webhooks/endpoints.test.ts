@@ -1,0 +1,181 @@
+import { Client } from 'pg';
+import { expect, test } from 'vitest';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const post = defineResource('post', { fields: { title: f.string() } });
+const secretPlan = defineResource('plan', { fields: { title: f.string() }, webhooks: false });
+const resources = [defineUser(), post, secretPlan] as const;
+
+const { person, call, env } = await startTestApp({
+  resources,
+  extensions: [webhooks({ maxEndpointsPerUser: 3, allowPrivate: false, maxUrlLength: 100 })],
+});
+const ann = await person('Ann');
+const bob = await person('Bob');
+const root = await person('Root', ['admin']);
+const url = 'https://hooks.example.com/in';
+const create = (who: { call: typeof call }, body: object) =>
+  who.call('POST', '/api/webhooks', { url, events: ['post.created'], ...body });
+
+async function query(text: string, values: unknown[] = []) {
+  const client = new Client({ connectionString: env.DATABASE_URL });
+  await client.connect();
+  const { rows } = await client.query(text, values);
+  await client.end();
+  return rows;
+}
+
+test('201: the endpoint with its secret, this once, kept by no cache; in the database the secret is ciphertext', async () => {
+  const { status, headers, body } = await create(ann, { description: 'mine', events: ['post.created', 'post.*'] });
+  expect(status).toBe(201);
+  expect(headers.get('cache-control')).toBe('no-store');
+  const { secret, ...shown } = body.data;
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(shown).toEqual({
+    id: expect.stringMatching(/^[0-9a-f]{24}$/),
+    url,
+    events: ['post.created', 'post.*'],
+    description: 'mine',
+    scope: 'own',
+    enabled: true,
+    status: 'active',
+    lastSuccessAt: null,
+    lastFailureAt: null,
+    lastError: null,
+    consecutiveFailures: 0,
+    disabledReason: null,
+    createdAt: expect.any(String),
+    updatedAt: expect.any(String),
+  });
+  expect((await ann.call('GET', '/api/webhooks')).body).toEqual({ data: [shown] });
+  expect((await ann.call('GET', `/api/webhooks/${shown.id}`)).body).toEqual({ data: shown });
+  const [row] = await query('select * from webhook_endpoints where id = $1', [shown.id]);
+  expect(row.secret).toMatch(/^v1\./);
+  expect(JSON.stringify(row)).not.toContain(secret.slice(6, 20));
+});
+
+test('404 on every route of an endpoint that is somebody else’s, malformed or unknown; 401 signed out', async () => {
+  const { id } = (await ann.call('GET', '/api/webhooks')).body.data[0];
+  for (const path of [id, 'f'.repeat(24), 'nonsense']) {
+    for (const [method, rest, body] of [
+      ['GET', ''],
+      ['PATCH', '', {}],
+      ['DELETE', ''],
+      ['GET', '/deliveries'],
+    ] as const) {
+      expect((await bob.call(method, `/api/webhooks/${path}${rest}`, body)).status).toBe(404);
+      expect((await call(method, `/api/webhooks/${path}${rest}`, body)).status).toBe(401);
+    }
+  }
+  expect((await bob.call('GET', '/api/webhooks')).body).toEqual({ data: [] });
+});
+
+test('422 names what is wrong with each field', async () => {
+  const details = async (body: object) => {
+    const answer = await create(bob, body);
+    expect(answer.status).toBe(422);
+    return answer.body.error.details;
+  };
+  const unknown = await details({ events: ['post.created', 'post.eaten', 'plan.created'] });
+  expect(unknown).toEqual({
+    events:
+      'Unknown events: "post.eaten", "plan.created". Valid events: user.created, user.updated, user.deleted, user.*, ' +
+      'post.created, post.updated, post.deleted, post.*, *',
+  });
+  expect(await details({ events: undefined, url: undefined })).toEqual({ url: 'Is required', events: 'Is required' });
+  expect(await details({ events: [] })).toEqual({ events: 'Must have at least 1 item' });
+  expect(await details({ events: Array(21).fill('*') })).toEqual({ events: 'Must have at most 20 items' });
+  expect(await details({ surprise: 1 })).toEqual({ surprise: 'Unknown field' });
+  expect(await details({ enabled: false })).toEqual({ enabled: 'Unknown field' });
+  expect(await details({ scope: 'all' })).toEqual({ scope: 'Must be one of: own, global' });
+  expect(await details({ description: 'a\0b' })).toEqual({ description: 'Must not contain invalid characters' });
+  expect(await details({ url: `https://example.com/${'x'.repeat(100)}` })).toEqual({
+    url: 'Must be at most 100 characters',
+  });
+  for (const bad of [
+    'ftp://example.com/',
+    'https://user:password@example.com/',
+    'http://localhost:8080/',
+    'http://127.0.0.1/',
+    'http://169.254.169.254/latest',
+    'http://[::ffff:10.0.0.1]/',
+    'https://intranet/',
+    'nothing',
+    7,
+  ]) {
+    expect(await details({ url: bad })).toEqual({ url: expect.any(String) });
+  }
+});
+
+test('409 LIMIT_REACHED beyond the limit, also when all are created at once', async () => {
+  const cy = await person('Cy');
+  const answers = await Promise.all(Array.from({ length: 12 }, () => create(cy, {})));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
+  const refused = answers.filter(({ status }) => status !== 201);
+  for (const { status, body } of refused) expect([status, body.error.code]).toEqual([409, 'LIMIT_REACHED']);
+  const [first] = (await cy.call('GET', '/api/webhooks')).body.data;
+  expect((await cy.call('DELETE', `/api/webhooks/${first.id}`)).status).toBe(204);
+  expect((await cy.call('DELETE', `/api/webhooks/${first.id}`)).status).toBe(404);
+  expect((await create(cy, {})).status).toBe(201);
+});
+
+test('a global endpoint needs the global policy', async () => {
+  const refused = await create(bob, { scope: 'global' });
+  expect([refused.status, refused.body.error.code]).toEqual([403, 'FORBIDDEN']);
+  expect((await create(root, { scope: 'global' })).body.data).toMatchObject({ scope: 'global' });
+});
+
+test('PATCH changes what it names and checks it like a create', async () => {
+  const { id, secret: _, ...made } = (await create(bob, { description: 'old' })).body.data;
+  const patch = (body: object) => bob.call('PATCH', `/api/webhooks/${id}`, body);
+  const changed = await patch({ url: 'https://example.com/b', events: ['*'], description: null });
+  const { description: __, ...rest } = made;
+  expect(changed.body.data).toEqual({
+    ...rest,
+    id,
+    url: 'https://example.com/b',
+    events: ['*'],
+    updatedAt: expect.any(String),
+  });
+  expect((await patch({ enabled: false })).body.data).toMatchObject({
+    enabled: false,
+    status: 'disabled',
+    disabledReason: 'manual',
+  });
+  expect((await patch({ enabled: true })).body.data).toMatchObject({
+    enabled: true,
+    status: 'active',
+    disabledReason: null,
+  });
+  expect((await patch({ url: 'http://10.0.0.1/' })).status).toBe(422);
+  expect((await patch({ scope: 'global' })).body.error.details).toEqual({ scope: 'Unknown field' });
+});
+
+test('400 for a query of the delivery log that is unknown, malformed or out of range', async () => {
+  const { id } = (await create(bob, {})).body.data;
+  const get = (text: string) => bob.call('GET', `/api/webhooks/${id}/deliveries${text}`);
+  expect((await get('?status=failed&limit=100')).body).toEqual({ data: [] });
+  for (const bad of [
+    'limit=0',
+    'limit=101',
+    'limit=1.5',
+    'limit=-1',
+    'limit=',
+    'limit=1&limit=2',
+    'status=done',
+    'status=',
+    'page=1',
+  ]) {
+    const { status, body } = await get(`?${bad}`);
+    expect([bad, status, body.error.code]).toEqual([bad, 400, 'BAD_REQUEST']);
+  }
+});
+
+test('a setting that is wrong, or not in effect yet, stops the start and is named', () => {
+  const make = (options: object) => () => createApp({ resources, extensions: [webhooks(options)] }, env);
+  expect(make({ notifyOwner: true })).toThrow('webhooks.notifyOwner: is not available yet');
+  expect(make({ timeoutMs: 0, surprise: 1 })).toThrow(/timeoutMs[\s\S]*surprise|surprise[\s\S]*timeoutMs/);
+  expect(make({ retrySchedule: ['soon'] })).toThrow('"soon" is not a wait');
+  expect(make({ globalPolicy: 'a+b' })).toThrow('webhooks.globalPolicy');
+});
