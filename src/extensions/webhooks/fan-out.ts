@@ -5,7 +5,6 @@ import { newId } from '../../platform/ids.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { createSemaphore } from '../../platform/semaphore.ts';
 import { type Candidate, candidateQuery, matchCandidates, type RecordEvent } from './candidates.ts';
 import type { WebhookSettings } from './settings.ts';
 import { type CandidateRow, candidates } from './sql/candidates.ts';
@@ -92,11 +91,8 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
   }
 
   async function insert(tx: Executor, rows: readonly Delivery[]): Promise<void> {
-    for (let at = 0; at < rows.length; at += INSERT_ROWS) {
-      const chunk = rows.slice(at, at + INSERT_ROWS);
-      const columns = [0, 1, 2, 3, 4, 5].map((column) => chunk.map((row) => row[column]));
-      await tx.write({ name: 'webhook_deliveries_insert', text: INSERT, values: columns });
-    }
+    const columns = [0, 1, 2, 3, 4, 5].map((column) => rows.map((row) => row[column]));
+    await tx.write({ name: 'webhook_deliveries_insert', text: INSERT, values: columns });
   }
 
   /** Stores the deliveries of all events. Gives the endpoints that got one. */
@@ -111,16 +107,18 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
     const reached = new Map<string, boolean>();
     if (byOwner.size === 0) return reached;
     const owners = (await users.load([...byOwner.keys()])).filter(isActive);
-    const places = createSemaphore(OWNERS_AT_ONCE);
-    await Promise.all(
-      owners.map((user) =>
-        places.run(async () => {
-          const rows = await deliveriesFor(byOwner.get(user.id)!, user);
-          await insert(tx, rows);
-          for (const [, endpointId] of rows) reached.set(endpointId, slow.get(endpointId)!);
-        }),
-      ),
-    );
+    let gathered: Delivery[] = [];
+    while (owners.length > 0) {
+      const some = owners.splice(0, OWNERS_AT_ONCE);
+      const made = await Promise.all(some.map((user) => deliveriesFor(byOwner.get(user.id)!, user)));
+      gathered.push(...made.flat());
+      while (gathered.length >= INSERT_ROWS || (owners.length === 0 && gathered.length > 0)) {
+        const rows = gathered.slice(0, INSERT_ROWS);
+        gathered = gathered.slice(INSERT_ROWS);
+        await insert(tx, rows);
+        for (const [, endpointId] of rows) reached.set(endpointId, slow.get(endpointId)!);
+      }
+    }
     return reached;
   }
 
