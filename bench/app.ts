@@ -1,0 +1,33 @@
+import { createApp, defineResource, defineUser, f, webhooks } from '../src/index.ts';
+
+const article = defineResource('article', {
+  description: 'What is measured: a record of common size, owned by a user',
+  fields: {
+    title: f.string().required().max(200).sortable(),
+    body: f.text().max(20_000),
+    category: f.string().max(40).filterable(),
+    status: f.enum(['draft', 'published']).default('draft').filterable(),
+    tags: f.array(f.string().max(40)).max(10),
+    views: f.integer().min(0).default(0),
+    author: f.ref('user').owner(),
+  },
+  policies: {
+    list: 'authenticated',
+    read: 'authenticated',
+    create: 'authenticated',
+    update: 'owner | admin',
+    delete: 'owner | admin',
+  },
+  indexes: [{ fields: ['category', '-createdAt'] }],
+});
+
+/**
+ * The app that is measured: one resource, everything else as a project gets it.
+ *
+ * @param environment settings of the process, as in `process.env`
+ */
+export function benchApp(environment: Record<string, string | undefined>) {
+  // The receivers of a benchmark are on this machine.
+  const extensions = [webhooks({ allowPrivate: true, requireHttps: false })];
+  return createApp({ resources: [defineUser(), article], extensions }, environment);
+}

@@ -1,0 +1,55 @@
+import { request } from 'undici';
+import { belfryEnvironment } from '../environment.ts';
+import type { Bench, Figure, Group } from '../figure.ts';
+import { createWireTap, type WireTap } from '../measure/wire-tap.ts';
+import { cleanUp } from '../seed.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+
+const REQUESTS = 10;
+const DELAY_MS = 10;
+
+async function send(url: string, name: Operation): Promise<void> {
+  const { method, path, token, body, status } = OPERATIONS[name](0);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const answer = await request(url + path, { method, headers, body: body ?? null });
+  await answer.body.dump();
+  if (answer.statusCode !== status) throw new Error(`${method} ${path} answered ${answer.statusCode}`);
+}
+
+/** The most that one of a few requests needed, one request at a time. */
+async function count(url: string, tap: WireTap, name: Operation): Promise<{ roundTrips: number; statements: number }> {
+  // The first ones also open connections.
+  for (let i = 0; i < 3; i++) await send(url, name);
+  const most = { roundTrips: 0, statements: 0 };
+  for (let i = 0; i < REQUESTS; i++) {
+    tap.reset();
+    await send(url, name);
+    const { roundTrips, statements } = tap.counts();
+    most.roundTrips = Math.max(most.roundTrips, roundTrips);
+    most.statements = Math.max(most.statements, statements);
+  }
+  return most;
+}
+
+/** Database round trips of one request to Belfry, session look-up included, counted on the wire. */
+export const queries: Group = {
+  name: 'records',
+  async run(bench: Bench) {
+    const names = (Object.keys(OPERATIONS) as Operation[]).filter((name) => bench.wants(`records.${name}.queries`));
+    if (names.length === 0) return [];
+    bench.say('records.*.queries …');
+    const tap = await createWireTap(bench.servers.databaseUrl, DELAY_MS);
+    const environment = belfryEnvironment({ ...bench.servers, databaseUrl: tap.url });
+    const belfry = await bench.children.start(new URL('../processes/belfry.ts', import.meta.url), environment);
+    const figures: Figure[] = [];
+    for (const name of names) {
+      const { roundTrips, statements } = await count(belfry.url, tap, name);
+      const note = `${statements} statements, session look-up included`;
+      figures.push({ name: `records.${name}.queries`, value: roundTrips, unit: 'round trips', note });
+    }
+    await belfry.stop();
+    await tap.close();
+    await cleanUp(bench.servers.databaseUrl);
+    return figures;
+  },
+};

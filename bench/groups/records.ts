@@ -1,0 +1,68 @@
+import type { Child } from '../children.ts';
+import { belfryEnvironment } from '../environment.ts';
+import { type Bench, type Figure, type Group, ratio } from '../figure.ts';
+import { interleave } from '../measure/interleave.ts';
+import { load, type Shot, type Throughput } from '../measure/load.ts';
+import { median } from '../measure/statistics.ts';
+import { cleanUp } from '../seed.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { assertSameAnswers } from './same-answers.ts';
+
+const CONNECTIONS = 20;
+const SIDES = ['belfry', 'floor', 'lean'] as const;
+
+type Servers = Record<(typeof SIDES)[number], Child>;
+
+function latency(results: readonly Throughput[]): string {
+  const of = (pick: (result: Throughput) => number) => median(results.map(pick)).toFixed(1);
+  return `${of((one) => one.p50)}/${of((one) => one.p99)}`;
+}
+
+async function measure(bench: Bench, servers: Servers, name: Operation, next: (at: number) => Shot): Promise<Figure[]> {
+  const run = (side: keyof Servers, seconds: number) =>
+    load(servers[side].url, next, { connections: CONNECTIONS, seconds });
+  for (const side of SIDES) await run(side, Math.min(1, bench.seconds));
+  const one = (side: keyof Servers) => async () => {
+    if (name === 'create' || name === 'update') await cleanUp(bench.servers.databaseUrl);
+    return run(side, bench.seconds);
+  };
+  const results = await interleave({ belfry: one('belfry'), floor: one('floor'), lean: one('lean') }, bench.reps);
+  const speed = (side: keyof Servers) => results[side].map((result) => result.perSecond);
+  const times = (side: keyof Servers) => `p50/p99 ${latency(results.belfry)} to ${latency(results[side])} ms`;
+  return [
+    ratio(`records.${name}`, speed('belfry'), speed('floor'), times('floor')),
+    ratio(`records.${name}.lean`, speed('belfry'), speed('lean'), times('lean')),
+  ];
+}
+
+/** Requests on records: Belfry to the hand-written floor and to the lean floor, each in a process of its own. */
+export const records: Group = {
+  name: 'records',
+  async run(bench) {
+    const names = (Object.keys(OPERATIONS) as Operation[]).filter(
+      (name) => bench.wants(`records.${name}`) || bench.wants(`records.${name}.lean`),
+    );
+    if (names.length === 0) return [];
+    const database = { DATABASE_URL: bench.servers.databaseUrl, NODE_ENV: 'production' };
+    const servers: Servers = {
+      belfry: await bench.children.start(
+        new URL('../processes/belfry.ts', import.meta.url),
+        belfryEnvironment(bench.servers),
+      ),
+      floor: await bench.children.start(new URL('../processes/floor.ts', import.meta.url), database),
+      lean: await bench.children.start(new URL('../processes/lean-floor.ts', import.meta.url), database),
+    };
+    await assertSameAnswers(SIDES.map((side) => servers[side].url));
+    const figures: Figure[] = [];
+    for (const name of names) {
+      bench.say(`records.${name} …`);
+      figures.push(...(await measure(bench, servers, name, OPERATIONS[name])));
+    }
+    const megabytes = async (side: keyof Servers) => Math.round((await servers[side].ask<number>('memory')) / 2 ** 20);
+    const memory = await Promise.all(SIDES.map(async (side) => `${side} ${await megabytes(side)} MB`));
+    bench.say(`memory after load: ${memory.join(', ')}`);
+    await Promise.all(SIDES.map((side) => servers[side].stop()));
+    await cleanUp(bench.servers.databaseUrl);
+    return figures.filter((figure) => bench.wants(figure.name));
+  },
+};

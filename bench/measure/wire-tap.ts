@@ -1,0 +1,103 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** What went over the wire since the last `reset`. */
+interface Counts {
+  /** Times that the client sent while nothing was outstanding on any connection: sequential round trips. */
+  roundTrips: number;
+  /** Statements, each with its own Sync, or simple queries. */
+  statements: number;
+}
+
+/** A listener between a program and its Postgres. */
+export interface WireTap {
+  /** The database's address through the tap. */
+  url: string;
+  reset(): void;
+  counts(): Counts;
+  close(): Promise<void>;
+}
+
+const SYNC = 0x53;
+const QUERY = 0x51;
+const READY_FOR_QUERY = 0x5a;
+
+/**
+ * Counts the messages of a stream by type (https://www.postgresql.org/docs/current/protocol-overview.html).
+ *
+ * @param untyped whether the stream begins with a start-up message, which has a length but no type
+ */
+function messageCounter(types: readonly number[], untyped: boolean): (chunk: Buffer) => number {
+  let left: Buffer = Buffer.alloc(0);
+  let atStart = untyped;
+  return (chunk) => {
+    let data = left.length === 0 ? chunk : Buffer.concat([left, chunk]);
+    let found = 0;
+    for (;;) {
+      const typed = atStart ? 0 : 1;
+      if (data.length < 4 + typed) break;
+      const whole = data.readUInt32BE(typed) + typed;
+      if (data.length < whole) break;
+      // The start-up, too, is answered by a ReadyForQuery.
+      if (atStart || types.includes(data[0]!)) found++;
+      atStart = false;
+      data = data.subarray(whole);
+    }
+    left = data;
+    return found;
+  };
+}
+
+/**
+ * Puts a tap before a Postgres. Answers are held back for a while, like on a network: what a program sends without waiting
+ * for the answer before it is then sent together, without doubt.
+ *
+ * @param delayMs how long each answer is held back
+ */
+export async function createWireTap(databaseUrl: string, delayMs: number): Promise<WireTap> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let outstanding = 0;
+  let counts: Counts = { roundTrips: 0, statements: 0 };
+
+  const server = createServer({ noDelay: true }, (client) => {
+    const upstream = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
+    const asked = messageCounter([SYNC, QUERY], true);
+    const answered = messageCounter([READY_FOR_QUERY], false);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+    }
+    client
+      .on('close', () => upstream.destroy())
+      .on('data', (chunk) => {
+        const found = asked(chunk);
+        if (found > 0 && outstanding === 0) counts.roundTrips++;
+        counts.statements += found;
+        outstanding += found;
+        upstream.write(chunk);
+      });
+    upstream
+      .on('close', () => client.destroy())
+      .on('data', (chunk) => {
+        setTimeout(() => {
+          outstanding -= answered(chunk);
+          client.write(chunk);
+        }, delayMs);
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    reset() {
+      counts = { roundTrips: 0, statements: 0 };
+    },
+    counts: () => counts,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Answerer = (argument: never) => unknown;
+
+interface Question {
+  id: number;
+  name: string;
+  argument: unknown;
+}
+
+/**
+ * Tells the bench that this process is ready, and answers its questions from then on. The process ends when the bench does,
+ * however that ends: the channel between them closes with it.
+ *
+ * @param url of the server that this process runs; empty when it runs none
+ */
+export function ready(url: string, answerers: Record<string, Answerer> = {}): void {
+  const all: Record<string, Answerer> = { memory: () => process.memoryUsage.rss(), ...answerers };
+  process.on('message', async ({ id, name, argument }: Question) => {
+    try {
+      process.send?.({ id, value: await all[name]!(argument as never) });
+    } catch (error) {
+      process.send?.({ id, error: String((error as Error).stack ?? error) });
+    }
+  });
+  process.send?.({ ready: url });
+}
+
+process.on('disconnect', () => process.exit(0));
+// Ctrl-C reaches the whole group; the bench stops its children in order.
+process.on('SIGINT', () => undefined);
+
+/** Listens on loopback, on any free port. Gives the address. */
+export function listening(handler: RequestListener): Promise<string> {
+  const server = createServer({ keepAliveTimeout: 65_000 }, handler);
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+  });
+}

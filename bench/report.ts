@@ -1,0 +1,63 @@
+import { cpus, totalmem } from 'node:os';
+import type { Figure } from './figure.ts';
+
+/** What a run was made on and with. */
+export interface Circumstances {
+  postgres: string;
+  redis: string;
+  reps: number;
+  seconds: number;
+  /** How long the run took, in seconds. */
+  took: number;
+}
+
+function shown({ value, unit }: Figure): string {
+  if (unit === '×') return `${value.toFixed(2)} ×`;
+  return unit === 'ms' ? `${value.toFixed(1)} ms` : String(value);
+}
+
+/** The figures for a program: name to number. */
+export function asJson(figures: readonly Figure[]): string {
+  const rounded = figures.map(({ name, value }) => [name, Math.round(value * 1000) / 1000]);
+  return JSON.stringify(Object.fromEntries(rounded), null, 2);
+}
+
+/** The figures for a terminal. */
+export function asTable(figures: readonly Figure[]): string {
+  const width = Math.max(...figures.map(({ name }) => name.length));
+  return figures.map((one) => `${one.name.padEnd(width)}  ${shown(one).padStart(8)}  ${one.note}`).join('\n');
+}
+
+/** The figures as the page that is kept in the repository. */
+export function asMarkdown(
+  figures: readonly Figure[],
+  { postgres, redis, reps, seconds, took }: Circumstances,
+): string {
+  const memory = Math.round(totalmem() / 2 ** 30);
+  const rows = figures.map((one) => `| \`${one.name}\` | ${shown(one)} | ${one.note} |`);
+  return `# Results of the benchmark
+
+Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}, in ${Math.round(took)} s; written by hand: nothing.
+
+A ratio is Belfry divided by its yardstick, both measured in this run on this machine, in turns: ${reps} repetitions of
+${seconds} s for each side, the median of the rounds' ratios, then their range. Compare ratios; absolute numbers are this machine's.
+
+- Machine: ${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory} GiB; everything on it: servers, load generator (a process of its own,
+  20 kept-alive connections), Postgres, Redis. Loopback.
+- Node ${process.versions.node}, Postgres ${postgres}, Redis ${redis}.
+- Belfry in production mode, log level \`warn\`. 10,000 records, a session look-up in every request.
+
+| name | value | range; Belfry to yardstick |
+|---|---|---|
+${rows.join('\n')}
+
+## The yardsticks
+
+- \`records.*\`: the floor, what a competent team writes by hand with express 5, pg and zod: named statements, record and
+  outbox row in one statement (\`bench/processes/floor.ts\`). \`.lean\`: the same without etag and x-powered-by, simple query
+  parser, a body reader of its own, reads on two pipelined connections, timestamps taken as text.
+- \`records.*.queries\`: sequential round trips to Postgres of one request, counted on the wire by a proxy that holds answers
+  back; statements that are sent together count as one.
+- \`accounts.logins\`: bare scrypt of the same cost, two at once.
+`;
+}

@@ -1,0 +1,79 @@
+// `npm run bench [-- names…] [--json] [--write] [--reps N] [--seconds N] [--profile folder]`: measures Belfry against its
+// yardsticks on a Postgres and a Redis of its own. A name is a group (`records`) or a figure (`records.read`).
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { whenAskedToStop } from '../scripts/services/when-asked-to-stop.ts';
+import { createChildren } from './children.ts';
+import type { Figure, Group } from './figure.ts';
+import { accounts } from './groups/accounts.ts';
+import { queries } from './groups/queries.ts';
+import { records } from './groups/records.ts';
+import { asJson, asMarkdown, asTable } from './report.ts';
+import { seed } from './seed.ts';
+import { type BenchServices, startBenchServices } from './services.ts';
+
+const GROUPS: readonly Group[] = [records, queries, accounts];
+const LONGEST_MS = 10 * 60_000;
+
+const { values: options, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    reps: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '2' },
+    profile: { type: 'string' },
+  },
+});
+const known = GROUPS.map((group) => group.name);
+const unknown = names.filter((name) => !known.includes(name.split('.')[0]!));
+const [reps, seconds] = [Number(options.reps), Number(options.seconds)];
+if (unknown.length > 0) fail(`There is no group ${unknown.join(', ')}; groups: ${[...new Set(known)].join(', ')}`);
+if (!Number.isInteger(reps) || reps < 1 || !(seconds > 0))
+  fail('--reps takes a whole number, --seconds a number above 0.');
+if (options.write && names.length > 0) fail('--write keeps the results of a whole run: give no names with it.');
+
+/** Progress goes to standard error: with `--json` standard output is for the figures alone. */
+const say = (line: string) => console.error(line);
+const children = createChildren(options.profile);
+let services: BenchServices | undefined;
+const stop = async () => {
+  await children.stopAll();
+  await services?.stop();
+};
+whenAskedToStop(stop);
+const watchdog = setTimeout(() => {
+  say('The bench takes too long: stopped.');
+  void stop().finally(() => process.exit(1));
+}, LONGEST_MS);
+
+try {
+  const begin = performance.now();
+  services = await startBenchServices(say);
+  say(`Postgres ${services.postgres}; Redis ${services.redis}`);
+  await seed(services);
+  const wants = (figure: string) =>
+    names.length === 0 || names.some((name) => figure === name || figure.startsWith(`${name}.`));
+  const figures: Figure[] = [];
+  for (const group of GROUPS) {
+    figures.push(...(await group.run({ servers: services, children, reps, seconds, wants, say })));
+  }
+  const took = (performance.now() - begin) / 1000;
+  console.log(options.json ? asJson(figures) : asTable(figures));
+  if (options.write) {
+    const { postgres, redis } = services;
+    const page = asMarkdown(figures, { postgres, redis, reps, seconds, took });
+    writeFileSync(new URL('RESULTS.md', import.meta.url), page);
+  }
+} catch (error) {
+  say(String((error as Error).stack ?? error));
+  process.exitCode = 1;
+} finally {
+  clearTimeout(watchdog);
+  await stop();
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(2);
+}
