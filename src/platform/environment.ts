@@ -21,49 +21,46 @@ const commaList = (text: string | undefined) =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-const schema = z
-  .object({
-    NODE_ENV: z
-      .enum(['production', 'development', 'test'], { error: 'NODE_ENV must be production, development or test' })
-      .default('production'),
-    APP_URL: z
-      .url({ protocol: /^https?$/, error: 'APP_URL is malformed: it should look like https://api.example.com' })
-      .optional(),
-    PORT: z.coerce
-      .number({ error: 'PORT must be a number from 0 to 65535' })
-      .int({ error: 'PORT must be a number from 0 to 65535' })
-      .min(0, { error: 'PORT must be a number from 0 to 65535' })
-      .max(65535, { error: 'PORT must be a number from 0 to 65535' })
-      .default(5001),
-    LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}` }).optional(),
-    CORS_ORIGINS: z.string().optional(),
-    TRUST_PROXY: z.string().optional(),
-    DATABASE_URL: serverUrl('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
-    REDIS_URL: serverUrl('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
-    REDIS_PREFIX: z
-      .string()
-      .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'REDIS_PREFIX must be 1 to 64 letters, digits, - or _' })
-      .default('belfry'),
-    SVC_ENCRYPTION_KEYS: z.string().optional().transform(commaList).pipe(z.array(encryptionKey)),
-    RELAY: onOff('RELAY'),
-    WEBHOOKS_WORKER: onOff('WEBHOOKS_WORKER'),
-    PUSH_WORKER: onOff('PUSH_WORKER'),
-  })
-  .superRefine((env, context) => {
-    if (env.NODE_ENV !== 'production') return;
-    if (env.APP_URL === undefined) {
-      context.addIssue({
-        code: 'custom',
-        message: 'APP_URL is missing: production needs it, like https://api.example.com',
-      });
-    }
-    if (env.SVC_ENCRYPTION_KEYS.length === 0) {
-      context.addIssue({
-        code: 'custom',
-        message: 'SVC_ENCRYPTION_KEYS is missing: production needs it; make one with: openssl rand -base64 32',
-      });
-    }
-  });
+const schema = z.object({
+  NODE_ENV: z
+    .enum(['production', 'development', 'test'], { error: 'NODE_ENV must be production, development or test' })
+    .default('production'),
+  APP_URL: z
+    .url({ protocol: /^https?$/, error: 'APP_URL is malformed: it should look like https://api.example.com' })
+    .optional(),
+  PORT: z.coerce
+    .number({ error: 'PORT must be a number from 0 to 65535' })
+    .int({ error: 'PORT must be a number from 0 to 65535' })
+    .min(0, { error: 'PORT must be a number from 0 to 65535' })
+    .max(65535, { error: 'PORT must be a number from 0 to 65535' })
+    .default(5001),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}` }).optional(),
+  CORS_ORIGINS: z.string().optional(),
+  TRUST_PROXY: z.string().optional(),
+  DATABASE_URL: serverUrl('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
+  REDIS_URL: serverUrl('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
+  REDIS_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'REDIS_PREFIX must be 1 to 64 letters, digits, - or _' })
+    .default('belfry'),
+  SVC_ENCRYPTION_KEYS: z.string().optional().transform(commaList).pipe(z.array(encryptionKey)),
+  RELAY: onOff('RELAY'),
+  WEBHOOKS_WORKER: onOff('WEBHOOKS_WORKER'),
+  PUSH_WORKER: onOff('PUSH_WORKER'),
+});
+
+/** What production can't do without; elsewhere there is a default. */
+function missingInProduction(variables: Record<string, unknown>): string[] {
+  if ((variables.NODE_ENV ?? 'production') !== 'production') return [];
+  const faults: string[] = [];
+  if (variables.APP_URL === undefined) {
+    faults.push('APP_URL is missing: production needs it, like https://api.example.com');
+  }
+  if (variables.SVC_ENCRYPTION_KEYS === undefined) {
+    faults.push('SVC_ENCRYPTION_KEYS is missing: production needs it; make one with: openssl rand -base64 32');
+  }
+  return faults;
+}
 
 /** The environment as the rest of the program sees it: validated, defaults filled. */
 export interface Environment {
@@ -106,10 +103,9 @@ const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarra
 export function readEnvironment(variables: Record<string, string | undefined>): Environment {
   const present = Object.fromEntries(Object.entries(variables).filter(([, text]) => text !== undefined && text !== ''));
   const parsed = schema.safeParse(present);
-  if (!parsed.success) {
-    throw new StartupError('The environment is not complete:', [
-      ...new Set(parsed.error.issues.map((issue) => issue.message)),
-    ]);
+  const faults = [...(parsed.error?.issues ?? []).map((issue) => issue.message), ...missingInProduction(present)];
+  if (!parsed.success || faults.length > 0) {
+    throw new StartupError('The environment is not complete:', [...new Set(faults)]);
   }
   const env = parsed.data;
   return {
