@@ -1,3 +1,4 @@
+import { devicesOfDeletedUsers } from '../accounts/devices/index.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender } from '../declare/host.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -14,7 +15,7 @@ export { pushTables } from './tables.ts';
 export interface Push {
   /** `app.push`. */
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
-  /** Worker and sweeps. */
+  /** Worker and sweeps; and devices go with their user. */
   parts: FeatureParts;
   captured: Captured;
 }
@@ -30,6 +31,7 @@ export function createPush(platform: Platform, transports: readonly Transport[])
   return {
     sender: { ...createSender(platform, transports), receipt: createReceipt(platform) },
     parts: {
+      consumers: [devicesOfDeletedUsers],
       sweeps: pushSweeps(platform),
       workers: { 'push-worker': () => startPushWorker(platform, transports) },
     },

@@ -130,6 +130,24 @@ test('an answer that is given when the event of its end was lost still ends the 
   open();
 });
 
+test('a worker that answers after its claim ran out changes nothing that another has answered', async () => {
+  const openFirst = closeGate();
+  const { id } = await app.push.enqueue({ tokens: tokens(2), title: 'Hi' });
+  const claims = `select 1 from push_chunks where push_id = $1 and claimed_until > now()`;
+  await expect.poll(async () => (await sql.query(claims, [id])).rows.length).toBe(1);
+  await sql.query(`update push_chunks set claimed_until = now() - interval '1 second' where push_id = $1`, [id]);
+  const openSecond = closeGate();
+  await queue().add('send', { id: `push_${id}_0` }, { jobId: 'second' });
+  await expect.poll(async () => (await sql.query(claims, [id])).rows.length).toBe(1);
+  openSecond();
+  await expect.poll(() => statusOf(id)).toBe('sent');
+  openFirst();
+  await expect.poll(() => queue().getActiveCount()).toBe(0);
+  const { rows } = await sql.query('select status, open_chunks, ok_devices from pushes where id = $1', [id]);
+  expect(rows).toEqual([{ status: 'sent', open_chunks: 0, ok_devices: 2 }]);
+  expect(events).toEqual(['push.sent']);
+});
+
 describe('the sweep', () => {
   test('gives a chunk that lost its job another, and nobody else', async () => {
     await queue().pause();

@@ -1,7 +1,8 @@
+export { devicesOfDeletedUsers } from './deleted-users.ts';
 export { deviceRoutes } from './routes.ts';
-export { findDevices, type PushDevice, removeDevices, removeDevicesOfUsers } from './store.ts';
+export { findDevices, removeDevices } from './store.ts';
 export { devices } from './tables.ts';
-export { boundedText, dataFault, textFault } from './text.ts';
+export { boundedText, dataFault } from './text.ts';
 export {
   type DevicePlatform,
   maskToken,

@@ -17,7 +17,7 @@ export interface OwnDevice {
 }
 
 /** A device that a push can go to. */
-export interface PushDevice {
+interface PushDevice {
   id: string;
   platform: DevicePlatform;
   token: string;
@@ -61,7 +61,6 @@ const FIND = `
   where (d.user_id = any($1) or d.id = any($2)) and (d.session_id is null or s.expires_at > now()) order by d.id`;
 
 const REMOVE = 'delete from devices where id = any($1) and last_seen_at <= $2::timestamptz';
-const REMOVE_OF_USERS = 'delete from devices where user_id = any($1)';
 
 function toOwn(row: OwnRow): OwnDevice {
   const [id, platform, name, appVersion, locale, token, signedIn, createdAt, lastSeenAt] = row;
@@ -135,9 +134,4 @@ export async function findDevices(
  */
 export async function removeDevices(database: Database, ids: readonly string[], seenUntil: string): Promise<void> {
   if (ids.length > 0) await database.write({ text: REMOVE, values: [ids, seenUntil] });
-}
-
-/** Removes all devices of users, those that follow no session included: for accounts that are deleted. */
-export async function removeDevicesOfUsers(database: Database, userIds: readonly string[]): Promise<void> {
-  await database.write({ text: REMOVE_OF_USERS, values: [userIds] });
 }

@@ -5,7 +5,7 @@ import { isStorable } from '../../records/fields/text-rules.ts';
 const UNSTORABLE = 'Must not contain NUL or broken characters';
 
 /** What is wrong with a text as a stored value of at most `max` characters (code points), or undefined. */
-export function textFault(text: string, max: number): string | undefined {
+function textFault(text: string, max: number): string | undefined {
   if (!isStorable(text)) return UNSTORABLE;
   const tooLong = text.length > max && (text.length > 2 * max || [...text].length > max);
   return tooLong ? `Must be at most ${max} characters` : undefined;
