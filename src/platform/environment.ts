@@ -50,13 +50,13 @@ const schema = z.object({
 });
 
 /** What production can't do without; elsewhere there is a default. */
-function missingInProduction(variables: Record<string, unknown>): string[] {
+function missingInProduction(variables: Record<string, string | undefined>): string[] {
   if ((variables.NODE_ENV ?? 'production') !== 'production') return [];
   const faults: string[] = [];
   if (variables.APP_URL === undefined) {
     faults.push('APP_URL is missing: production needs it, like https://api.example.com');
   }
-  if (variables.SVC_ENCRYPTION_KEYS === undefined) {
+  if (commaList(variables.SVC_ENCRYPTION_KEYS).length === 0) {
     faults.push('SVC_ENCRYPTION_KEYS is missing: production needs it; make one with: openssl rand -base64 32');
   }
   return faults;
