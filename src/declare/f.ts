@@ -1,5 +1,6 @@
 import { Field, type Fields } from './field.ts';
 import type { DataOf } from './infer.ts';
+import { resourceName } from './naming.ts';
 
 /** The field types: `f.string()`, `f.ref('user')`, `f.array(f.string())` … */
 export const f = {
@@ -10,7 +11,7 @@ export const f = {
   /** E-mail addresses, trimmed and lower-cased. */
   email: () => new Field<string>({ kind: 'email', trim: true, lowercase: true }),
   /** `http://` and `https://` URLs. */
-  url: () => new Field<string>({ kind: 'url', trim: true }),
+  url: () => new Field<string>({ kind: 'url' }),
   /** 8 to 128 characters; hashed, never returned, not changed by an update. */
   password: () => new Field<string>({ kind: 'password' }),
   /** Finite numbers. */
@@ -25,7 +26,7 @@ export const f = {
   /** A 24-character hex id that is not a reference. */
   id: () => new Field<string>({ kind: 'id' }),
   /** Reference to a record of another resource; only its form is checked, not that the record exists. */
-  ref: (target: string) => new Field<string>({ kind: 'ref', target }),
+  ref: (target: string) => new Field<string>({ kind: 'ref', target: resourceName(target) }),
   /** Arrays; each item is validated with the inner field. */
   array: <T>(inner: Field<T, 'optional' | 'required' | 'defaulted'>) => new Field<T[]>({ kind: 'array', inner }),
   /** Objects of the given shape; unknown keys are refused. */

@@ -1,10 +1,16 @@
-import { pluralize, underscore } from 'inflection';
+import { pluralize } from 'inflection';
+
+/** `APIKey` → `api_key`, `createdAt` → `created_at`. */
+function underscored(name: string): string {
+  return name
+    .replaceAll(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .toLowerCase();
+}
 
 /** `ProductCategory`, `product_category` and `product-category` all become `product-category`. */
 export function resourceName(declared: string): string {
-  return underscore(declared.trim().replaceAll(/[\s-]+/g, '_'))
-    .replaceAll('_', '-')
-    .toLowerCase();
+  return underscored(declared.trim().replaceAll(/[\s-]+/g, '_')).replaceAll('_', '-');
 }
 
 /** Plural of the last word: `product-category` → `product-categories`. */
@@ -15,5 +21,5 @@ export function pluralName(name: string): string {
 
 /** `createdAt` → `created_at`, `product-categories` → `product_categories`. */
 export function snakeCase(name: string): string {
-  return underscore(name.replaceAll('-', '_'));
+  return underscored(name.replaceAll('-', '_'));
 }

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { StartupError } from './environment.ts';
 
+const MOST_HASH_BYTES = 256 * 2 ** 20;
+
+/** Settings that later features give a meaning to; until then they are refused, so that nothing is silently ignored. */
+const NOT_YET = new Set(['auth.lockout', 'auth.resetTokenTtlMinutes', 'auth.resetUrl', 'rateLimit']);
+
 const settingsSchema = z.strictObject({
   auth: z
     .strictObject({
@@ -13,6 +18,9 @@ const settingsSchema = z.strictObject({
           logN: z.number().int().min(1).max(20),
           r: z.number().int().min(1).max(32),
           p: z.number().int().min(1).max(16),
+        })
+        .refine(({ logN, r }) => 128 * 2 ** logN * r <= MOST_HASH_BYTES, {
+          error: 'one hash would need more than 256 MiB (128·2^logN·r)',
         })
         .default({ logN: 15, r: 8, p: 3 }),
     })
@@ -66,8 +74,14 @@ export type SettingsInput = z.input<typeof settingsSchema>;
 export function readSettings(input: SettingsInput | undefined): Settings {
   const parsed = settingsSchema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
-  throw new StartupError(
-    'The settings are wrong:',
-    parsed.error.issues.map((issue) => `settings.${issue.path.join('.')}: ${issue.message}`),
-  );
+  throw new StartupError('The settings are wrong:', parsed.error.issues.flatMap(faultsOf));
+}
+
+function faultsOf(issue: z.core.$ZodIssue): string[] {
+  const path = issue.path.join('.');
+  if (issue.code !== 'unrecognized_keys') return [`settings.${path}: ${issue.message}`];
+  return issue.keys.map((key) => {
+    const name = path === '' ? key : `${path}.${key}`;
+    return `settings.${name}: ${NOT_YET.has(name) ? 'not available yet; remove it' : 'there is no such setting'}`;
+  });
 }

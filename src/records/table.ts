@@ -47,7 +47,10 @@ function fieldIndexes(resource: CompiledResource, field: CompiledField, columns:
   const gin = spec.kind === 'array' && field.type.column(spec).endsWith('[]');
   if (field.operators.size > 0 && gin) made.push(index(name('gin_index')).using('gin', own));
   if (spec.searchable) made.push(index(name('search_index')).using('gin', own.op('gin_trgm_ops')));
-  if (spec.index || (field.operators.size > 0 && !gin && !spec.unique && !spec.sortable && spec.kind !== 'json')) {
+  if (
+    spec.index ||
+    (field.operators.size > 0 && !gin && !spec.unique && !spec.sortable && field.type.column(spec) !== 'jsonb')
+  ) {
     made.push(index(name('index')).on(own));
   }
   return made;

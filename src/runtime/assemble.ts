@@ -69,13 +69,23 @@ function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
 function declarationMistakes({ resources, extensions }: Declared, own: ReadonlySet<string>): string[] {
   const names = extensions.map((extension) => extension.name);
   const twice = names.filter((name, i) => names.indexOf(name) !== i);
-  return [...twice.map((name) => `extension "${name}" is installed twice`), ...findMistakes(resources, own)];
+  return [
+    ...twice.map((name) => `extension "${name}" is installed twice`),
+    ...findMistakes(resources, own),
+    ...accountMistakes(resources),
+  ];
 }
 
 /** Whether the declared resources make accounts possible: a user with an e-mail and a password. */
 function hasAccounts(resources: readonly AnyResource[]): boolean {
   const user = resources.find((resource) => resource.name === 'user');
   return user?.fields.email?.spec.kind === 'email' && user.fields.password?.spec.kind === 'password';
+}
+
+function accountMistakes(resources: readonly AnyResource[]): string[] {
+  if (!hasAccounts(resources)) return [];
+  const email = resources.find((resource) => resource.name === 'user')!.fields.email.spec;
+  return email.unique ? [] : ['resource "user": field "email": accounts sign in by it; add unique()'];
 }
 
 /**

@@ -84,10 +84,15 @@ test('each field fault has its message, and all are told at once', async () => {
 });
 
 test('a duplicate of a unique field answers 409 CONFLICT, and of twenty at once one is created', async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => ann.call('POST', '/api/posts', { title: 'one', slug: 'same' })));
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => ann.call('POST', '/api/posts', { title: 'one', slug: 'same' })),
+  );
   const statuses = answers.map((answer) => answer.status).sort();
   expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
-  expect(answers.find((answer) => answer.status === 409)!.body.error).toMatchObject({ code: 'CONFLICT', details: { slug: 'Is already taken' } });
+  expect(answers.find((answer) => answer.status === 409)!.body.error).toMatchObject({
+    code: 'CONFLICT',
+    details: { slug: 'Is already taken' },
+  });
 });
 
 test('an immutable field is refused in an update', async () => {
@@ -100,5 +105,7 @@ test('code without a user acts as the system: hidden fields are there, policies 
   const made = await app.service('post').create({ title: 'by code', internal: 'for us' });
   expect(made.internal).toBe('for us');
   expect((await app.service('post').list({ q: 'by co' })).data).toHaveLength(1);
-  await expect(app.service('post').update(made.id, { title: 'x' }, { user: { id: bob.id } })).rejects.toMatchObject({ status: 403 });
+  await expect(app.service('post').update(made.id, { title: 'x' }, { user: { id: bob.id } })).rejects.toMatchObject({
+    status: 403,
+  });
 });

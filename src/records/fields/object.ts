@@ -41,6 +41,6 @@ export const objectType: FieldType = {
     return context.unknownFields === 'strip' ? z.object(shape, options) : z.strictObject(shape, options);
   },
   operators: [],
-  modifiers: ['encrypted'],
+  modifiers: ['filterable', 'encrypted'],
   toColumn: (value) => JSON.stringify(value),
 };

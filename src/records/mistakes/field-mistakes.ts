@@ -3,6 +3,7 @@ import { compilePolicy } from '../../declare/policy.ts';
 import { parseDate } from '../fields/date.ts';
 import type { TypedModifier } from '../fields/field-type.ts';
 import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
+import { isSlowPattern } from './slow-pattern.ts';
 
 type Fault = (text: string) => void;
 
@@ -23,11 +24,25 @@ const TYPED: readonly TypedModifier[] = [
   'populate',
 ];
 const NOT_ENCRYPTED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
-const ALL_OPERATORS: readonly Operator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'all', 'exists'];
+const ORDERED: readonly Operator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'];
 const QUERIES = ['filterable', 'sortable', 'searchable'] as const;
 
-// A quantified group whose content is itself quantified, or whose alternatives overlap, may take exponential time.
-const NESTED_QUANTIFIER = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)\s*[+*{]/;
+/** The operators that a field of this type can be filtered with. */
+function possibleOperators(spec: FieldSpec): readonly Operator[] {
+  if (spec.kind === 'boolean') return ['eq', 'ne', 'in', 'nin', 'exists'];
+  if (fieldTypeOf(spec).column(spec) === 'jsonb') return ['exists'];
+  return spec.kind === 'array' ? ['eq', 'ne', 'in', 'nin', 'all', 'exists'] : ORDERED;
+}
+
+function operatorMistakes(spec: FieldSpec, fault: Fault): void {
+  if (spec.filterable === undefined) return;
+  const possible = possibleOperators(spec);
+  const named = spec.filterable === true ? fieldTypeOf(spec).operators : spec.filterable;
+  if (named.length === 0) fault(`filterable() must name its operators here; they can be ${possible.join(', ')}`);
+  for (const operator of named) {
+    if (!possible.includes(operator)) fault(`filterable() includes "${operator}"; it can be ${possible.join(', ')}`);
+  }
+}
 
 function modifierMistakes(spec: FieldSpec, fault: Fault): void {
   const type = fieldTypeOf(spec);
@@ -42,12 +57,8 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
         fault(`encrypted() and ${modifier} exclude each other: a ciphertext can not be compared; remove one`);
     }
   }
-  if (spec.filterable !== undefined && spec.filterable !== true) {
-    const known = spec.kind === 'json' ? ['exists'] : ALL_OPERATORS;
-    for (const operator of spec.filterable) {
-      if (!known.includes(operator)) fault(`filterable() names "${operator}"; operators are ${known.join(', ')}`);
-    }
-  }
+  if (type.modifiers.includes('filterable')) operatorMistakes(spec, fault);
+  if (spec.lowercase && spec.uppercase) fault('lowercase() and uppercase() exclude each other; remove one');
 }
 
 function visibilityMistakes(spec: FieldSpec, fault: Fault): void {
@@ -84,9 +95,9 @@ function boundMistakes(spec: FieldSpec, fault: Fault): void {
   if (Number.isNaN(min)) fault(`min(${String(spec.min?.value)}) is not a ${spec.kind === 'date' ? 'date' : 'number'}`);
   if (Number.isNaN(max)) fault(`max(${String(spec.max?.value)}) is not a ${spec.kind === 'date' ? 'date' : 'number'}`);
   if (min !== undefined && max !== undefined && min > max) fault('min() is greater than max(): no value would pass');
-  if (spec.pattern !== undefined && NESTED_QUANTIFIER.test(spec.pattern.regex.source)) {
+  if (spec.pattern !== undefined && isSlowPattern(spec.pattern.regex, max)) {
     fault(
-      `pattern(${spec.pattern.regex}) repeats a repetition, which a hostile text makes take for ever; write it without nesting + or *`,
+      `pattern(${spec.pattern.regex}) takes for ever on a hostile text: parts that repeat overlap; make them exclusive, or set a lower max()`,
     );
   }
 }
@@ -107,6 +118,8 @@ function innerMistakes(spec: FieldSpec, fault: (path: string, text: string) => v
       if (inner[mark]) fault(path, `${mark} has no effect inside an array or object; set it on the outer field`);
     if (inner.visibleTo ?? inner.writableBy)
       fault(path, 'visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
+    if (path === '[]' && 'default' in inner)
+      fault(path, 'default() has no effect on the items of an array; set it on the array');
     if (inner.kind === 'password') fault(path, 'a password can not stand inside an array or object');
   };
   if (spec.inner !== undefined) {

@@ -1,18 +1,22 @@
-import type { Fields } from '../../declare/field.ts';
+import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { ownerFieldOf } from '../compile.ts';
 import { specMistakes } from './field-mistakes.ts';
+import { customRouteMistakes } from './route-mistakes.ts';
 
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
 const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after', 'count', 'deleted']);
 const NAME = /^[a-z][a-z0-9-]*$/;
-const FIELD = /^[a-zA-Z][a-zA-Z0-9_]*$/;
+const FIELD = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
 const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 const TABLE = /^[a-z_][a-z0-9_]{0,62}$/;
 const ACTIONS = ['list', 'read', 'create', 'update', 'delete'];
 const POLICIES = [...ACTIONS, 'reference'];
+const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
+/** Columns that Postgres has in every table. */
+const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
 /** Options that later features give a meaning to; until then they are refused, so that nothing is silently ignored. */
 const NOT_YET = ['softDelete', 'audit', 'onOwnerDelete', 'personalFields'] as const;
 /** First path segments of built-in routes. */
@@ -24,18 +28,36 @@ interface Known {
   tables: ReadonlySet<string>;
 }
 
+/** The resources that a field refers to, those inside arrays and objects included. */
+function targetsOf(spec: FieldSpec): string[] {
+  if (spec.kind === 'ref') return [spec.target!];
+  const inside = [...Object.values(spec.shape ?? {}), ...(spec.inner === undefined ? [] : [spec.inner])];
+  return inside.flatMap((field) => targetsOf(field.spec));
+}
+
+/** The columns that a resource has beside its fields', with what they hold. */
+function ownColumns(resource: AnyResource): Map<string, string> {
+  const columns = new Map(SYSTEM_COLUMNS.map((name) => [name, `Postgres's own ${name}`]));
+  columns.set('id', 'id');
+  if (resource.timestamps !== false) columns.set('created_at', 'createdAt').set('updated_at', 'updatedAt');
+  return columns;
+}
+
 function fieldsMistakes(resource: AnyResource, known: Known, fault: (text: string) => void): void {
-  const columns = new Map<string, string>();
+  const columns = ownColumns(resource);
   for (const [name, field] of Object.entries(resource.fields as Fields)) {
     const at = `field "${name}"`;
     if (RESERVED.has(name)) fault(`${at}: the name is reserved; choose another`);
-    else if (!FIELD.test(name)) fault(`${at}: a field name is made of letters, digits and _, and begins with a letter`);
+    else if (!FIELD.test(name))
+      fault(`${at}: a field name is made of at most 63 letters, digits and _, and begins with a letter`);
     const twin = columns.get(snakeCase(name));
-    if (twin !== undefined) fault(`${at}: it would share the column "${snakeCase(name)}" with "${twin}"; rename one`);
+    if (twin !== undefined && !RESERVED.has(name))
+      fault(`${at}: it would share the column "${snakeCase(name)}" with "${twin}"; rename one`);
     columns.set(snakeCase(name), name);
     specMistakes(field.spec, (path, text) => fault(`field "${name}${path}": ${text}`));
-    if (field.spec.kind === 'ref' && !known.names.has(field.spec.target!)) {
-      fault(`${at}: ref("${field.spec.target}") names an unknown resource; resources: ${[...known.names].join(', ')}`);
+    for (const target of targetsOf(field.spec)) {
+      if (known.names.has(target)) continue;
+      fault(`${at}: ref("${target}") names an unknown resource; resources: ${[...known.names].join(', ')}`);
     }
     if (field.spec.filterable && PARAMETERS.has(name))
       fault(`${at}: "${name}" is a query parameter of its own; rename the field`);
@@ -53,7 +75,7 @@ function ownerMistakes(resource: AnyResource, fault: (text: string) => void): vo
   if (resource.owner !== undefined && resource.owner !== '_id') {
     const field = fields[resource.owner];
     if (field === undefined) fault(`owner: "${resource.owner}" is not a field`);
-    else if (field.spec.encrypted || !['ref', 'id'].includes(field.spec.kind))
+    else if (!['ref', 'id'].includes(field.spec.kind) || (field.spec.target ?? 'user') !== 'user')
       fault(`owner: "${resource.owner}" must be a ref("user")`);
     if (owners.length > 0 && owners[0]![0] !== resource.owner)
       fault('owner: a field is marked owner() already; remove the option');
@@ -96,10 +118,14 @@ function optionMistakes(resource: AnyResource, known: Known, fault: (text: strin
     if (!sortable(term.trim().replace(/^-/, ''))) fault(`defaultSort: "${term}" is not a field`);
   }
   for (const index of resource.indexes ?? []) {
+    if (index.fields.length === 0) fault('indexes: an index needs at least one field');
     for (const term of index.fields) {
       const name = term.replace(/^-/, '');
       if (!sortable(name) || name === '_id') fault(`indexes: "${term}" is not a field that can be indexed`);
     }
+  }
+  for (const hook of Object.keys(resource.hooks ?? {})) {
+    if (!HOOKS.includes(hook)) fault(`hooks.${hook}: unknown hook; hooks: ${HOOKS.join(', ')}`);
   }
   for (const option of NOT_YET) {
     if (resource[option]) fault(`${option}: not available yet; remove it`);
@@ -128,6 +154,7 @@ export function findMistakes(resources: readonly AnyResource[], tables: Readonly
     ownerMistakes(resource, fault);
     policyMistakes(resource, fault);
     optionMistakes(resource, { names, tables }, fault);
+    customRouteMistakes(resource, fault);
   }
   return mistakes;
 }

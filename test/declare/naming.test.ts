@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { pluralName, resourceName, snakeCase } from '../../src/declare/naming.ts';
+
+test.each([
+  ['ProductCategory', 'product-category', 'product-categories', 'product_categories'],
+  ['product-category', 'product-category', 'product-categories', 'product_categories'],
+  ['product_category', 'product-category', 'product-categories', 'product_categories'],
+  ['post', 'post', 'posts', 'posts'],
+  ['Person', 'person', 'people', 'people'],
+  ['news', 'news', 'news', 'news'],
+  ['APIKey', 'api-key', 'api-keys', 'api_keys'],
+])('%s is named %s, served at /%s, stored in %s', (declared, name, plural, table) => {
+  expect(resourceName(declared)).toBe(name);
+  expect(pluralName(name)).toBe(plural);
+  expect(snakeCase(plural)).toBe(table);
+});

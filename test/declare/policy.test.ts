@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { allows, allowsEveryRecord, compilePolicy, type Policy } from '../../src/declare/policy.ts';
+
+function compiled(policy: Policy) {
+  const faults: string[] = [];
+  return { ...compilePolicy(policy, (text) => faults.push(text)), faults };
+}
+
+const ann = { id: 'a', roles: ['user', 'editor'] };
+const args = (user: typeof ann | undefined, doc?: unknown) => ({ user, doc, action: 'read', req: undefined });
+
+test.each([
+  ['public', { public: true }],
+  ['authenticated', { authenticated: true }],
+  ['auth', { authenticated: true }],
+  ['user', { authenticated: true }],
+  ['owner', { owner: true }],
+  ['self', { owner: true }],
+  ['none', { public: false, authenticated: false, owner: false, roles: [] }],
+  ['nobody', { public: false, authenticated: false, owner: false, roles: [] }],
+  ['editor', { roles: ['editor'] }],
+  ['role:user', { roles: ['user'], authenticated: false }],
+  ['role:owner', { roles: ['owner'], owner: false }],
+  [' owner|admin ', { owner: true, roles: ['admin'] }],
+  [['owner', 'admin | editor'], { owner: true, roles: ['admin', 'editor'] }],
+] as const)('the policy %j means %j', (policy, meaning) => {
+  expect(compiled(policy)).toMatchObject({ ...meaning, faults: [] });
+});
+
+test.each(['', 'owner |', 'owner & admin', 'admin, editor', 'owner || admin', '!admin', 'role:'])(
+  'the policy %j is a mistake',
+  (policy) => {
+    expect(compiled(policy).faults.length).toBeGreaterThan(0);
+  },
+);
+
+test('an empty list is a mistake', () => {
+  expect(compiled([]).faults).toEqual([expect.stringContaining('empty')]);
+});
+
+test.each([
+  ['public', undefined, false, true],
+  ['authenticated', undefined, false, false],
+  ['authenticated', ann, false, true],
+  ['owner', ann, false, false],
+  ['owner', ann, true, true],
+  ['owner', undefined, true, false],
+  ['admin', ann, true, false],
+  ['editor', ann, false, true],
+  ['none', ann, true, false],
+  ['none | editor', ann, false, true],
+] as const)('%j for %j, owning: %j, allows: %j', async (policy, user, owning, verdict) => {
+  expect(await allows(compiled(policy), args(user), owning)).toBe(verdict);
+});
+
+test('only true allows: a function that answers with another truthy value does not', async () => {
+  for (const answer of [1, 'yes', {}, Promise.resolve('yes')]) {
+    expect(
+      await allows(
+        compiled(() => answer as never),
+        args(ann),
+        true,
+      ),
+    ).toBe(false);
+  }
+  expect(
+    await allows(
+      compiled(async () => true),
+      args(undefined),
+      false,
+    ),
+  ).toBe(true);
+});
+
+test('a function is an alternative beside tokens: either is enough', async () => {
+  const policy = compiled(['admin', ({ doc }) => doc.open]);
+  expect(await allows(policy, args(ann, { open: true }), false)).toBe(true);
+  expect(await allows(policy, args(ann, { open: false }), false)).toBe(false);
+  expect(allowsEveryRecord(policy, ann)).toBe(false);
+});
