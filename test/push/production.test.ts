@@ -34,13 +34,13 @@ test('in production a push that no transport accepts is failed for every device,
 test('while Redis is away a send is stored and queued within its wait, and sent once Redis is back', async () => {
   const away = await openPlatform({ ...env, REDIS_URL: 'redis://127.0.0.1:1' }, { waitMs: 400 });
   const push = createPush(away, []);
-  let id = '';
+  const ids: string[] = [];
   try {
     const started = performance.now();
     const result = await push.sender.send({ tokens: ['one'], title: 'Hi' });
     expect(result).toMatchObject({ status: 'queued', devices: 1 });
-    id = result.id;
-    await push.sender.enqueue({ tokens: ['two'], title: 'Hi' });
+    const { id } = await push.sender.enqueue({ tokens: ['two'], title: 'Hi' });
+    ids.push(result.id, id);
     expect(performance.now() - started).toBeLessThan(3000);
     await away.database.write({ text: `update push_chunks set created_at = now() - interval '1 minute'`, values: [] });
   } finally {
@@ -51,8 +51,7 @@ test('while Redis is away a send is stored and queued within its wait, and sent 
   const worker = other.parts.workers!['push-worker']!();
   try {
     await other.parts.sweeps!.find((sweep) => sweep.name === 'push jobs')!.run();
-    await expect.poll(async () => (await other.captured.pushes()).map((push) => push.id)).toContain(id);
-    expect(await other.captured.pushes()).toHaveLength(2);
+    await expect.poll(async () => (await other.captured.pushes()).map((push) => push.id).sort()).toEqual(ids.sort());
   } finally {
     await worker.stop();
     await back.close();
