@@ -3,8 +3,9 @@ import type { Fields } from './field.ts';
 import type { CreateInput, RecordOf, UpdateInput } from './infer.ts';
 import type { Viewer } from './policy.ts';
 
-/** On whose behalf a service acts. Without a user it acts as the system: everything is validated, no policy is asked. */
+/** On whose behalf a service acts. Without `user` it acts as the system: everything is validated, no policy is asked. */
 export interface ActAs {
+  /** Given as undefined (`{ user: ctx.user }` of a visitor), it acts as somebody who is not signed in. */
   user?: Viewer | undefined;
   /** The request behind the call: policy functions and scope filters see it, events carry its id. */
   req?: Request | undefined;

@@ -1,6 +1,7 @@
 import type { Looking, StoredRecord } from '../declare/host.ts';
 import { allows, allowsEveryRecord, type CompiledPolicy } from '../declare/policy.ts';
 import { ApiError } from '../platform/errors.ts';
+import { isId } from '../platform/ids.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Condition } from './query/condition.ts';
 import { scopeConditions } from './query/scope.ts';
@@ -8,7 +9,7 @@ import type { Store } from './store/store.ts';
 import { owns } from './view.ts';
 
 /** Whether a policy can't be met without being signed in, whatever the record. */
-function needsUser(policy: CompiledPolicy): boolean {
+export function needsUser(policy: CompiledPolicy): boolean {
   return !policy.public && policy.functions.length === 0;
 }
 
@@ -42,7 +43,8 @@ export async function listConditions(resource: CompiledResource, looking: Lookin
 
 /**
  * Loads the record of an item route and asks the policy of `action`, by the contract's table: 401 when a user is required,
- * 404 when there is no such record or it may not be read, 403 when it may be read but not be acted on.
+ * 404 when there is no such record or it may not be read, 403 when it may be read but not be acted on. Who is signed out gets
+ * the same 401 for a record that a policy function refuses and for one that does not exist: nothing tells them apart.
  *
  * @param policy of the action; the read policy decides between 403 and 404
  */
@@ -55,8 +57,10 @@ export async function loadAuthorized(
   looking: Looking,
 ): Promise<StoredRecord> {
   if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
-  const record = await store.read(id, scopeConditions(resource, looking));
-  if (record === undefined) throw new ApiError('NOT_FOUND');
+  const record = isId(id) ? await store.read(id, scopeConditions(resource, looking)) : undefined;
+  if (record === undefined) {
+    throw new ApiError(looking.user === undefined && !policy.public ? 'UNAUTHORIZED' : 'NOT_FOUND');
+  }
   const args = { user: looking.user, action, doc: record, req: looking.req };
   const own = owns(resource, record, looking);
   if (await allows(policy, args, own)) return record;

@@ -52,6 +52,14 @@ function sortTerms(resource: AnyResource, timestamps: boolean): SortTerm[] {
   });
 }
 
+/** The policy of an action as declared, or its default. */
+export function declaredPolicy(resource: AnyResource, action: Action): Policy {
+  const declared = resource.policies?.[action];
+  if (declared !== undefined) return declared;
+  if (action === 'list' || action === 'read') return 'authenticated';
+  return ownerFieldOf(resource) === undefined ? 'admin' : 'owner | admin';
+}
+
 /** Makes a declaration ready for requests. The declaration must be free of mistakes. */
 export function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip'): CompiledResource {
   const timestamps = resource.timestamps !== false;
@@ -59,11 +67,7 @@ export function compileResource(resource: AnyResource, unknownFields: 'reject' |
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
     compileField(name, field, unknownFields),
   );
-  const fallback = (action: Action): Policy => {
-    if (action === 'list' || action === 'read') return 'authenticated';
-    return ownerField === undefined ? 'admin' : 'owner | admin';
-  };
-  const policy = (action: Action) => compilePolicy(resource.policies?.[action] ?? fallback(action), ignore);
+  const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignore);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
   return {

@@ -2,6 +2,7 @@ import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts
 import { withMeta } from '../platform/http/answer.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Acting } from './acting.ts';
+import { declaredPolicy } from './compile.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { create } from './operations/create.ts';
 import { list } from './operations/list.ts';
@@ -31,7 +32,6 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         ...shared,
         method: 'GET',
         path: resource.path,
-        policy: resource.declaration.policies?.list,
         summary: `List ${resource.path.slice(1)}`,
         async handler(ctx) {
           const { records, query, meta } = await list(context, entity, ctx.query, acting(ctx));
@@ -46,8 +46,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         path: item,
         summary: `Read a ${resource.name}`,
         async handler(ctx) {
-          const query = parseReadQuery(resource, ctx.query);
           const record = await read(entity, ctx.params.id!, acting(ctx));
+          const query = parseReadQuery(resource, ctx.query);
           return (await present(context, resource, [record], ctx, query))[0];
         },
       },
@@ -79,7 +79,10 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
       },
     ],
   };
-  return [...resource.actions].flatMap((action) => routes[action]!);
+  return [...resource.actions].flatMap((action) => {
+    const policy = declaredPolicy(resource.declaration, action);
+    return routes[action]!.map((route) => ({ ...route, policy }));
+  });
 }
 
 /** The custom routes of a resource: mounted before its CRUD routes. */

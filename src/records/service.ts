@@ -11,7 +11,9 @@ import { update } from './operations/update.ts';
 
 function acting(as: ActAs | undefined): Acting {
   const requestId = as?.req === undefined ? undefined : requestIdOf(as.req);
-  return { user: as?.user, req: as?.req, requestId, system: as?.user === undefined };
+  // `{ user: ctx.user }` of a visitor who is not signed in must not become the system.
+  const system = as === undefined || !Object.hasOwn(as, 'user');
+  return { user: as?.user, req: as?.req, requestId, system };
 }
 
 function rawQuery(query: ListInput): Record<string, unknown> {

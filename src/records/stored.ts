@@ -36,7 +36,13 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
     get [RESOURCE]() {
       return resource.name;
     }
+    // The net below the view: a record that gets into a log or an answer as it is stored conceals what not everybody may see.
+    toJSON() {
+      return Object.fromEntries(Object.entries(this).filter(([name]) => !concealed.has(name)));
+    }
   }
+  const restricted = resource.fields.filter((field) => field.secret || field.visibleTo !== undefined);
+  const concealed = new Set(restricted.map((field) => field.name));
   const readable = resource.fields.filter((field) => field.spec.kind !== 'password');
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
   const columns = [

@@ -22,6 +22,8 @@ interface Validation {
   /** The record before an update; undefined on create. */
   before: StoredRecord | undefined;
   updating: boolean;
+  /** Values that were checked already: what is still the same is not checked, nor transformed, a second time. */
+  settled: Values;
 }
 
 function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.$ZodIssue[]): void {
@@ -68,6 +70,10 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
       continue;
     }
     if (input[name] === undefined) continue;
+    if (Object.hasOwn(validation.settled, name) && validation.settled[name] === input[name]) {
+      values[name] = input[name];
+      continue;
+    }
     const refused = await refusal(field, input, validation);
     if (refused !== undefined) details[name] = refused;
     else if (input[name] === null) {
@@ -85,13 +91,14 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
 /** Fills what a create left out: the owner, defaults; notes what is missing. */
 function fillMissing(input: Values, values: Values, validation: Validation, details: ErrorDetails): void {
   const { resource, acting } = validation;
-  for (const { name, spec } of resource.fields) {
+  for (const field of resource.fields) {
+    const { name, spec } = field;
     if (name === resource.ownerField && values[name] === undefined && acting.user !== undefined) {
       values[name] = acting.user.id;
     } else if (!present(input, name) || input[name] === null) {
       if ('default' in spec) {
         const value = freshDefault(spec);
-        if (value !== undefined && value !== null) values[name] = value;
+        if (value !== undefined && value !== null) values[name] = checkedDefault(field, value);
       } else if (spec.required && details[name] === undefined && values[name] === undefined) {
         details[name] = spec.requiredMessage ?? 'Is required';
       }
@@ -99,11 +106,19 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
   }
 }
 
+/** A default as it is stored. One that breaks the field's own rules is a fault of the declaration, not of the client. */
+function checkedDefault(field: CompiledField, value: unknown): unknown {
+  const parsed = field.schema.safeParse(value instanceof Date ? value.toISOString() : value);
+  if (parsed.success) return parsed.data;
+  throw new Error(`the default of the field "${field.name}" breaks its own rules: ${parsed.error.issues[0]?.message}`);
+}
+
 async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
   const record = { ...validation.before, ...values };
   for (const field of validation.resource.fields) {
     const value = values[field.name];
     if (!field.hasRules || value === undefined || value === null) continue;
+    if (Object.hasOwn(validation.settled, field.name) && validation.settled[field.name] === value) continue;
     values[field.name] = await applyRules(field.spec, value, { record, path: field.name, details });
   }
 }
@@ -111,7 +126,8 @@ async function runRules(values: Values, validation: Validation, details: ErrorDe
 /**
  * Checks a body against the declaration.
  *
- * @param before the record as it is, for an update; undefined for a create. Needed when `needsRecord` says so
+ * @param options `before`: the record as it is, for an update; needed when `needsRecord` says so. `settled`: what an earlier
+ *   check gave, when `input` is what a hook made of it
  * @returns normalised values: for a create all fields with a value, for an update those sent (null clears)
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
@@ -119,13 +135,18 @@ export async function validate(
   resource: CompiledResource,
   input: unknown,
   acting: Acting,
-  options: { unknownFields: 'reject' | 'strip'; updating: boolean; before?: StoredRecord | undefined },
+  options: {
+    unknownFields: 'reject' | 'strip';
+    updating: boolean;
+    before?: StoredRecord | undefined;
+    settled?: Values;
+  },
 ): Promise<Values> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw validationError({ body: 'Must be an object' });
   }
   const details: ErrorDetails = Object.create(null);
-  const validation: Validation = { resource, acting, before: undefined, ...options };
+  const validation: Validation = { resource, acting, before: undefined, settled: {}, ...options };
   const values = await checkSent(input as Values, validation, details);
   if (!options.updating) fillMissing(input as Values, values, validation, details);
   // Custom rules see a record whose built-in rules hold.
@@ -134,13 +155,18 @@ export async function validate(
   return values;
 }
 
+function sentFields(resource: CompiledResource, input: unknown): CompiledField[] {
+  if (typeof input !== 'object' || input === null) return [];
+  return Object.keys(input).flatMap((name) => resource.field.get(name) ?? []);
+}
+
 /** Whether an update with this body can only be checked with the stored record at hand. */
 export function needsRecord(resource: CompiledResource, input: unknown): boolean {
-  if (typeof input !== 'object' || input === null) return false;
-  return Object.keys(input).some((name) => {
-    const field = resource.field.get(name);
-    if (field === undefined) return false;
-    const rule = field.writableBy;
-    return field.hasRules || (rule !== undefined && (rule.owner || rule.functions.length > 0));
-  });
+  if (sentFields(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
+  return asksPerRecord(resource, input);
+}
+
+/** Whether a function decides, record by record, if a field of this body may be written. */
+export function asksPerRecord(resource: CompiledResource, input: unknown): boolean {
+  return sentFields(resource, input).some((field) => (field.writableBy?.functions.length ?? 0) > 0);
 }

@@ -1,7 +1,8 @@
-import type { FieldSpec, Operator } from '../../declare/field.ts';
+import type { FieldSpec } from '../../declare/field.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import { parseDate } from '../fields/date.ts';
 import type { TypedModifier } from '../fields/field-type.ts';
+import { possibleOperators } from '../fields/operators.ts';
 import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
 import { isSlowPattern } from './slow-pattern.ts';
 
@@ -24,15 +25,7 @@ const TYPED: readonly TypedModifier[] = [
   'populate',
 ];
 const NOT_ENCRYPTED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
-const ORDERED: readonly Operator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'];
 const QUERIES = ['filterable', 'sortable', 'searchable'] as const;
-
-/** The operators that a field of this type can be filtered with. */
-function possibleOperators(spec: FieldSpec): readonly Operator[] {
-  if (spec.kind === 'boolean') return ['eq', 'ne', 'in', 'nin', 'exists'];
-  if (fieldTypeOf(spec).column(spec) === 'jsonb') return ['exists'];
-  return spec.kind === 'array' ? ['eq', 'ne', 'in', 'nin', 'all', 'exists'] : ORDERED;
-}
 
 function operatorMistakes(spec: FieldSpec, fault: Fault): void {
   if (spec.filterable === undefined) return;
@@ -57,7 +50,7 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
         fault(`encrypted() and ${modifier} exclude each other: a ciphertext can not be compared; remove one`);
     }
   }
-  if (type.modifiers.includes('filterable')) operatorMistakes(spec, fault);
+  if (type.modifiers.includes('filterable') && !spec.encrypted) operatorMistakes(spec, fault);
   if (spec.lowercase && spec.uppercase) fault('lowercase() and uppercase() exclude each other; remove one');
 }
 

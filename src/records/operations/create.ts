@@ -24,10 +24,11 @@ export async function create(
   let values = await validate(resource, input, acting, rules);
   const hooks = resource.declaration.hooks;
   if (hooks?.beforeCreate !== undefined) {
+    const settled = { ...values };
     const changed = await hooks.beforeCreate(values, hookContext(context, acting));
-    // What a hook returns is code's word, not a client's: validated like the system's input.
-    if (typeof changed === 'object' && changed !== null)
-      values = await validate(resource, changed, { ...acting, system: true }, rules);
+    const given = typeof changed === 'object' && changed !== null ? changed : values;
+    // What a hook changes is code's word, not a client's: validated like the system's input.
+    values = await validate(resource, given, { ...acting, system: true }, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, values);
   const record = await store.insert(newId(), hashed, causeOf(acting)).catch((error: unknown) => {

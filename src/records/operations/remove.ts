@@ -5,7 +5,7 @@ import { writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { announce, causeOf, hookContext } from './after-write.ts';
-import { loadForWrite, stillInReach } from './update.ts';
+import { loadForWrite, MOST_ATTEMPTS, stillInReach, unchanged } from './update.ts';
 
 /** Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. */
 export async function remove(
@@ -13,6 +13,7 @@ export async function remove(
   entity: Entity,
   id: string,
   acting: Acting,
+  attempt = 1,
 ): Promise<StoredRecord> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
@@ -21,12 +22,14 @@ export async function remove(
   if (conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', acting);
     await hooks?.beforeDelete?.(record as never, hookContext(context, acting));
-    conditions = stillInReach(entity, conditions, acting);
+    const asked = conditions === undefined ? unchanged(resource, record) : [];
+    conditions = [...stillInReach(entity, conditions, acting), ...asked];
   }
   const removed = await store.remove(id, conditions, causeOf(acting));
   if (removed === undefined) {
     await loadForWrite(entity, id, 'delete', acting);
-    throw new ApiError('NOT_FOUND');
+    if (attempt < MOST_ATTEMPTS) return remove(context, entity, id, acting, attempt + 1);
+    throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
   }
   announce(context, resource, 'deleted', removed, undefined, acting);
   await hooks?.afterDelete?.(removed as never, hookContext(context, acting));

@@ -3,12 +3,15 @@ import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { loadAuthorized, writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
+import type { CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
-import { needsRecord, type Values, validate } from '../validate.ts';
+import { asksPerRecord, needsRecord, type Values, validate } from '../validate.ts';
 import { announce, causeOf, conflict, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
+
+export const MOST_ATTEMPTS = 5;
 
 /**
  * Changes a record. Where the policy can be put into the statement (a role, the owner) the record is not loaded first: one
@@ -20,6 +23,7 @@ export async function update(
   id: string,
   input: unknown,
   acting: Acting,
+  attempt = 1,
 ): Promise<StoredRecord> {
   const { resource, store } = entity;
   const policy = resource.policies.update;
@@ -29,7 +33,11 @@ export async function update(
   if (!isId(id)) throw new ApiError('NOT_FOUND');
   if (conditions === undefined || hooks?.beforeUpdate !== undefined || needsRecord(resource, input)) {
     before = await loadForWrite(entity, id, 'update', acting);
-    conditions = stillInReach(entity, conditions, acting);
+    const asked = conditions === undefined || asksPerRecord(resource, input);
+    conditions = [
+      ...stillInReach(entity, conditions, acting),
+      ...(asked && !acting.system ? unchanged(resource, before) : []),
+    ];
   }
   const rules = { unknownFields: context.settings.unknownFields, updating: true, before };
   let changes: Values;
@@ -41,10 +49,10 @@ export async function update(
     throw error;
   }
   if (hooks?.beforeUpdate !== undefined) {
+    const settled = { ...changes };
     const changed = await hooks.beforeUpdate(changes, before as never, hookContext(context, acting));
-    if (typeof changed === 'object' && changed !== null) {
-      changes = await validate(resource, changed, { ...acting, system: true }, rules);
-    }
+    const given = typeof changed === 'object' && changed !== null ? changed : changes;
+    changes = await validate(resource, given, { ...acting, system: true }, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, changes);
   const written = await store.update(id, hashed, conditions, causeOf(acting)).catch((error: unknown) => {
@@ -52,12 +60,21 @@ export async function update(
   });
   if (written === undefined) {
     await loadForWrite(entity, id, 'update', acting);
-    // It may be changed now, so it came into reach in between: as if the request had come a moment earlier.
-    throw new ApiError('NOT_FOUND');
+    // Somebody changed it between the question and the write, so the question is asked again.
+    if (attempt < MOST_ATTEMPTS) return update(context, entity, id, input, acting, attempt + 1);
+    throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
   }
   announce(context, resource, 'updated', written.record, written.previous, acting);
   await hooks?.afterUpdate?.(written.record as never, written.previous as never, hookContext(context, acting));
   return written.record;
+}
+
+/**
+ * The condition under which an answer that was given for `record` still holds. A function can't be asked inside the
+ * statement; what it saw can.
+ */
+export function unchanged(resource: CompiledResource, record: StoredRecord): Condition[] {
+  return resource.timestamps ? [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }] : [];
 }
 
 /** The record of a write, or the contract's refusal. */

@@ -1,26 +1,77 @@
-import type { Operator } from '../../declare/field.ts';
+import type { FieldSpec, Operator } from '../../declare/field.ts';
 import type { Looking } from '../../declare/host.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
 import type { CompiledResource } from '../compiled.ts';
+import { parseDate } from '../fields/date.ts';
+import type { Scalar } from '../fields/field-type.ts';
+import { possibleOperators } from '../fields/operators.ts';
+import { isStorable } from '../fields/text-rules.ts';
 import type { Condition } from './condition.ts';
 
-const OPERATORS = new Set<string>(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'all', 'exists']);
+const NEVER: Condition = { never: true };
+const LISTS: readonly Operator[] = ['in', 'nin', 'all'];
 
-function fieldConditions(field: string, wanted: unknown): Condition[] {
+/**
+ * A value of a filter in the form in which records hold it, so that the database and `matches` compare alike; undefined for
+ * one of the wrong type.
+ */
+function comparable({ kind, inner }: FieldSpec, value: unknown): Scalar | undefined {
+  if (kind === 'array') return comparable(inner!.spec, value);
+  if (kind === 'number') return Number.isFinite(value) ? (value as number) : undefined;
+  if (kind === 'integer') return Number.isSafeInteger(value) ? (value as number) : undefined;
+  if (kind === 'boolean') return typeof value === 'boolean' ? value : undefined;
+  if (kind === 'date') {
+    return typeof value === 'string' || typeof value === 'number' || value instanceof Date
+      ? parseDate(value)
+      : undefined;
+  }
+  if (typeof value !== 'string' || !isStorable(value)) return undefined;
+  return kind === 'id' || kind === 'ref' ? value.toLowerCase() : value;
+}
+
+/** `in`, `nin` and `all`. Null stands for a field without a value; undefined for a value that could not be computed. */
+function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: readonly unknown[]): Condition {
+  const values = wanted.filter((one) => one !== null).map((one) => comparable(spec, one));
+  const known = values.filter((one) => one !== undefined);
+  if (op !== 'in' && known.length < values.length) return NEVER;
+  const listed: Condition = { field, op, value: known };
+  if (!wanted.includes(null)) return listed;
+  if (op === 'in') return { any: [listed, { field, op: 'exists', value: false }] };
+  return op === 'nin' ? { every: [listed, { field, op: 'exists', value: true }] } : NEVER;
+}
+
+function comparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
   // A value that the scope function could not compute must hide everything rather than nothing.
-  if (wanted === undefined) return [{ never: true }];
-  if (wanted === null) return [{ field, op: 'exists', value: false }];
-  if (Array.isArray(wanted)) return [{ field, op: 'in', value: wanted }];
-  if (wanted instanceof Date) return [{ field, op: 'eq', value: wanted.toISOString() }];
-  if (typeof wanted !== 'object') return [{ field, op: 'eq', value: wanted }];
-  return Object.entries(wanted).map(([op, value]) => {
-    if (!OPERATORS.has(op)) throw new Error(`the scope filter uses the unknown operator "${op}" on "${field}"`);
-    return value === undefined ? { never: true } : { field, op: op as Operator, value };
+  if (wanted === undefined) return NEVER;
+  if (op === 'exists' || LISTS.includes(op)) {
+    const fits = op === 'exists' ? typeof wanted === 'boolean' : Array.isArray(wanted);
+    if (!fits)
+      throw new Error(`the scope filter's "${op}" on "${field}" takes ${op === 'exists' ? 'a boolean' : 'a list'}`);
+    return op === 'exists' ? { field, op, value: wanted } : listCondition(field, spec, op, wanted as unknown[]);
+  }
+  if (wanted === null) return op === 'eq' || op === 'ne' ? { field, op: 'exists', value: op === 'ne' } : NEVER;
+  const value = comparable(spec, wanted);
+  return value === undefined ? NEVER : { field, op, value };
+}
+
+function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condition[] {
+  const isOperators =
+    typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) && !(wanted instanceof Date);
+  const terms = isOperators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
+  const possible: readonly string[] = possibleOperators(spec);
+  return terms.map(([op, value]) => {
+    const missing = value === null && possible.includes('exists');
+    if (!missing && !possible.includes(op)) {
+      throw new Error(`the scope filter uses "${op}" on "${field}"; it can be ${possible.join(', ')}`);
+    }
+    return comparison(field, spec, op as Operator, value);
   });
 }
 
-function known(resource: CompiledResource, field: string): boolean {
-  return resource.field.has(field) || field === 'id' || (resource.timestamps && /^(created|updated)At$/.test(field));
+function specOf(resource: CompiledResource, field: string): FieldSpec | undefined {
+  if (field === 'id') return { kind: 'id' };
+  if (resource.timestamps && (field === 'createdAt' || field === 'updatedAt')) return { kind: 'date' };
+  return resource.field.get(field)?.spec;
 }
 
 /** A scope filter as conditions. Throws for a field or operator that does not exist: a scope must never be half applied. */
@@ -28,9 +79,11 @@ function filterConditions(resource: CompiledResource, filter: ScopeFilter): Cond
   if (Array.isArray(filter)) return [{ any: filter.map((one) => ({ every: filterConditions(resource, one) })) }];
   return Object.entries(filter).flatMap(([name, wanted]) => {
     const field = name === '_id' ? 'id' : name;
-    if (!known(resource, field))
+    const spec = specOf(resource, field);
+    if (spec === undefined || spec.kind === 'password') {
       throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
-    return fieldConditions(field, wanted);
+    }
+    return fieldConditions(field, spec, wanted);
   });
 }
 

@@ -13,14 +13,14 @@ import { trustProxy } from './trust-proxy.ts';
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
 /** All routes of one path, so that a known path with another method is 405 and OPTIONS tells what there is. */
-function mountPath(router: Router, path: string, routes: readonly Route[], parts: EndpointParts): void {
+function mountPath(router: Router, routes: readonly Route[], parts: EndpointParts): void {
   const methods = new Set(routes.map((route) => route.method as string));
   if (methods.has('GET')) methods.add('HEAD');
   const allow = [...methods, 'OPTIONS'].join(', ');
   for (const route of routes) {
-    router[METHODS[route.method]](path, ...(route.middleware ?? []), createEndpoint(route, parts));
+    router[METHODS[route.method]](route.path, ...(route.middleware ?? []), createEndpoint(route, parts));
   }
-  router.all(path, (req, res) => {
+  router.all(routes[0]!.path, (req, res) => {
     res.setHeader('Allow', allow);
     if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
     res.status(204).end();
@@ -37,8 +37,9 @@ function mountRoutes(routes: readonly Route[], parts: EndpointParts): Map<string
     [...bySegment].map(([segment, own]) => {
       const router = Router({ caseSensitive: true, strict: true });
       // A path without parameters goes first: `/posts/feed` is not a post with the id "feed".
-      const byPath = [...Map.groupBy(own, (route) => route.path)];
-      for (const [path, list] of byPath.sort(([a], [b]) => specificity(a, b))) mountPath(router, path, list, parts);
+      // What a parameter is called makes no other path: `/posts/:slug` and `/posts/:id` share their methods.
+      const byPath = [...Map.groupBy(own, (route) => route.path.replace(/:\w+/g, ':x'))];
+      for (const [, list] of byPath.sort(([a], [b]) => specificity(a, b))) mountPath(router, list, parts);
       return [segment, router] as const;
     }),
   );

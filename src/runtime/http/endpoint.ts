@@ -1,12 +1,11 @@
 import type { Request, Response } from 'express';
 import type { Authenticator, Host } from '../../declare/host.ts';
-import { allows, compilePolicy } from '../../declare/policy.ts';
+import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { sendData } from '../../platform/http/answer.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
-import { isId } from '../../platform/ids.ts';
-import { authorizeCollection, loadAuthorized } from '../../records/access.ts';
+import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
 import type { Records } from '../../records/index.ts';
 import { checkInput } from './check-input.ts';
 import { presentRecords } from './present-records.ts';
@@ -35,19 +34,16 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
 
   /** Asks the policy. Gives the record of an item route of a resource. */
   async function authorize(looking: SignedIn & { req: Request }, params: Record<string, string>): Promise<unknown> {
-    if (byHandler) return undefined;
+    if (byHandler) {
+      // The rest is the handler's, but nobody's body is read who may not send one.
+      if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+      return undefined;
+    }
     if (entity === undefined || !/\/:id(\/|$)/.test(route.path)) {
       await authorizeCollection(policy, action, looking);
       return undefined;
     }
-    if (!isId(params.id)) {
-      // Who must sign in first is told so, whatever the id.
-      if (looking.user === undefined && !(await allows(policy, { ...looking, action, doc: undefined }, false))) {
-        throw new ApiError('UNAUTHORIZED');
-      }
-      throw new ApiError('NOT_FOUND');
-    }
-    return loadAuthorized(entity.resource, entity.store, params.id, action, policy, looking);
+    return loadAuthorized(entity.resource, entity.store, params.id!, action, policy, looking);
   }
 
   return async (req, res) => {

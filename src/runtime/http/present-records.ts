@@ -3,8 +3,8 @@ import type { Records } from '../../records/index.ts';
 import { present } from '../../records/populate.ts';
 import { resourceOf } from '../../records/stored.ts';
 
-/** How deep a handler's answer is searched for records: `{ data: [record] }` inside an object is three. */
-const DEPTH = 4;
+// Deeper than any honest answer. A record below it still leaves its concealed fields out when it is written as JSON.
+const DEPTH = 16;
 
 /**
  * Serialises the stored records in a handler's answer for the viewer, wherever they stand in it: alone, in a list, in an
@@ -27,7 +27,8 @@ export async function presentRecords(
     }
     return Promise.all(value.map((item) => presentRecords(records, item, looking, depth - 1)));
   }
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  // A date, a buffer: they say themselves how they are written.
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return value;
   const entries = Object.entries(value).map(
     async ([key, inner]) => [key, await presentRecords(records, inner, looking, depth - 1)] as const,
   );
