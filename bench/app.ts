@@ -24,10 +24,12 @@ const article = defineResource('article', {
 /**
  * The app that is measured: one resource, everything else as a project gets it.
  *
- * @param environment settings of the process, as in `process.env`
+ * @param environment settings of the process, as in `process.env`; `BENCH_CONCURRENCY`: webhook requests in flight
  */
 export function benchApp(environment: Record<string, string | undefined>) {
+  const { BENCH_CONCURRENCY: concurrency } = environment;
   // The receivers of a benchmark are on this machine.
-  const extensions = [webhooks({ allowPrivate: true, requireHttps: false })];
+  const local = { allowPrivate: true, requireHttps: false };
+  const extensions = [webhooks(concurrency === undefined ? local : { ...local, concurrency: Number(concurrency) })];
   return createApp({ resources: [defineUser(), article], extensions }, environment);
 }

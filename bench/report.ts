@@ -59,5 +59,11 @@ ${rows.join('\n')}
 - \`records.*.queries\`: sequential round trips to Postgres of one request, counted on the wire by a proxy that holds answers
   back; statements that are sent together count as one.
 - \`accounts.logins\`: bare scrypt of the same cost, two at once.
+- \`relay.rows\`: two streams that take 500 outbox rows with SKIP LOCKED, add a job for each (addBulk), delete them. Belfry's
+  relay writes a webhook delivery for each row meanwhile.
+- \`webhooks.deliveries\`: undici alone, signing alike, to the same receiver process. Belfry's worker also claims each delivery
+  and writes its result; 20 endpoints, deliveries of 1 KB that are in the table already.
+- \`webhooks.latency\`: from when web knows that a create is committed to when the receiver sees its webhook, in ms; web, relay,
+  webhook-worker and push-worker each a process of its own, nothing else to do.
 `;
 }

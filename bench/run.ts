@@ -6,13 +6,16 @@ import { whenAskedToStop } from '../scripts/services/when-asked-to-stop.ts';
 import { createChildren } from './children.ts';
 import type { Figure, Group } from './figure.ts';
 import { accounts } from './groups/accounts.ts';
+import { deliveries } from './groups/deliveries.ts';
+import { latency } from './groups/latency.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
+import { relay } from './groups/relay.ts';
 import { asJson, asMarkdown, asTable } from './report.ts';
 import { seed } from './seed.ts';
 import { type BenchServices, startBenchServices } from './services.ts';
 
-const GROUPS: readonly Group[] = [records, queries, accounts];
+const GROUPS: readonly Group[] = [records, queries, accounts, relay, deliveries, latency];
 const LONGEST_MS = 10 * 60_000;
 
 const { values: options, positionals: names } = parseArgs({

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { createPasswordHasher } from '../src/accounts/password-hash.ts';
 import { benchApp } from './app.ts';
+import { withClient } from './database.ts';
 import { belfryEnvironment, type Servers } from './environment.ts';
 
 /** What the database of a run holds. */
@@ -58,16 +59,6 @@ async function insertArticles(client: pg.Client): Promise<void> {
   );
 }
 
-async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 /** Makes the tables and fills them: 10,000 articles of 20 users in 100 categories, a session for each user. */
 export async function seed(servers: Servers): Promise<void> {
   const app = benchApp(belfryEnvironment(servers));
@@ -77,16 +68,6 @@ export async function seed(servers: Servers): Promise<void> {
     await insertUsers(client);
     await insertArticles(client);
     await client.query('vacuum analyze');
-    await client.query('checkpoint');
-  });
-}
-
-/** Removes what a measurement has written, so that the next one finds the same database. */
-export async function cleanUp(databaseUrl: string): Promise<void> {
-  await withClient(databaseUrl, async (client) => {
-    await client.query('truncate outbox');
-    await client.query(`delete from articles where id !~ '^a0{10}'`);
-    await client.query('vacuum analyze articles');
     await client.query('checkpoint');
   });
 }

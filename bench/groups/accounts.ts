@@ -1,4 +1,4 @@
-import { belfryEnvironment } from '../environment.ts';
+import { startBelfry } from '../belfry.ts';
 import { type Group, ratio } from '../figure.ts';
 import { interleave } from '../measure/interleave.ts';
 import { load, type Shot } from '../measure/load.ts';
@@ -15,10 +15,7 @@ export const accounts: Group = {
     if (!bench.wants('accounts.logins')) return [];
     bench.say('accounts.logins …');
     const seconds = Math.max(bench.seconds, LEAST_SECONDS);
-    const belfry = await bench.children.start(
-      new URL('../processes/belfry.ts', import.meta.url),
-      belfryEnvironment(bench.servers),
-    );
+    const belfry = await startBelfry(bench, 'web');
     const scrypt = await bench.children.start(new URL('../processes/scrypt.ts', import.meta.url), {});
     let turn = 0;
     const login = (): Shot => {

@@ -1,9 +1,9 @@
 import { request } from 'undici';
-import { belfryEnvironment } from '../environment.ts';
+import { startBelfry } from '../belfry.ts';
+import { cleanUp } from '../database.ts';
 import type { Bench, Figure, Group } from '../figure.ts';
 import { createWireTap, type WireTap } from '../measure/wire-tap.ts';
-import { cleanUp } from '../seed.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
+import { OPERATIONS, type Operation } from '../records/operations.ts';
 
 const REQUESTS = 10;
 const DELAY_MS = 10;
@@ -39,8 +39,8 @@ export const queries: Group = {
     if (names.length === 0) return [];
     bench.say('records.*.queries …');
     const tap = await createWireTap(bench.servers.databaseUrl, DELAY_MS);
-    const environment = belfryEnvironment({ ...bench.servers, databaseUrl: tap.url });
-    const belfry = await bench.children.start(new URL('../processes/belfry.ts', import.meta.url), environment);
+    const servers = { ...bench.servers, databaseUrl: tap.url };
+    const belfry = await startBelfry({ ...bench, servers }, 'web');
     const figures: Figure[] = [];
     for (const name of names) {
       const { roundTrips, statements } = await count(belfry.url, tap, name);

@@ -1,12 +1,12 @@
+import { startBelfry } from '../belfry.ts';
 import type { Child } from '../children.ts';
-import { belfryEnvironment } from '../environment.ts';
+import { cleanUp } from '../database.ts';
 import { type Bench, type Figure, type Group, ratio } from '../figure.ts';
 import { interleave } from '../measure/interleave.ts';
 import { load, type Shot, type Throughput } from '../measure/load.ts';
 import { median } from '../measure/statistics.ts';
-import { cleanUp } from '../seed.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
-import { assertSameAnswers } from './same-answers.ts';
+import { OPERATIONS, type Operation } from '../records/operations.ts';
+import { assertSameAnswers } from '../records/same-answers.ts';
 
 const CONNECTIONS = 20;
 const SIDES = ['belfry', 'floor', 'lean'] as const;
@@ -45,10 +45,7 @@ export const records: Group = {
     if (names.length === 0) return [];
     const database = { DATABASE_URL: bench.servers.databaseUrl, NODE_ENV: 'production' };
     const servers: Servers = {
-      belfry: await bench.children.start(
-        new URL('../processes/belfry.ts', import.meta.url),
-        belfryEnvironment(bench.servers),
-      ),
+      belfry: await startBelfry(bench, 'web'),
       floor: await bench.children.start(new URL('../processes/floor.ts', import.meta.url), database),
       lean: await bench.children.start(new URL('../processes/lean-floor.ts', import.meta.url), database),
     };

@@ -1,23 +1,18 @@
-// Belfry in a process of its own. BENCH_ROLES names its roles, separated by commas.
+// Belfry in a process of its own, in the role that BENCH_ROLE names.
 import { benchApp } from '../app.ts';
-import { ready } from './child.ts';
-
-const roles = (process.env.BENCH_ROLES ?? 'web').split(',') as ('web' | 'relay' | 'webhook-worker' | 'push-worker')[];
-const app = benchApp(process.env);
+import type { Role } from '../environment.ts';
+import { now, ready } from './child.ts';
 
 interface Created {
   record: { id: string };
 }
 
-/** When this process learned that the create of a record is committed, by the record's id. */
-const committed = new Map<string, number>();
+const app = benchApp(process.env);
+const { url } = await app.start({ port: 0, roles: [process.env.BENCH_ROLE as Role] });
+const commits: [id: string, at: number][] = [];
 
-ready((await app.start({ port: 0, roles })).url, {
-  /** Notes commits from now on. */
-  watch: () => app.on<Created>('article.created', ({ record }) => void committed.set(record.id, at())),
-  committed: () => [...committed],
+ready(url, {
+  /** From now on notes when this process learns that a create is committed. */
+  watch: () => app.on<Created>('article.created', ({ record }) => void commits.push([record.id, now()])),
+  commits: () => commits,
 });
-
-function at(): number {
-  return performance.timeOrigin + performance.now();
-}

@@ -31,6 +31,11 @@ process.on('disconnect', () => process.exit(0));
 // Ctrl-C reaches the whole group; the bench stops its children in order.
 process.on('SIGINT', () => undefined);
 
+/** The time in ms, comparable between the processes of one machine. */
+export function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
 /** Listens on loopback, on any free port. Gives the address. */
 export function listening(handler: RequestListener): Promise<string> {
   const server = createServer({ keepAliveTimeout: 65_000 }, handler);

@@ -1,0 +1,44 @@
+import { Redis } from 'ioredis';
+import { request } from 'undici';
+import type { Child } from './children.ts';
+import { cleanUp, withClient } from './database.ts';
+import { belfryEnvironment, type Role } from './environment.ts';
+import type { Bench } from './figure.ts';
+import { tokenOf } from './seed.ts';
+
+/** Starts Belfry in one role, in a process of its own. */
+export function startBelfry(bench: Bench, role: Role, more: Record<string, string> = {}): Promise<Child> {
+  const program = new URL('./processes/belfry.ts', import.meta.url);
+  return bench.children.start(program, { ...belfryEnvironment(bench.servers, role), ...more });
+}
+
+/** Starts a receiver and gives each of the first users an endpoint at it, through the API. */
+export async function startReceiver(bench: Bench, users: number): Promise<Child> {
+  const receiver = await bench.children.start(new URL('./processes/receiver.ts', import.meta.url), {});
+  const web = await startBelfry(bench, 'web');
+  for (let user = 0; user < users; user++) {
+    const { statusCode, body } = await request(`${web.url}/api/webhooks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tokenOf(user)}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: `${receiver.url}/`, events: ['article.created'] }),
+    });
+    if (statusCode !== 201) throw new Error(`an endpoint could not be made: ${statusCode} ${await body.text()}`);
+    await body.dump();
+  }
+  await web.stop();
+  return receiver;
+}
+
+/** Removes what a measurement has left in Postgres and Redis, endpoints excepted. */
+export async function cleanUpAll({ servers }: Bench): Promise<void> {
+  await cleanUp(servers.databaseUrl);
+  const redis = new Redis(servers.redisUrl);
+  await redis.flushall();
+  redis.disconnect();
+}
+
+/** Removes the endpoints too. */
+export async function removeEndpoints(bench: Bench): Promise<void> {
+  await cleanUpAll(bench);
+  await withClient(bench.servers.databaseUrl, (client) => client.query('truncate webhook_endpoints'));
+}
