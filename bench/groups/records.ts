@@ -13,25 +13,36 @@ const SIDES = ['belfry', 'floor', 'lean'] as const;
 
 type Servers = Record<(typeof SIDES)[number], Child>;
 
-function latency(results: readonly Throughput[]): string {
-  const of = (pick: (result: Throughput) => number) => median(results.map(pick)).toFixed(1);
-  return `${of((one) => one.p50)}/${of((one) => one.p99)}`;
+/** A repetition, with the CPU time that the server spent on each request: noise of the machine hardly reaches it. */
+interface Repetition extends Throughput {
+  cpuMicros: number;
+}
+
+async function repetition(server: Child, next: (at: number) => Shot, seconds: number): Promise<Repetition> {
+  const before = await server.ask<number>('cpu');
+  const result = await load(server.url, next, { connections: CONNECTIONS, seconds });
+  const after = await server.ask<number>('cpu');
+  return { ...result, cpuMicros: (after - before) / result.requests };
+}
+
+function describe(results: readonly Repetition[]): string {
+  const of = (pick: (result: Repetition) => number) => median(results.map(pick));
+  const times = `${of((one) => one.p50).toFixed(1)}/${of((one) => one.p99).toFixed(1)} ms`;
+  return `${times}, ${Math.round(of((one) => one.cpuMicros))} µs`;
 }
 
 async function measure(bench: Bench, servers: Servers, name: Operation, next: (at: number) => Shot): Promise<Figure[]> {
-  const run = (side: keyof Servers, seconds: number) =>
-    load(servers[side].url, next, { connections: CONNECTIONS, seconds });
-  for (const side of SIDES) await run(side, Math.min(1, bench.seconds));
+  for (const side of SIDES) await repetition(servers[side], next, Math.min(1, bench.seconds));
   const one = (side: keyof Servers) => async () => {
     if (name === 'create' || name === 'update') await cleanUp(bench.servers.databaseUrl);
-    return run(side, bench.seconds);
+    return repetition(servers[side], next, bench.seconds);
   };
   const results = await interleave({ belfry: one('belfry'), floor: one('floor'), lean: one('lean') }, bench.reps);
   const speed = (side: keyof Servers) => results[side].map((result) => result.perSecond);
-  const times = (side: keyof Servers) => `p50/p99 ${latency(results.belfry)} to ${latency(results[side])} ms`;
+  const note = (side: keyof Servers) => `p50/p99 and CPU ${describe(results.belfry)} to ${describe(results[side])}`;
   return [
-    ratio(`records.${name}`, speed('belfry'), speed('floor'), times('floor')),
-    ratio(`records.${name}.lean`, speed('belfry'), speed('lean'), times('lean')),
+    ratio(`records.${name}`, speed('belfry'), speed('floor'), note('floor')),
+    ratio(`records.${name}.lean`, speed('belfry'), speed('lean'), note('lean')),
   ];
 }
 

@@ -12,6 +12,7 @@ export interface Shot {
 
 /** What a load came to. */
 export interface Throughput {
+  requests: number;
   perSecond: number;
   /** ms. */
   p50: number;
@@ -78,5 +79,10 @@ export async function load(
   }
   const elapsed = (performance.now() - begin) / 1000;
   const sorted = Float64Array.from(times).sort();
-  return { perSecond: times.length / elapsed, p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) };
+  return {
+    requests: times.length,
+    perSecond: times.length / elapsed,
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+  };
 }

@@ -16,7 +16,15 @@ interface Question {
  * @param url of the server that this process runs; empty when it runs none
  */
 export function ready(url: string, answerers: Record<string, Answerer> = {}): void {
-  const all: Record<string, Answerer> = { memory: () => process.memoryUsage.rss(), ...answerers };
+  const all: Record<string, Answerer> = {
+    memory: () => process.memoryUsage.rss(),
+    /** µs of CPU time since the start, of all threads. */
+    cpu() {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    },
+    ...answerers,
+  };
   process.on('message', async ({ id, name, argument }: Question) => {
     try {
       process.send?.({ id, value: await all[name]!(argument as never) });
