@@ -43,6 +43,9 @@ export interface Queues {
 // A finished job must leave at once: a kept job id would make a later add of the same id a silent no-op.
 const DEFAULTS: JobsOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
 
+// The jobs of a worker that died are taken over within 20 s; BullMQ's own 30 s + 30 s would hold them up for a minute.
+const WATCH = { lockDuration: 15_000, stalledInterval: 5_000, maxStalledCount: 10 };
+
 /** @param prefix carried by every key, so that two apps may share a Redis */
 export function createQueues(redis: RedisClients, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
@@ -70,7 +73,7 @@ export function createQueues(redis: RedisClients, prefix: string, log: Logger): 
     },
     work(name, process, concurrency) {
       const connection = redis.patient();
-      const worker = new Worker(name, process, { connection, prefix, concurrency, maxStalledCount: 10 });
+      const worker = new Worker(name, process, { connection, prefix, concurrency, ...WATCH });
       worker.on('error', (error) => log.warn({ err: error, queue: name }, 'a worker reported an error'));
       worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));
       return {

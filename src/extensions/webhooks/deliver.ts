@@ -1,5 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { checkUrl } from '../../platform/address-guard.ts';
+import { DecryptionError } from '../../platform/crypto/keyring.ts';
+import type { Logger } from '../../platform/log.ts';
 import { cutBytes } from './delivery.ts';
 import { failureClass, NOT_ALLOWED, statusClass, TIMEOUT } from './failure-class.ts';
 import { ANSWER_BYTES, type Posted, post } from './post.ts';
@@ -43,6 +45,7 @@ export interface Sender {
   /** Makes a connection of its own for each request. */
   freshAgent: Dispatcher;
   keys: SigningKeys;
+  log: Logger;
   settings: { allowPrivate: boolean; requireHttps: boolean; timeoutMs: number };
 }
 
@@ -56,13 +59,22 @@ function wasIdleConnection({ status, error }: Posted): boolean {
   );
 }
 
+/** A secret under a key that this process does not have is a fault of ours: the attempt fails, and the log says why. */
+function signatureOf({ keys, log }: Sender, attempt: Attempt): Record<string, string> | DecryptionError {
+  try {
+    return signatureHeaders(keys, attempt, Math.floor(Date.now() / 1000));
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    log.error({ err: error, endpoint: attempt.endpointId }, 'the secret of a webhook endpoint can not be decrypted');
+    return error;
+  }
+}
+
 async function send(sender: Sender, attempt: Attempt, url: URL, began: number): Promise<Posted> {
   const { timeoutMs } = sender.settings;
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'Belfry-Webhooks',
-    ...signatureHeaders(sender.keys, attempt, Math.floor(Date.now() / 1000)),
-  };
+  const signature = signatureOf(sender, attempt);
+  if (signature instanceof DecryptionError) return { answer: Buffer.alloc(0), error: signature };
+  const headers = { 'content-type': 'application/json', 'user-agent': 'Belfry-Webhooks', ...signature };
   const request = { url, headers, body: attempt.body };
   const first = await post(sender.agent, { ...request, timeoutMs });
   const left = timeoutMs - (performance.now() - began);
@@ -82,9 +94,7 @@ function answerText(answer: Buffer): string {
 }
 
 /**
- * Makes one attempt: checks the URL, signs, sends, and says what came of it. Never rejects for what a receiver does.
- *
- * @throws DecryptionError when the secret can't be read: the fault is ours, not the receiver's
+ * Makes one attempt: checks the URL, signs, sends, and says what came of it. Never rejects.
  */
 export async function deliver(sender: Sender, attempt: Attempt): Promise<Outcome> {
   const at = new Date().toISOString();

@@ -1,4 +1,5 @@
 import { AddressRefusedError } from '../../platform/address-guard.ts';
+import { DecryptionError } from '../../platform/crypto/keyring.ts';
 
 /** What was wrong when a receiver could not be called at all, or gave no proper answer. Shown to the endpoint's owner. */
 export const TIMEOUT = 'timeout';
@@ -23,6 +24,7 @@ const CLASSES: readonly [RegExp, string][] = [
 /** The class of an error of a request. Anything unknown is the receiver's: an answer that is no HTTP. */
 export function failureClass(error: unknown): string {
   if (error instanceof AddressRefusedError) return NOT_ALLOWED;
+  if (error instanceof DecryptionError) return 'signing secret not readable';
   const code = String((error as { code?: unknown } | null)?.code ?? '');
   return CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
 }

@@ -26,7 +26,7 @@ export function startWebhookWorker(host: Host, users: ResourceView, settings: We
 
   const parts: DrainParts = {
     host,
-    sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), settings },
+    sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), log: host.log, settings },
     places: createPlaces(concurrency, slowConcurrency),
     writeBack: createWriteBack(host, settings),
     share: { fast: half(concurrency), slow: half(slowConcurrency) },

@@ -24,7 +24,8 @@ export interface GuardedAgentOptions {
  * and connects to those and no others: an answer that changes in between (DNS rebinding) has no effect. Server name and
  * certificate are checked against the name. HTTP/1.1 only. Use it with `request`, which follows no redirects, under a total deadline.
  *
- * A request to a refused or unresolvable host fails with `AddressRefusedError` before any socket is opened.
+ * A request to a refused or unresolvable host fails with `AddressRefusedError` before any socket is opened. An error of a socket
+ * carries `bytesRead`, what the socket had received before: more than nothing tells that it was kept alive from an earlier request.
  */
 export function createGuardedAgent({
   allowPrivate,
@@ -52,7 +53,13 @@ export function createGuardedAgent({
         process.nextTick(callback, new AddressRefusedError(new Error(`${options.hostname} is not public`)), null);
         return;
       }
-      connect(options, callback);
+      connect(options, (...result: Parameters<typeof callback>) => {
+        const socket = result[1];
+        socket?.prependListener('error', (fault: Error & { bytesRead?: number }) => {
+          fault.bytesRead ??= socket.bytesRead;
+        });
+        callback(...result);
+      });
     },
   });
 }

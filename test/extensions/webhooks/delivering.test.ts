@@ -10,9 +10,11 @@ const note = defineResource('note', {
 });
 
 const schedule = [20, 40];
+// The sweep never runs here: nothing of this may depend on it.
+const pollMs = 3_600_000;
 const { person, app } = await startTestApp({
   resources: [defineUser(), note],
-  extensions: [webhooks({ retrySchedule: schedule, timeoutMs: 400, pollMs: 100, disableAfterFailures: 2 })],
+  extensions: [webhooks({ retrySchedule: schedule, timeoutMs: 400, pollMs, disableAfterFailures: 2 })],
 });
 
 let receiver: Receiver;
@@ -26,6 +28,7 @@ async function subscribe(who: Person, url: string, events = ['note.created']) {
 }
 const write = async (text: string) => (await ann.call('POST', '/api/notes', { text })).body.data;
 const log = async () => (await ann.call('GET', `/api/webhooks/${endpoint.id}/deliveries`)).body.data;
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 10_000, interval: 20 });
 const finished = () =>
   vi.waitUntil(
     async () => {
@@ -111,9 +114,7 @@ test('1 + length of the schedule attempts are made, then the delivery has failed
   receiver.answer(200);
   await write('well');
   await receiver.received(4);
-  await vi.waitUntil(
-    async () => (await ann.call('GET', `/api/webhooks/${endpoint.id}`)).body.data.consecutiveFailures === 0,
-  );
+  await until(async () => (await ann.call('GET', `/api/webhooks/${endpoint.id}`)).body.data.consecutiveFailures === 0);
 });
 
 test('any 2xx is a success; a redirect is a failed attempt and its target is never called', async () => {
@@ -158,7 +159,7 @@ test('410 disables the endpoint at once, with one event, and its waiting deliver
   app.on('webhook.disabled', (payload) => told.push(payload));
   receiver.answer(410);
   await write('gone');
-  await vi.waitUntil(() => told.length > 0);
+  await until(() => told.length > 0);
   expect(told).toEqual([
     { webhook: expect.objectContaining({ id: endpoint.id, status: 'disabled' }), owner: ann.id, reason: 'gone' },
   ]);
@@ -179,7 +180,7 @@ test('an endpoint is disabled after as many failed deliveries in a row as the se
   app.on('webhook.disabled', (payload: never) => told.push(payload));
   receiver.answer(500);
   await Promise.all([write('one'), write('two'), write('three')]);
-  await vi.waitUntil(() => told.some(({ webhook }) => webhook.id === endpoint.id), { timeout: 5000 });
+  await until(() => told.some(({ webhook }) => webhook.id === endpoint.id));
   expect(told.filter(({ webhook }) => webhook.id === endpoint.id)).toMatchObject([{ reason: 'failing' }]);
   const before = receiver.requests.length;
   receiver.answer(204);
@@ -197,11 +198,9 @@ test('a delivery that comes while its endpoint is being served does not wait for
   await receiver.received(1);
   await write('second');
   // Long enough for the relay to have asked for another drain while this one is at work.
-  await vi.waitUntil(async () => (await log()).length === 2);
-  const begun = Date.now();
+  await until(async () => (await log()).length === 2);
   release();
   await receiver.received(2);
-  expect(Date.now() - begun).toBeLessThan(80);
   await finished();
 });
 

@@ -49,6 +49,7 @@ async function subscribe(who: Person, events: string[], scope: 'own' | 'global' 
   return Object.assign(receiver, { id: body.data.id as string });
 }
 
+const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, { timeout: 10_000, interval: 20 });
 const data = (receiver: Receiver) => receiver.requests.map(({ body }) => JSON.parse(body).data);
 
 /** Resolves when everything that was written before has been delivered to whoever gets it: a marker follows it. */
@@ -58,7 +59,7 @@ async function settled(): Promise<void> {
   await marker.received(1);
   await root.call('DELETE', `/api/webhooks/${marker.id}`);
   for (const { id, who } of watched) {
-    await vi.waitUntil(async () => {
+    await until(async () => {
       const { body } = await who.call('GET', `/api/webhooks/${id}/deliveries`);
       return body.data?.every(({ status }: { status: string }) => status !== 'pending' && status !== 'sending') ?? true;
     });

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { cutBytes } from '../../../src/extensions/webhooks/delivery.ts';
+import { failureClass, statusClass } from '../../../src/extensions/webhooks/failure-class.ts';
+import { createNaturalBatch } from '../../../src/extensions/webhooks/natural-batch.ts';
+import { createPlaces } from '../../../src/extensions/webhooks/places.ts';
+import { afterAttempt } from '../../../src/extensions/webhooks/write-back.ts';
+
+test('both lanes together never exceed the places, the slow lane never its part, and nobody starves', async () => {
+  const places = createPlaces(6, 2);
+  const now = { fast: 0, slow: 0 };
+  const most = { fast: 0, slow: 0, both: 0 };
+  const done: string[] = [];
+  const task = (lane: 'fast' | 'slow', ms: number) =>
+    places.run(lane, async () => {
+      now[lane] += 1;
+      most[lane] = Math.max(most[lane], now[lane]);
+      most.both = Math.max(most.both, now.fast + now.slow);
+      await sleep(ms);
+      now[lane] -= 1;
+      done.push(lane);
+    });
+  await Promise.all([
+    ...Array.from({ length: 20 }, () => task('slow', 5)),
+    ...Array.from({ length: 60 }, () => task('fast', 1)),
+  ]);
+  expect(most).toMatchObject({ slow: 2, both: 6 });
+  expect(done.slice(0, 40)).toContain('fast');
+  expect(done.slice(0, 40)).toContain('slow');
+});
+
+test('a task that fails gives its place back', async () => {
+  const places = createPlaces(1, 1);
+  await expect(places.run('fast', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
+  expect(await places.run('slow', async () => 'ran')).toBe('ran');
+});
+
+test('what gathers while a batch is written makes up the next, in order, and a failure reaches only its own batch', async () => {
+  const batches: number[][] = [];
+  const add = createNaturalBatch<number>(async (items) => {
+    batches.push(items);
+    await sleep(5);
+    if (items.includes(3)) throw new Error('not written');
+  }, 3);
+  const first = add(1);
+  await sleep(1);
+  const rest = await Promise.allSettled([add(2), add(3), add(4), add(5)]);
+  await first;
+  expect(batches).toEqual([[1], [2, 3, 4], [5]]);
+  expect(rest.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'fulfilled']);
+});
+
+const failed = { ok: false, gone: false, retryAfterMs: null } as never;
+
+test.each([
+  ['a success', { ok: true }, 1, { status: 'succeeded', delayMs: null }],
+  ['a failure with a wait left', failed, 1, { status: 'pending', delayMs: expect.any(Number) }],
+  ['a failure after the last wait', failed, 3, { status: 'failed', delayMs: null }],
+  ['a receiver that is gone', { ok: false, gone: true }, 1, { status: 'failed', delayMs: null }],
+])('after %s', (_, outcome, scheduleAttempt, expected) => {
+  expect(afterAttempt({ outcome: outcome as never, scheduleAttempt }, [100, 200])).toEqual(expected);
+});
+
+test.each([
+  ['ETIMEDOUT', 'timeout'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+  ['ECONNREFUSED', 'connection refused'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls certificate not valid'],
+  ['CERT_HAS_EXPIRED', 'tls certificate not valid'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls certificate not valid'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls handshake failed'],
+  ['EPROTO', 'tls handshake failed'],
+  ['ECONNRESET', 'connection closed'],
+  ['HPE_INVALID_CONSTANT', 'invalid answer'],
+  ['ADDRESS_REFUSED', 'invalid answer'],
+])('an error with code %s is told as "%s"', (code, expected) => {
+  expect(failureClass(Object.assign(new Error('x'), { code }))).toBe(expected);
+});
+
+test('the class of a status', () => {
+  expect([200, 204, 299, 304, 307, 404, 500].map(statusClass)).toEqual([
+    null,
+    null,
+    null,
+    'redirect',
+    'redirect',
+    'status 404',
+    'status 500',
+  ]);
+});
+
+test('a text is cut to bytes between characters', () => {
+  expect(cutBytes('aü', 2)).toBe('a');
+  expect(cutBytes('aü', 3)).toBe('aü');
+  expect(cutBytes('😀😀', 7)).toBe('😀');
+});
