@@ -2,14 +2,20 @@ import { z } from 'zod';
 import type { StoredRecord } from '../declare/host.ts';
 import type { RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
+import { isStorable, UNSTORABLE } from '../records/fields/text-rules.ts';
 import type { AccountParts } from './parts.ts';
 
-const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
+const text = z
+  .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
+  .refine(isStorable, { error: UNSTORABLE });
+
+/** By code points, as where passwords are set. */
+const hasPasswordLength = (password: string) => password.length <= 256 && [...password].length <= 128;
 
 /** The body of a login. A password beyond any that can have been set is refused before it is hashed. */
 export const loginInput = z.strictObject({
   email: text.max(320, { error: 'Must be at most 320 characters' }),
-  password: text.max(256, { error: 'Must be at most 128 characters' }),
+  password: text.refine(hasPasswordLength, { error: 'Must be at most 128 characters' }),
 });
 
 /** The user whose e-mail and password these are, or undefined; the work is the same either way. */

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -11,9 +12,26 @@ const serverUrl = (name: string, protocols: string[], example: string) =>
       error: `${name} is malformed: it should look like ${example}`,
     });
 
-const encryptionKey = z.string().refine((key) => Buffer.from(key, 'base64').length === 32, {
-  error: 'SVC_ENCRYPTION_KEYS is malformed: it should be base64 of 32 bytes, several separated by commas, newest first',
-});
+const KEYS_MALFORMED =
+  'SVC_ENCRYPTION_KEYS is malformed: it should be base64 of 32 bytes, several separated by commas, newest first';
+
+function isKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64');
+  // Node's decoder skips what it does not know: only re-encoding shows that the text was exact.
+  return bytes.length === 32 && bytes.toString('base64') === text;
+}
+
+/** `https://app.example.com`: what a browser sends as `Origin`, or `*` for all. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (URL.canParse(text) && new URL(text).origin === text);
+}
+
+/** A proxy as express takes it: an address, a subnet, or a name for some. */
+function isProxy(text: string): boolean {
+  return ['loopback', 'linklocal', 'uniquelocal'].includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+}
+
+const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
 
 const commaList = (text: string | undefined) =>
   (text ?? '')
@@ -28,22 +46,38 @@ const schema = z.object({
   APP_URL: z
     .url({ protocol: /^https?$/, error: 'APP_URL is malformed: it should look like https://api.example.com' })
     .optional(),
-  PORT: z.coerce
-    .number({ error: 'PORT must be a number from 0 to 65535' })
-    .int({ error: 'PORT must be a number from 0 to 65535' })
-    .min(0, { error: 'PORT must be a number from 0 to 65535' })
-    .max(65535, { error: 'PORT must be a number from 0 to 65535' })
+  PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, { error: PORT_MALFORMED })
+    .transform(Number)
+    .refine((port) => port <= 65_535, { error: PORT_MALFORMED })
     .default(5001),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}` }).optional(),
-  CORS_ORIGINS: z.string().optional(),
-  TRUST_PROXY: z.string().optional(),
+  CORS_ORIGINS: z
+    .string()
+    .default('')
+    .transform(commaList)
+    .refine((origins) => origins.every(isOrigin), {
+      error: 'CORS_ORIGINS is malformed: it should look like https://app.example.com,https://admin.example.com',
+    }),
+  TRUST_PROXY: z
+    .string()
+    .refine((text) => /^(true|false|\d{1,2})$/.test(text) || commaList(text).every(isProxy), {
+      error: 'TRUST_PROXY must be true, false, a number of proxies, or a comma list of addresses and subnets',
+    })
+    .optional(),
   DATABASE_URL: serverUrl('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
   REDIS_URL: serverUrl('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
   REDIS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'REDIS_PREFIX must be 1 to 64 letters, digits, - or _' })
     .default('belfry'),
-  SVC_ENCRYPTION_KEYS: z.string().optional().transform(commaList).pipe(z.array(encryptionKey)),
+  SVC_ENCRYPTION_KEYS: z
+    .string()
+    .optional()
+    .transform(commaList)
+    .refine((keys) => keys.every(isKey), { error: KEYS_MALFORMED })
+    .refine((keys) => new Set(keys).size === keys.length, { error: 'SVC_ENCRYPTION_KEYS names a key twice' }),
   RELAY: onOff('RELAY'),
   WEBHOOKS_WORKER: onOff('WEBHOOKS_WORKER'),
   PUSH_WORKER: onOff('PUSH_WORKER'),
@@ -113,7 +147,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     appUrl: env.APP_URL,
     port: env.PORT,
     logLevel: env.LOG_LEVEL ?? (env.NODE_ENV === 'test' ? 'silent' : 'info'),
-    corsOrigins: commaList(env.CORS_ORIGINS),
+    corsOrigins: env.CORS_ORIGINS,
     trustProxy: env.TRUST_PROXY,
     databaseUrl: env.DATABASE_URL,
     redisUrl: env.REDIS_URL,

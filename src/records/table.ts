@@ -51,7 +51,8 @@ function fieldIndexes(resource: CompiledResource, field: CompiledField, columns:
     spec.index ||
     (field.operators.size > 0 && !gin && !spec.unique && !spec.sortable && field.type.column(spec) !== 'jsonb')
   ) {
-    made.push(index(name('index')).on(own));
+    // A long text does not fit into a btree; a hash finds equal ones whatever their length.
+    made.push(spec.kind === 'text' ? index(name('index')).using('hash', own) : index(name('index')).on(own));
   }
   return made;
 }

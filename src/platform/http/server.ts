@@ -1,6 +1,9 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { StartupError } from '../environment.ts';
+import { ApiError } from '../errors.ts';
 
 /** A server that listens. */
 export interface ListeningServer {
@@ -17,7 +20,12 @@ export interface ListeningServer {
  * @throws StartupError when the port is in use
  */
 export async function listen(handler: RequestListener, port: number): Promise<ListeningServer> {
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 60_000 }, handler);
+  const server = createServer(
+    // Headers: room for a filter with a thousand ids in the query.
+    { keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 60_000, maxHeaderSize: 65_536 },
+    handler,
+  );
+  server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE')
@@ -30,6 +38,19 @@ export async function listen(handler: RequestListener, port: number): Promise<Li
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: (graceMs) => closeServer(server, graceMs),
   };
+}
+
+/** Answers what is no HTTP: with the error envelope like everything else. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const { code, message } = new ApiError('BAD_REQUEST');
+  const body = JSON.stringify({ error: { code, message, requestId: randomUUID() } });
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8`;
+  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
 }
 
 async function closeServer(server: Server, graceMs: number): Promise<void> {

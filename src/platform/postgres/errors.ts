@@ -35,7 +35,8 @@ export function violatedUnique(error: unknown): string | undefined {
  */
 export function publicDatabaseError(error: unknown): ApiError | undefined {
   if (isUnavailable(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
-  if (codeOf(error).startsWith('22')) {
+  // Class 22 data exception; 54000: larger than an index takes.
+  if (codeOf(error).startsWith('22') || codeOf(error) === '54000') {
     return new ApiError('VALIDATION_ERROR', 'A value can not be stored', { cause: error });
   }
   return undefined;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FieldType } from './field-type.ts';
-import { textSchema } from './text-rules.ts';
+import { normalize, textSchema } from './text-rules.ts';
 
 // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, its angle brackets included.
 const MAX_LENGTH = 254;
@@ -28,5 +28,5 @@ export const emailType: FieldType = {
     'searchable',
     'encrypted',
   ],
-  fromQuery: (text) => text.trim().toLowerCase(),
+  fromQuery: normalize,
 };

@@ -1,5 +1,5 @@
 import type { FieldType } from './field-type.ts';
-import { textSchema } from './text-rules.ts';
+import { normalize, textSchema } from './text-rules.ts';
 
 /** Short strings. Trimming is on unless the declaration says `trim(false)`. */
 export const stringType: FieldType = {
@@ -21,5 +21,6 @@ export const stringType: FieldType = {
     'searchable',
     'encrypted',
   ],
-  fromQuery: (text) => text,
+  // Stored values are normalised, so only a normalised one can be equal.
+  fromQuery: normalize,
 };

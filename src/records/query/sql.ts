@@ -1,7 +1,9 @@
+import type { FieldKind } from '../../declare/field.ts';
 import type { CompiledResource } from '../compiled.ts';
 import { columnOf } from '../compiled.ts';
 import type { Comparison, Condition } from './condition.ts';
 
+const TEXTS = new Set<FieldKind | undefined>(['string', 'text', 'email', 'url', 'enum']);
 const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
 /** Collects the values of a statement: each call of `add` gives the placeholder that stands for its value. */
@@ -35,7 +37,9 @@ function comparison(resource: CompiledResource, { field, op, value }: Comparison
   if (op === 'in') return `${column} = any(${params.add(value)})`;
   if (op === 'nin') return `(${column} is null or ${column} <> all(${params.add(value)}))`;
   if (op === 'ne') return `${column} is distinct from ${params.add(value)}`;
-  return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${params.add(value)}`;
+  // By code point, as in memory: the database's own order of letters depends on where it was made.
+  const order = op !== 'eq' && TEXTS.has(spec?.kind) ? ' collate "C"' : '';
+  return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${params.add(value)}${order}`;
 }
 
 /** A condition as SQL; values become parameters. */

@@ -1,5 +1,12 @@
 import cors from 'cors';
-import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express';
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  Router,
+} from 'express';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { sendError } from '../../platform/http/answer.ts';
@@ -51,9 +58,9 @@ function specificity(a: string, b: string): number {
   return rank(a) === rank(b) ? 0 : rank(b) - rank(a);
 }
 
-function corsOf(origins: readonly string[]) {
-  return cors({
-    origin: [...origins],
+function corsOf(origins: readonly string[]): RequestHandler {
+  const answer = cors({
+    origin: origins.includes('*') ? '*' : [...origins],
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
     exposedHeaders: [
@@ -66,6 +73,11 @@ function corsOf(origins: readonly string[]) {
     ],
     maxAge: 600,
   });
+  // cors takes every OPTIONS for a preflight; one that is none is told what the path allows.
+  return (req, res, next) => {
+    if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] === undefined) next();
+    else answer(req, res, next);
+  };
 }
 
 /** The HTTP application: every route of the app below `/api`, health beside it, and the error envelope around all. */

@@ -28,7 +28,7 @@ function addIssue(details: ErrorDetails, issue: Issue): void {
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
 export async function checkInput(schema: StandardSchema, body: unknown): Promise<unknown> {
-  const result = await schema['~standard'].validate(body ?? {});
+  const result = await schema['~standard'].validate(body === undefined ? {} : body);
   if (result.issues === undefined) return result.value;
   const details: ErrorDetails = Object.create(null);
   for (const issue of result.issues as readonly Issue[]) addIssue(details, issue);

@@ -1,0 +1,311 @@
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { ApiError, defineResource, defineUser, f } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+
+const post = defineResource('post', {
+  fields: {
+    title: f.string().required().max(200).filterable(),
+    slug: f.string().unique(),
+    anything: f.json(),
+    author: f.ref('user').owner(),
+  },
+  policies: { list: 'public', read: 'public', create: 'authenticated' },
+  routes: (route) => [
+    route.get('/feed', { policy: 'public' }, () => ['feed']),
+    route.get('/boom', { policy: 'public' }, () => {
+      throw new Error('the secret of the house');
+    }),
+    route.get('/teapot', { policy: 'public' }, () => {
+      throw new ApiError('CONFLICT', 'No coffee', { details: { pot: 'Is a teapot' } });
+    }),
+    route.get('/of/:slug', { policy: 'public' }, ({ params }) => params),
+    route.get('/:slug', { policy: 'public' }, ({ params }) => params),
+  ],
+});
+const frozen = defineResource('page', { fields: { title: f.string() }, crud: ['list'], policies: { list: 'public' } });
+
+const { url, call, person } = await startTestApp(
+  { resources: [defineUser(), post, frozen], settings: { http: { bodyLimit: 100_000 } } },
+  { env: { CORS_ORIGINS: 'https://app.example.com,https://other.example.com' } },
+);
+const ann = await person('Ann');
+const json = { 'content-type': 'application/json' };
+
+/** Sends a body as it is, and reads the answer. */
+async function send(body: string | Buffer, headers: Record<string, string>, path = '/api/posts') {
+  const all = { authorization: `Bearer ${ann.token}`, ...headers };
+  const response = await fetch(url + path, { method: 'POST', headers: all, body: body as string });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+/** Sends bytes on a socket and gives all that comes back until the server closes or half a second passes. */
+function raw(bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    let got = '';
+    socket.on('data', (chunk) => (got += chunk));
+    socket.on('close', () => resolve(got));
+    socket.on('error', () => resolve(got));
+    socket.setTimeout(500, () => socket.destroy());
+    socket.write(bytes);
+  });
+}
+
+test.each([
+  ['text/plain', 415],
+  ['application/x-www-form-urlencoded', 415],
+  ['multipart/form-data; boundary=x', 415],
+  ['application/json; charset=utf-16', 415],
+  ['application/json; charset=utf-7', 415],
+  ['application/jsonp', 415],
+  ['text/json, application/json', 415],
+  ['application/json; charset=utf-8', 201],
+  ['application/json;charset="UTF-8"', 201],
+  ['APPLICATION/JSON', 201],
+  ['application/merge-patch+json', 201],
+])('a body of type %s answers %i', async (type, status) => {
+  expect((await send('{"title":"x"}', { 'content-type': type })).status).toBe(status);
+});
+
+test('a body without a content type answers 415', async () => {
+  const answer = await send(Buffer.from('{"title":"x"}'), {});
+  expect([answer.status, answer.body.error.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+});
+
+test.each(['{', '', '{"title":}', "{'title':1}", '{"title":"x"}{}', 'NaN', '{"title":"\u0000"}', '[1,]'])(
+  'the body %j is not JSON: 400 INVALID_JSON, or 422 when there is none',
+  async (body) => {
+    const answer = await send(body, json);
+    expect([answer.status, answer.body.error.code]).toEqual(
+      body === '' ? [422, 'VALIDATION_ERROR'] : [400, 'INVALID_JSON'],
+    );
+  },
+);
+
+test.each(['[]', '"x"', '1', 'true', 'null'])('the body %s is no object: 422', async (body) => {
+  const answer = await send(body, json);
+  expect([answer.status, answer.body.error.details]).toEqual([422, { body: 'Must be an object' }]);
+});
+
+test.each([
+  ['a broken byte', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+  [
+    'half a surrogate pair in bytes',
+    Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+  ],
+  ['an overlong form', Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xc0, 0x80]), Buffer.from('"}')])],
+])('invalid UTF-8 answers 400: %s', async (_what, bytes) => {
+  expect((await send(bytes, json)).status).toBe(400);
+});
+
+test('gzip is inflated; another encoding answers 415; a broken one 400', async () => {
+  const gzip = { ...json, 'content-encoding': 'gzip' };
+  expect((await send(gzipSync('{"title":"packed"}'), gzip)).body.data.title).toBe('packed');
+  expect((await send('{"title":"x"}', { ...json, 'content-encoding': 'zstd' })).status).toBe(415);
+  expect((await send('{"title":"x"}', { ...json, 'content-encoding': 'constructor' })).status).toBe(415);
+  expect((await send('{"title":"x"}', gzip)).status).toBe(400);
+  expect((await send(gzipSync('{"title":"cut"}').subarray(0, 20), gzip)).status).toBe(400);
+});
+
+test('the limit of a body is counted on its inflated size: a bomb answers 413', async () => {
+  const bomb = gzipSync(Buffer.alloc(50_000_000, 0x20));
+  expect(bomb.length).toBeLessThan(100_000);
+  const answer = await send(bomb, { ...json, 'content-encoding': 'gzip' });
+  expect([answer.status, answer.body.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  expect((await send(`{"title":"${'x'.repeat(100_000)}"}`, json)).status).toBe(413);
+});
+
+test('a body far above the limit is answered, and not by a broken connection', async () => {
+  for (let i = 0; i < 5; i++) {
+    expect((await send(Buffer.alloc(20_000_000, 0x20), json)).status).toBe(413);
+  }
+});
+
+test.each([33, 3000, 40_000])('JSON %i levels deep answers 422, and the next request is fine', async (depth) => {
+  const deep = '['.repeat(depth) + ']'.repeat(depth);
+  expect((await send(`{"title":"x","anything":${deep}}`, json)).status).toBe(422);
+  expect((await send('{"title":"x","anything":[[]]}', json)).status).toBe(201);
+});
+
+test('too many values answer 422, too many keys 422 or 413', async () => {
+  const many = await startValues(99_999);
+  expect([413, 422]).toContain(many);
+  const keys = `{${Array.from({ length: 9000 }, (_, i) => `"k${i}":1`).join(',')}}`;
+  expect((await send(keys, json)).status).toBe(422);
+});
+
+async function startValues(count: number): Promise<number> {
+  return (await send(`{"title":"x","anything":[${'1,'.repeat(count)}1]}`, json)).status;
+}
+
+test('of a repeated key the last counts, for validation and for storage alike', async () => {
+  expect((await send('{"title":"first","title":"last"}', json)).body.data.title).toBe('last');
+  expect((await send('{"title":"first","title":5}', json)).status).toBe(422);
+});
+
+test('an unknown method on a known path answers 405 with Allow, whatever an override header says', async () => {
+  const answer = await call('POST', '/api/pages', { title: 'x' }, { 'x-http-method-override': 'GET' });
+  expect([answer.status, answer.headers.get('allow'), answer.body.error.code]).toEqual([
+    405,
+    'GET, HEAD, OPTIONS',
+    'METHOD_NOT_ALLOWED',
+  ]);
+  expect((await call('DELETE', '/api/posts')).headers.get('allow')).toBe('GET, POST, HEAD, OPTIONS');
+  const { status, headers } = await call('PROPFIND', '/api/posts');
+  expect([status, headers.get('allow')]).toEqual([405, 'GET, POST, HEAD, OPTIONS']);
+  expect((await ann.call('POST', '/api/posts?_method=DELETE', { title: 'kept' })).status).toBe(201);
+});
+
+test('HEAD is GET without a body, OPTIONS needs no sign-in', async () => {
+  const get = await call('GET', '/api/posts?limit=1');
+  const head = await call('HEAD', '/api/posts?limit=1');
+  expect([head.status, head.body, head.headers.get('content-type')]).toEqual([
+    200,
+    undefined,
+    get.headers.get('content-type'),
+  ]);
+  expect(Number(head.headers.get('content-length'))).toBeGreaterThan(20);
+  expect((await call('HEAD', '/api/users')).status).toBe(401);
+  const options = await call('OPTIONS', '/api/users');
+  expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, POST, HEAD, OPTIONS']);
+});
+
+test.each([
+  '/API/posts',
+  '/api/Posts',
+  '/api/posts/',
+  '//api/posts',
+  '/api//posts',
+  '/api/%70osts',
+  '/api/posts;x',
+  '/api/x/%2e%2e/posts',
+  '/api/posts%2f',
+  '/api/posts%00',
+  '/api',
+  '/api/',
+  '/',
+  '/api/nothing',
+  '/api/posts/%zz',
+  '/api/posts/%c3%28',
+  '/api/__proto__',
+  '/api/constructor',
+])('the path %s is no other spelling of a route: 404', async (path) => {
+  const answer = await raw(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+  expect(answer).toContain('"code":"NOT_FOUND"');
+});
+
+test('the name of a parameter makes no other path: a custom GET beside the CRUD routes of the same shape', async () => {
+  const { body } = await ann.call('POST', '/api/posts', { title: 'mine' });
+  expect((await call('GET', `/api/posts/${body.data.id}`)).body.data).toEqual({ slug: body.data.id });
+  expect((await call('GET', '/api/posts/feed')).body.data).toEqual(['feed']);
+  expect((await call('GET', '/api/posts/of/a%20b')).body.data).toEqual({ slug: 'a b' });
+  expect((await ann.call('PATCH', `/api/posts/${body.data.id}`, { title: 'changed' })).body.data.title).toBe('changed');
+  const answer = await call('POST', `/api/posts/${body.data.id}`, {});
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, PATCH, PUT, DELETE, HEAD, OPTIONS']);
+});
+
+test('a fault of ours answers 500 INTERNAL and tells nothing of it', async () => {
+  const answer = await call('GET', '/api/posts/boom');
+  expect(answer.status).toBe(500);
+  expect(answer.body).toEqual({
+    error: { code: 'INTERNAL', message: 'Something went wrong', requestId: expect.any(String) },
+  });
+});
+
+test('an ApiError is answered as it is', async () => {
+  const answer = await call('GET', '/api/posts/teapot');
+  expect([answer.status, answer.body.error]).toEqual([
+    409,
+    { code: 'CONFLICT', message: 'No coffee', requestId: expect.any(String), details: { pot: 'Is a teapot' } },
+  ]);
+});
+
+test('a request id from outside is kept when it is short and plain, else made anew; it is in the header and in every error', async () => {
+  const kept = await call('GET', '/api/nothing', undefined, { 'x-request-id': 'abc.DEF_1-2' });
+  expect([kept.headers.get('x-request-id'), kept.body.error.requestId]).toEqual(['abc.DEF_1-2', 'abc.DEF_1-2']);
+  for (const bad of ['x'.repeat(129), 'a b', 'a/b', '<script>', 'ä']) {
+    const made = await call('GET', '/api/nothing', undefined, { 'x-request-id': bad });
+    expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(made.body.error.requestId).toBe(made.headers.get('x-request-id'));
+  }
+  expect((await call('GET', '/api/posts')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test('answers are private to who asked', async () => {
+  expect((await call('GET', '/api/posts')).headers.get('cache-control')).toMatch(/private|no-store/);
+  expect((await call('GET', '/api/nothing')).headers.get('cache-control')).toContain('no-store');
+  expect((await ann.call('GET', '/api/auth/me')).headers.get('cache-control')).toContain('no-store');
+});
+
+test.each([
+  ['https://app.example.com', 'https://app.example.com'],
+  ['https://other.example.com', 'https://other.example.com'],
+  ['https://evil.example.com', null],
+  ['null', null],
+  ['https://evil-app.example.com', null],
+  ['https://app.example.com.evil.org', null],
+  ['http://app.example.com', null],
+])('the origin %s gets the header %s', async (origin, allowed) => {
+  const headers = (await call('GET', '/api/posts', undefined, { origin })).headers;
+  expect(headers.get('access-control-allow-origin')).toBe(allowed);
+  expect(headers.get('access-control-allow-credentials')).toBeNull();
+  expect(headers.get('vary')).toContain('Origin');
+});
+
+test('a preflight needs no sign-in', async () => {
+  const asks = { origin: 'https://app.example.com', 'access-control-request-method': 'PATCH' };
+  const answer = await call('OPTIONS', '/api/users/0123456789abcdef01234567', undefined, asks);
+  expect(answer.status).toBe(204);
+  expect(answer.headers.get('access-control-allow-methods')).toContain('PATCH');
+});
+
+const body = '{"title":"smuggled"}';
+test.each([
+  ['two lengths', `Host: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\nContent-Length: ${body.length}`],
+  [
+    'a length beside chunks',
+    `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nTransfer-Encoding: chunked`,
+  ],
+  ['no host', `Content-Type: application/json\r\nContent-Length: ${body.length}`],
+  ['a line that is no header', 'Host: x\r\nnonsense'],
+])('%s answers 400', async (_what, headers) => {
+  expect(await raw(`POST /api/posts HTTP/1.1\r\n${headers}\r\n\r\n${body}`)).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test('a request line beyond every bound answers 431, and what is no HTTP 400, both with the envelope', async () => {
+  const long = await raw(`GET /api/posts?q=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  expect(long).toMatch(/^HTTP\/1\.1 431 /);
+  expect(long).toContain('"error":{"code":"BAD_REQUEST"');
+  expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"error":/s);
+});
+
+test('a body that breaks off leaves the server as it was', async () => {
+  await raw(
+    `POST /api/posts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"title"`,
+  );
+  expect((await call('GET', '/api/posts')).status).toBe(200);
+});
+
+test('who may not send a body is told so before it is read', async () => {
+  for (const [method, path] of [
+    ['POST', '/api/posts'],
+    ['PATCH', '/api/posts/0123456789abcdef01234567'],
+    ['POST', '/api/users'],
+  ]) {
+    expect((await call(method!, path!, '{broken')).status).toBe(401);
+    expect((await call(method!, path!, 'x', { 'content-type': 'text/plain' })).status).toBe(401);
+  }
+});
+
+test('the server says what it is healthy with', async () => {
+  expect(await call('GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } });
+  const ready = await call('GET', '/readyz');
+  expect([ready.status, ready.body]).toEqual([
+    200,
+    { status: 'ok', checks: { postgres: 'ok', redis: 'ok', migrations: 'ok' } },
+  ]);
+});
