@@ -96,9 +96,18 @@ function packagesReady() {
   return true;
 }
 
+/**
+ * Whether the machine's own Node is too old. npm puts node_modules/.bin before it on the PATH: the Node that runs this may be
+ * the packaged one, which an install without it would remove.
+ */
+function needsPackagedNode() {
+  const isPackaged = process.execPath.startsWith(join(modules, 'node'));
+  return isPackaged || Number(process.versions.node.split('.')[0]) < NODE_MAJOR;
+}
+
 /** The path of a Node that is new enough, or undefined when it must be fetched first. */
 function findNode() {
-  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath;
+  if (!needsPackagedNode()) return process.execPath;
   const packaged = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
   const version = readJson(join(modules, 'node', 'package.json'))?.version ?? '0';
   return Number(version.split('.')[0]) >= NODE_MAJOR && existsSync(packaged) ? packaged : undefined;
@@ -111,9 +120,9 @@ function findNode() {
  */
 function install() {
   const ready = packagesReady();
-  const oldNode = Number(process.versions.node.split('.')[0]) < NODE_MAJOR;
+  const oldNode = needsPackagedNode();
   if (ready && findNode()) return;
-  const what = [ready ? '' : 'packages', oldNode ? `Node ${NODE_MAJOR} (this machine has ${process.version})` : ''];
+  const what = [ready ? '' : 'packages', oldNode ? `Node ${NODE_MAJOR} (this machine's is older)` : ''];
   console.log(`Installing ${what.filter(Boolean).join(' and ')}: once, about half a minute ...`);
   npm(['install', '--no-save', ...(oldNode ? [`node@${NODE_MAJOR}`] : [])]);
   const setUp = join(modules, 'node', 'installArchSpecificPackage.js');

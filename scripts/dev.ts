@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { portProblem } from './dev/port.ts';
+import { type Restarting, restartOnChange } from './dev/restarting.ts';
 import { claim } from './dev/single-instance.ts';
 import { emptyDataFolder } from './services/data-folder.ts';
-import { type Guarded, runGuarded } from './services/guarded.ts';
+import { runGuarded } from './services/guarded.ts';
 import { stopLeftServer } from './services/left-server.ts';
 import { type Services, startServices } from './services/start.ts';
 import { whenAskedToStop } from './services/when-asked-to-stop.ts';
@@ -67,7 +68,7 @@ process.on('exit', () => rmSync(lock, { force: true }));
 chmodSync(dataDir, 0o711);
 
 let services: Services | undefined;
-let web: Guarded | undefined;
+let web: Restarting | undefined;
 let stopping = false;
 const stop = async () => {
   stopping = true;
@@ -86,33 +87,31 @@ try {
   if (fresh) await emptyDataFolder(dataDir, ['dev.json']);
   services = await startServices({ mode: 'dev', dataDir, announce: console.log });
   mkdirSync(webFolder, { recursive: true });
-  const watched = ['src', 'workers'].map((folder) => join(root, folder)).filter(existsSync);
-  web = runGuarded(
-    {
-      command: process.execPath,
-      args: [...watched.map((folder) => `--watch-path=${folder}`), '--watch-preserve-output', join(root, 'src/web.ts')],
-      cwd: root,
-      stopSignal: 'SIGTERM',
-      graceMs: 20_000,
-      pidIn: webFolder,
-    },
-    {
-      ...process.env,
-      NODE_ENV: 'development',
-      PORT: String(port),
-      DATABASE_URL: services.databaseUrl,
-      REDIS_URL: services.redisUrl,
-      SVC_ENCRYPTION_KEYS: process.env.SVC_ENCRYPTION_KEYS || developmentKey(),
-    },
-    'inherit',
-  );
-  const ended = await Promise.race([healthy(url).then(() => undefined), web.exited]);
-  if (ended === undefined) console.log(whatNext(url));
-  const exitCode = await web.exited;
-  if (!stopping) {
-    await stop();
-    process.exit(exitCode || 1);
-  }
+  const { databaseUrl, redisUrl } = services;
+  const begin = () =>
+    runGuarded(
+      {
+        command: process.execPath,
+        args: [join(root, 'src/web.ts')],
+        cwd: root,
+        stopSignal: 'SIGTERM',
+        graceMs: 20_000,
+        pidIn: webFolder,
+      },
+      {
+        ...process.env,
+        NODE_ENV: 'development',
+        PORT: String(port),
+        DATABASE_URL: databaseUrl,
+        REDIS_URL: redisUrl,
+        SVC_ENCRYPTION_KEYS: process.env.SVC_ENCRYPTION_KEYS || developmentKey(),
+      },
+      'inherit',
+    );
+  const folders = ['src', 'workers'].map((folder) => join(root, folder));
+  web = restartOnChange(folders, begin, (line) => console.log(line.replace(`${root}/`, '').replace(root, '')));
+  await healthy(url);
+  console.log(whatNext(url));
 } catch (error) {
   if (!stopping) {
     console.error((error as Error).message);

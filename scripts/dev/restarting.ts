@@ -1,0 +1,62 @@
+import { watch } from 'chokidar';
+import type { Guarded } from '../services/guarded.ts';
+
+const SETTLE_MS = 80;
+
+/** A process that is started anew whenever files change. */
+export interface Restarting {
+  /** Resolves when changes are seen. */
+  ready: Promise<void>;
+  /** Stops watching and the process; resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a process and starts it anew when a file in one of the folders changes. One that ends by itself (a mistake in a
+ * declaration) waits for the next change. Node's own watch mode loses a file that an editor replaces when it saves.
+ *
+ * @param start starts the process
+ * @param announce gets a line for the person at the terminal
+ */
+export function restartOnChange(folders: string[], start: () => Guarded, announce: (line: string) => void): Restarting {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let work = Promise.resolve();
+  let current = begin();
+
+  function begin(): Guarded {
+    const running = start();
+    void running.exited.then((code) => {
+      if (running === current && !stopped && code !== 0) announce('It waits for a change of a file.');
+    });
+    return running;
+  }
+
+  async function restart(): Promise<void> {
+    if (stopped) return;
+    const old = current;
+    await old.stop();
+    if (!stopped) current = begin();
+  }
+
+  const watcher = watch(folders, { ignoreInitial: true });
+  watcher.on('all', (_event, file) => {
+    clearTimeout(timer);
+    // An editor that saves several files, or one in steps, makes one restart.
+    timer = setTimeout(() => {
+      announce(`${file} changed: starting again.`);
+      work = work.then(restart);
+    }, SETTLE_MS);
+  });
+
+  return {
+    ready: new Promise((resolve) => watcher.once('ready', resolve)),
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await watcher.close();
+      await work;
+      await current.stop();
+    },
+  };
+}
