@@ -9,7 +9,7 @@ import { parseRetryAfter } from './retry-schedule.ts';
 import { type SigningKeys, signatureHeaders } from './signing-keys.ts';
 
 /** A success that took longer than this puts an endpoint into the slow lane, like a failure. */
-export const SLOW_MS = 1000;
+const SLOW_MS = 1000;
 
 /** What one attempt is made of. */
 export interface Attempt {

@@ -17,7 +17,9 @@ export interface DrainParts {
   share: Record<Lane, number>;
   /** How many deliveries are claimed at once, by lane. */
   chunk: Record<Lane, number>;
-  /** ms after the claim within which requests are begun. */
+  /** ms for which a drain goes on claiming while more is due; then other endpoints have their turn. */
+  sliceMs: number;
+  /** ms after the first claim within which requests are begun. */
   launchMs: number;
   /** ms that a claim lasts: long enough for a request begun at the last moment, and its result. */
   leaseMs: number;
@@ -29,9 +31,11 @@ export interface DrainParts {
   isStopping(): boolean;
 }
 
-/** A claimed delivery. */
+/** A claimed delivery, and what its endpoint was when it was claimed. */
 interface Claimed {
   id: string;
+  url: string;
+  secret: string;
   messageId: string;
   body: string;
   attempt: number;
@@ -39,89 +43,114 @@ interface Claimed {
 }
 
 interface Claim {
-  url: string;
-  secret: string;
   slow: boolean;
   deliveries: Claimed[];
+  /** As many were due as may be claimed at once: there may be more. */
+  full: boolean;
 }
 
 const MOST_WINDOWS = 10_000;
 
+/** Undefined: the endpoint is disabled, removed, or its owner may not receive. */
 async function claimDue(parts: DrainParts, endpointId: string, lane: Lane): Promise<Claim | undefined> {
-  const values = [endpointId, parts.chunk[lane], parts.leaseMs, lane === 'slow', parts.globalRoles];
+  const most = parts.chunk[lane];
+  const values = [endpointId, most, parts.leaseMs, lane === 'slow', parts.globalRoles];
   const rows = await parts.host.database.write<ClaimRow>({ name: 'webhook_claim', text: parts.claimText, values });
   if (rows[0] === undefined) return undefined;
-  const [url, secret, slow] = rows[0];
-  const deliveries = rows.flatMap(([, , , id, messageId, body, attempt, scheduleAttempt]) =>
+  const deliveries = rows.flatMap(([url, secret, , id, messageId, body, attempt, scheduleAttempt]) =>
     id === null
       ? []
-      : [{ id, messageId: messageId!, body: body!, attempt: attempt!, scheduleAttempt: scheduleAttempt! }],
+      : [{ id, url, secret, messageId: messageId!, body: body!, attempt: attempt!, scheduleAttempt: scheduleAttempt! }],
   );
-  return { url, secret, slow, deliveries };
+  return { slow: rows[0][2], deliveries, full: deliveries.length === most };
+}
+
+/** What is left of an endpoint's turn. */
+interface Served {
+  unsent: Claimed[];
+  /** More may be due. */
+  more: boolean;
+  slow: boolean;
 }
 
 /**
- * Sends a chunk: first one request, then more at once with each that is answered well, up to the endpoint's share. After the
- * first that fails or takes long no further one is begun: a receiver that hangs holds few places, and those only once.
- *
- * @returns what was not sent, and whether the last answer was slow or a failure (undefined: nothing was sent)
+ * Sends what was claimed, and claims more while there is more and the turn lasts: first one request, then more at once with each that
+ * is answered well, up to the endpoint's share. After the first that fails or takes long no further one is begun: a receiver that
+ * hangs holds few places, and those only once.
  */
-async function sendChunk(parts: DrainParts, endpointId: string, lane: Lane, claim: Claim) {
-  const { windows, places, share } = parts;
-  const deadline = performance.now() + parts.launchMs;
-  const queue = claim.deliveries.values();
+async function serve(parts: DrainParts, endpointId: string, lane: Lane, first: Claim): Promise<Served> {
+  const { windows, places, share, host } = parts;
+  const begun = performance.now();
+  const queue = [...first.deliveries];
   const unsent: Claimed[] = [];
   const writes: Promise<void>[] = [];
+  let { slow, full: more } = first;
   let window = Math.min(windows.get(endpointId) ?? 1, share[lane]);
   let inFlight = 0;
+  let claiming = false;
   let halted = false;
-  let slow: boolean | undefined;
 
-  const mayBegin = () => !halted && !parts.isStopping() && performance.now() < deadline;
+  const mayBegin = () => !halted && !parts.isStopping() && performance.now() - begun < parts.launchMs;
+  const mayClaim = () => lane === 'fast' && more && mayBegin() && performance.now() - begun < parts.sliceMs;
 
-  async function sendOne(delivery: Claimed): Promise<void> {
-    if (!mayBegin()) {
-      unsent.push(delivery);
-      return;
-    }
-    const { url, secret } = claim;
-    const { messageId, body } = delivery;
-    const outcome = await deliver(parts.sender, { endpointId, url, secret, messageId, body });
+  async function sendOne({ id, attempt, scheduleAttempt, ...rest }: Claimed): Promise<void> {
+    const outcome = await deliver(parts.sender, { endpointId, ...rest });
     slow = outcome.slow;
     halted ||= outcome.slow;
     window = outcome.slow ? 1 : Math.min(window + 1, share[lane]);
-    const { id, attempt, scheduleAttempt } = delivery;
     writes.push(parts.writeBack({ id, attempt, scheduleAttempt, outcome }));
+  }
+
+  async function claimMore(): Promise<void> {
+    const claim = await claimDue(parts, endpointId, lane);
+    more = claim?.full ?? false;
+    if (claim === undefined) halted = true;
+    else if (laneOf(claim.slow) === lane) queue.push(...claim.deliveries);
+    else {
+      // Another worker found it slow in the meantime.
+      slow = claim.slow;
+      halted = true;
+      more = true;
+    }
   }
 
   await new Promise<void>((resolve, reject) => {
     function pump(): void {
-      while (inFlight < window && mayBegin()) {
-        const next = queue.next();
-        if (next.done) break;
+      while (inFlight < window && queue.length > 0 && mayBegin()) {
+        const next = queue.shift()!;
         inFlight += 1;
-        places
-          .run(lane, () => sendOne(next.value))
-          .then(() => {
-            inFlight -= 1;
-            pump();
-          }, reject);
+        const task = async () => {
+          // It may have waited for its place.
+          if (mayBegin()) await sendOne(next);
+          else unsent.push(next);
+        };
+        places.run(lane, task).then(() => {
+          inFlight -= 1;
+          pump();
+        }, reject);
       }
-      if (inFlight === 0) resolve();
+      if (!claiming && queue.length <= window && mayClaim()) {
+        claiming = true;
+        claimMore().then(() => {
+          claiming = false;
+          pump();
+        }, reject);
+      }
+      if (inFlight === 0 && !claiming) resolve();
     }
     pump();
   });
-  unsent.push(...queue);
 
   windows.delete(endpointId);
   windows.set(endpointId, window);
   if (windows.size > MOST_WINDOWS) windows.delete(windows.keys().next().value!);
-  // A result that could not be written leaves its delivery claimed: when the lease runs out it is sent again.
-  const written = await Promise.allSettled(writes);
-  for (const one of written)
-    if (one.status === 'rejected')
-      parts.host.log.error({ err: one.reason, endpoint: endpointId }, 'a result was not written');
-  return { unsent, slow };
+  for (const written of await Promise.allSettled(writes)) {
+    // Its delivery stays claimed: when the lease runs out it is sent again, rather than lost.
+    if (written.status === 'rejected') {
+      host.log.error({ err: written.reason, endpoint: endpointId }, 'the result of a webhook was not written');
+    }
+  }
+  return { unsent: [...unsent, ...queue], more, slow };
 }
 
 async function release(parts: DrainParts, unsent: readonly Claimed[]): Promise<void> {
@@ -130,8 +159,8 @@ async function release(parts: DrainParts, unsent: readonly Claimed[]): Promise<v
 }
 
 /**
- * Does the work of one endpoint: claims what is due, up to a chunk, sends it, writes the results back. Then, if more is due, puts the
- * endpoint at the back of the queue, else asks to be called when its earliest retry is due.
+ * Gives an endpoint its turn: sends what is due, writes the results back. Then, if more is due, puts it at the back of the queue,
+ * else asks to be called when its earliest retry is due.
  */
 export async function drain(parts: DrainParts, endpointId: string, lane: Lane): Promise<void> {
   const { queues, database } = parts.host;
@@ -139,12 +168,10 @@ export async function drain(parts: DrainParts, endpointId: string, lane: Lane): 
   if (claim === undefined) return;
   if (laneOf(claim.slow) !== lane) return wakeUp(queues, [{ id: endpointId, lane: laneOf(claim.slow) }]);
 
-  const { unsent, slow } = await sendChunk(parts, endpointId, lane, claim);
+  const { unsent, more, slow } = await serve(parts, endpointId, lane, claim);
   if (unsent.length > 0) await release(parts, unsent);
-  const next = laneOf(slow ?? claim.slow);
-  if (unsent.length > 0 || claim.deliveries.length === parts.chunk[lane]) {
-    return wakeUp(queues, [{ id: endpointId, lane: next }]);
-  }
+  const next = laneOf(slow);
+  if (unsent.length > 0 || more) return wakeUp(queues, [{ id: endpointId, lane: next }]);
   const [earliest] = await database.read<[number]>({ name: 'webhook_earliest', text: EARLIEST, values: [endpointId] });
   if (earliest === undefined) return;
   if (earliest[0] <= 0) await wakeUp(queues, [{ id: endpointId, lane: next }]);

@@ -12,6 +12,7 @@ import { createWriteBack } from './write-back.ts';
 
 const CHUNK = 50;
 const SLOW_CHUNK = 10;
+const SLICE_MS = 250;
 const LAUNCH_MS = 10_000;
 const MARGIN_MS = 10_000;
 
@@ -31,6 +32,7 @@ export function startWebhookWorker(host: Host, users: ResourceView, settings: We
     writeBack: createWriteBack(host, settings),
     share: { fast: half(concurrency), slow: half(slowConcurrency) },
     chunk: { fast: CHUNK, slow: SLOW_CHUNK },
+    sliceMs: SLICE_MS,
     launchMs: LAUNCH_MS,
     leaseMs: LAUNCH_MS + timeoutMs + MARGIN_MS,
     claimText: claim(usersSql(users)),
