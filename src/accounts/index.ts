@@ -1,8 +1,8 @@
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceView } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
-import type { PasswordHasher } from './password-hash.ts';
 import { deviceRoutes, devices } from './devices/index.ts';
+import type { PasswordHasher } from './password-hash.ts';
 import { accountRoutes } from './routes.ts';
 import { createSessions } from './sessions.ts';
 import { sessions } from './tables.ts';

@@ -79,6 +79,12 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
+/** Whether a request says that it has a body (RFC 9112 §6). */
+export function hasBody(req: IncomingMessage): boolean {
+  const length = req.headers['content-length'];
+  return req.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
 /**
  * Reads a request's JSON body.
  *
@@ -87,10 +93,9 @@ function parse(bytes: Buffer): unknown {
  * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_JSON, or VALIDATION_ERROR for one nested too deep
  */
 export async function readJsonBody(req: IncomingMessage, limit: number): Promise<unknown> {
-  const length = req.headers['content-length'];
-  if (req.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return undefined;
+  if (!hasBody(req)) return undefined;
   if (!CONTENT_TYPE.test(req.headers['content-type'] ?? '')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
-  if (Number(length) > limit) throw new ApiError('PAYLOAD_TOO_LARGE', `The body must be at most ${limit} bytes`);
+  if (Number(req.headers['content-length']) > limit) throw new ApiError('PAYLOAD_TOO_LARGE', `The body must be at most ${limit} bytes`);
   const bytes = await collect(req, limit);
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);

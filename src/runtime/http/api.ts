@@ -10,6 +10,7 @@ import express, {
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { sendError } from '../../platform/http/answer.ts';
+import { hasBody } from '../../platform/http/json-body.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
 import { createEndpoint, type EndpointParts } from './endpoint.ts';
 import { type HealthChecks, healthRouter } from './health.ts';
@@ -117,8 +118,8 @@ export function createApi(routes: readonly Route[], parts: EndpointParts, health
       res.destroy();
       return;
     }
-    // Unread bytes of a body would be taken for the next request of the connection.
-    if (!req.complete) res.setHeader('Connection', 'close');
+    // What is left of a refused body is not waited for.
+    if (hasBody(req) && !req.complete) res.setHeader('Connection', 'close');
     sendError(res, told, requestIdOf(req)!);
   });
   return app;
