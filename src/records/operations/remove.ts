@@ -18,8 +18,7 @@ export async function remove(
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
   let conditions = acting.system ? [] : writeConditions(resource, resource.policies.delete, acting);
-  if (!isId(id)) throw new ApiError('NOT_FOUND');
-  if (conditions === undefined || hooks?.beforeDelete !== undefined) {
+  if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', acting);
     await hooks?.beforeDelete?.(record as never, hookContext(context, acting));
     const asked = conditions === undefined ? unchanged(resource, record) : [];

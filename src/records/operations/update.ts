@@ -30,8 +30,7 @@ export async function update(
   const hooks = resource.declaration.hooks;
   let conditions = acting.system ? [] : writeConditions(resource, policy, acting);
   let before: StoredRecord | undefined;
-  if (!isId(id)) throw new ApiError('NOT_FOUND');
-  if (conditions === undefined || hooks?.beforeUpdate !== undefined || needsRecord(resource, input)) {
+  if (!isId(id) || conditions === undefined || hooks?.beforeUpdate !== undefined || needsRecord(resource, input)) {
     before = await loadForWrite(entity, id, 'update', acting);
     const asked = conditions === undefined || asksPerRecord(resource, input);
     conditions = [
@@ -85,7 +84,7 @@ export async function loadForWrite(
   acting: Acting,
 ): Promise<StoredRecord> {
   if (!acting.system) return loadAuthorized(resource, store, id, action, resource.policies[action], acting);
-  const record = await store.read(id);
+  const record = isId(id) ? await store.read(id) : undefined;
   if (record === undefined) throw new ApiError('NOT_FOUND');
   return record;
 }
