@@ -18,7 +18,7 @@ const env = {
   WEBHOOKS_WORKER: 'off',
   PUSH_WORKER: 'off',
 };
-const started = { timeout: 15_000, interval: 25 };
+const started = { timeout: 30_000, interval: 25 };
 
 test('every fault of the environment is listed at once, and the process exits with 1 before a port is opened', async () => {
   const web = startProcess('src/web.ts', {
@@ -47,7 +47,9 @@ test('a database that can not be reached is tried a few times, each with a line,
   expect(web.said()).not.toContain('hidden');
 });
 
-test('four processes apart carry a change to a receiver, and stop cleanly at SIGTERM', async () => {
+test('four processes apart carry a change to a receiver, and stop cleanly at SIGTERM', {
+  timeout: 60_000,
+}, async () => {
   const receiver = await startReceiver();
   const web = startProcess('src/web.ts', env);
   await vi.waitUntil(() => web.said().includes('listens on'), started);
