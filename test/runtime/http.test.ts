@@ -28,7 +28,7 @@ const frozen = defineResource('page', { fields: { title: f.string() }, crud: ['l
 
 const { url, call, person } = await startTestApp(
   { resources: [defineUser(), post, frozen], settings: { http: { bodyLimit: 100_000 } } },
-  { env: { CORS_ORIGINS: 'https://app.example.com,https://other.example.com' } },
+  { env: () => ({ CORS_ORIGINS: 'https://app.example.com,https://other.example.com' }) },
 );
 const ann = await person('Ann');
 const json = { 'content-type': 'application/json' };

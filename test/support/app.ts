@@ -64,19 +64,19 @@ let people = 0;
 /**
  * Makes and starts an app for the whole test file; it is closed, and its database dropped, after the file's last test.
  * Passwords are hashed cheaply.
+ *
+ * @param how `env`: what the environment has beside (or instead of) the test's own services
  */
 export async function startTestApp<const R extends readonly AnyResource[]>(
   options: AppOptions<R>,
-  how: { env?: Record<string, string>; start?: StartOptions } = {},
+  how: {
+    env?: (own: { DATABASE_URL: string; REDIS_URL: string }) => Record<string, string>;
+    start?: StartOptions;
+  } = {},
 ): Promise<TestApp<R>> {
   const database = await createTestDatabase();
-  const env = {
-    NODE_ENV: 'test',
-    DATABASE_URL: database.databaseUrl,
-    REDIS_URL: database.redisUrl,
-    REDIS_PREFIX: database.redisPrefix,
-    ...how.env,
-  };
+  const own = { DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix };
+  const env: Record<string, string> = { NODE_ENV: 'test', ...own, ...how.env?.(own) };
   const cheap = { logN: 4, r: 8, p: 1 };
   const settings = { ...options.settings, auth: { password: cheap, ...options.settings?.auth } };
   const app = createApp({ ...options, settings }, env);

@@ -1,0 +1,84 @@
+import { expect, test, vi } from 'vitest';
+import { createApp, defineExtension, defineResource, defineUser, f } from '../../../src/index.ts';
+import type { OutboxRow } from '../../../src/platform/outbox/table.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const HOUR = 3_600_000;
+const task = defineResource('task', { fields: { title: f.string().required() } });
+
+/** Handles every event by writing it down; one whose record is titled `poison` throws, as long as `poisoned`. */
+const seen: OutboxRow[] = [];
+let poisoned = true;
+const titleOf = (row: OutboxRow) => (row.payload.record as { title?: string }).title;
+const probe = () =>
+  defineExtension({
+    name: 'probe',
+    setup: () => ({
+      consumers: [
+        {
+          wants: (row) => row.name.startsWith('task.'),
+          async handle(rows) {
+            if (poisoned && rows.some((row) => titleOf(row) === 'poison')) throw new Error('can not be handled');
+            seen.push(...rows);
+            return undefined;
+          },
+        },
+      ],
+    }),
+  });
+
+const options = {
+  resources: [defineUser(), task],
+  extensions: [probe()],
+  // Nothing here waits for the poll: what arrives in time was woken by a hint.
+  settings: { relay: { pollMs: HOUR, sweepMs: HOUR } },
+};
+const { app, env } = await startTestApp(options);
+const inTime = { timeout: 10_000, interval: 10 };
+
+test('a change reaches the consumers through a wake-up, without waiting for the poll', async () => {
+  const { id } = await app.service('task').create({ title: 'woken' });
+  await vi.waitUntil(() => seen.some((row) => row.recordId === id), inTime);
+  expect(seen.at(-1)).toMatchObject({ name: 'task.created', resource: 'task', recordId: id });
+});
+
+test('an update tells of the record before and after', async () => {
+  const { id } = await app.service('task').create({ title: 'before' });
+  await app.service('task').update(id, { title: 'after' });
+  await vi.waitUntil(() => seen.some((row) => row.recordId === id && row.name === 'task.updated'), inTime);
+  const { payload } = seen.find((row) => row.recordId === id && row.name === 'task.updated')!;
+  expect(payload).toMatchObject({ record: { title: 'after' }, previous: { title: 'before' } });
+});
+
+test('an event that can not be handled is put off alone; it holds up no other, and is handled later', async () => {
+  const poison = await app.service('task').create({ title: 'poison' });
+  const others = await Promise.all(Array.from({ length: 20 }, (_, i) => app.service('task').create({ title: `${i}` })));
+  await vi.waitUntil(() => others.every(({ id }) => seen.some((row) => row.recordId === id)), inTime);
+  expect(seen.some((row) => row.recordId === poison.id)).toBe(false);
+  poisoned = false;
+  // Its time is hours away on this clock; a later hint finds it when it has come.
+  const { default: pg } = await import('pg');
+  const client = new pg.Client(env.DATABASE_URL);
+  await client.connect();
+  const { rows } = await client.query(
+    'update outbox set available_at = now() where record_id = $1 returning attempts, error',
+    [poison.id],
+  );
+  await client.end();
+  expect(rows[0]).toMatchObject({ error: 'Error: can not be handled' });
+  expect(rows[0].attempts).toBeGreaterThan(0);
+  await app.service('task').create({ title: 'hint' });
+  await vi.waitUntil(() => seen.some((row) => row.recordId === poison.id), inTime);
+});
+
+test('of three relays at once each event is handled by one', async () => {
+  const more = Array.from({ length: 2 }, () => createApp({ ...options, extensions: [probe()] }, env));
+  for (const one of more) await one.start({ roles: ['relay'] });
+  const made = await Promise.all(
+    Array.from({ length: 300 }, (_, i) => app.service('task').create({ title: `shared ${i}` })),
+  );
+  await vi.waitUntil(() => made.every(({ id }) => seen.some((row) => row.recordId === id)), inTime);
+  await Promise.all(more.map((one) => one.close()));
+  const ids = new Set(made.map(({ id }) => id));
+  expect(seen.filter((row) => ids.has(row.recordId!))).toHaveLength(300);
+});
