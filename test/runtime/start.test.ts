@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+
+/** Runs a process of the app until it ends, or 15 seconds have passed. */
+async function run(entry: string, env: Record<string, string>) {
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, [entry], { env: { PATH, ...env }, timeout: 15_000, killSignal: 'SIGKILL' });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, said };
+}
+
+test('the other three processes list every fault of the environment at once too, and exit with 1', async () => {
+  const entries = ['workers/relay.ts', 'workers/webhook-worker.ts', 'workers/push-worker.ts'];
+  const ended = await Promise.all(entries.map((entry) => run(entry, { PORT: 'http', REDIS_URL: 'nowhere' })));
+  for (const { code, said } of ended) {
+    expect(code).toBe(1);
+    for (const name of ['PORT', 'REDIS_URL', 'DATABASE_URL', 'APP_URL', 'SVC_ENCRYPTION_KEYS']) {
+      expect(said).toContain(`- ${name}`);
+    }
+    expect(said).not.toContain('    at ');
+  }
+});
+
+test('a database without the declared tables stops production from starting, with the command that mends it', async () => {
+  const database = await createTestDatabase();
+  const { code, said } = await run('src/web.ts', {
+    NODE_ENV: 'production',
+    APP_URL: 'https://api.example.com',
+    SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+    LOG_LEVEL: 'silent',
+    PORT: '0',
+    DATABASE_URL: database.databaseUrl,
+    REDIS_URL: database.redisUrl,
+    REDIS_PREFIX: database.redisPrefix,
+  });
+  await database.drop();
+  expect(code).toBe(1);
+  expect(said).toContain('npm run migrate');
+});
