@@ -103,6 +103,7 @@ try {
         NODE_ENV: 'development',
         PORT: String(port),
         DATABASE_URL: databaseUrl,
+        OWN_DATABASE: process.env.DATABASE_URL ? 'no' : 'yes',
         REDIS_URL: redisUrl,
         SVC_ENCRYPTION_KEYS: process.env.SVC_ENCRYPTION_KEYS || developmentKey(),
       },

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { Authenticator, Host, ResourceView, StoredRecord } from '../declare/host.ts';
 import type { Viewer } from '../declare/policy.ts';
 import { hashToken, isWellFormedToken, newToken } from '../platform/crypto/token.ts';
-import { ApiError } from '../platform/errors.ts';
+import { invalidSession } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 
 const DAY_MS = 86_400_000;
@@ -32,10 +32,6 @@ export interface Sessions {
   /** Ends a session at once, in every process. */
   end(id: string): Promise<void>;
   authenticator: Authenticator;
-}
-
-function invalid(): ApiError {
-  return new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
 }
 
 /** @param users the user resource: its records are what policies see as the user */
@@ -74,10 +70,10 @@ export function createSessions(host: Host, users: ResourceView): Sessions {
           values: [hashToken(token)],
         });
         const row = rows[0];
-        if (row === undefined) throw invalid();
+        if (row === undefined) throw invalidSession();
         const [id, lastUsedAt, ...columns] = row;
         const user: StoredRecord & Viewer = users.fromRow(columns);
-        if (user.status !== undefined && user.status !== 'active') throw invalid();
+        if (user.status !== undefined && user.status !== 'active') throw invalidSession();
         touch(id, lastUsedAt);
         return { user, auth: { via: 'session', scopes: ['*'], id } };
       },

@@ -28,6 +28,8 @@ export interface FeatureParts {
 export interface Extension {
   name: string;
   tables?: Record<string, PgTable>;
+  /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are told at once. */
+  mistakes?(): readonly string[];
   setup(host: Host): FeatureParts;
 }
 

@@ -34,12 +34,20 @@ export class ApiError extends Error {
    * @param message public text; the catalogue's when left out
    */
   constructor(code: ErrorCode, message?: string, options: { details?: ErrorDetails; cause?: unknown } = {}) {
+    if (!Object.hasOwn(ERROR_CODES, code)) {
+      throw new TypeError(`"${code}" is no error code; codes: ${Object.keys(ERROR_CODES).join(', ')}`);
+    }
     super(message ?? ERROR_CODES[code].message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'ApiError';
     this.code = code;
     this.status = ERROR_CODES[code].status;
     this.details = options.details;
   }
+}
+
+/** The 401 of a token that is there but not valid, on every route, public ones included. */
+export function invalidSession(): ApiError {
+  return new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
 }
 
 /** The 422 of a body whose fields are wrong: `details` maps each field to its message. */

@@ -7,13 +7,15 @@ export interface RedisClients {
   commands: Redis;
   /** A further connection that waits for Redis to come back: for workers and subscribers, which own it. */
   patient(): Redis;
+  /** Why Redis is away; undefined while it is not. */
+  lastFault(): Error | undefined;
   close(): Promise<void>;
 }
 
 /** @param url `redis://…` or `rediss://…` */
 export function openRedis(url: string, log: Logger): RedisClients {
   const opened = new Set<Redis>();
-  let away = false;
+  let away: Error | undefined;
 
   function open(options: { enableOfflineQueue: boolean; maxRetriesPerRequest: number | null }): Redis {
     const client = new Redis(url, {
@@ -23,12 +25,12 @@ export function openRedis(url: string, log: Logger): RedisClients {
       retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 2000),
     });
     client.on('error', (error: Error) => {
-      if (!away) log.warn({ err: error }, 'Redis is away');
-      away = true;
+      if (away === undefined) log.warn({ err: error }, 'Redis is away');
+      away = error;
     });
     client.on('ready', () => {
-      if (away) log.info('Redis is back');
-      away = false;
+      if (away !== undefined) log.info('Redis is back');
+      away = undefined;
     });
     opened.add(client);
     client.on('end', () => opened.delete(client));
@@ -39,6 +41,7 @@ export function openRedis(url: string, log: Logger): RedisClients {
   return {
     commands,
     patient: () => open({ enableOfflineQueue: true, maxRetriesPerRequest: null }),
+    lastFault: () => away,
     async close() {
       for (const client of opened) client.disconnect();
     },

@@ -6,10 +6,11 @@ import { type Captured, createCaptured } from './captured.ts';
 import { createReceipt, type Receipt } from './receipt.ts';
 import { createSender } from './send.ts';
 import { pushSweeps } from './sweeps.ts';
-import { checkTransports, type Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 import { startPushWorker } from './worker.ts';
 
 export { pushTables } from './tables.ts';
+export { transportMistakes } from './transport.ts';
 
 /** Push notifications of an app. */
 export interface Push {
@@ -24,10 +25,8 @@ export interface Push {
  * Makes push notifications. Nothing is connected yet.
  *
  * @param transports asked in order; a device that none accepts is captured outside production and fails in production
- * @throws StartupError naming every malformed transport
  */
 export function createPush(platform: Platform, transports: readonly Transport[]): Push {
-  checkTransports(transports);
   return {
     sender: { ...createSender(platform, transports), receipt: createReceipt(platform) },
     parts: {

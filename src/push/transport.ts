@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DevicePlatform } from '../accounts/devices/index.ts';
-import { StartupError } from '../platform/environment.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PushContent } from './message.ts';
 
@@ -47,12 +46,8 @@ export interface Transport {
 const SEND_TIMEOUT_MS = 60_000;
 const ERROR_MAX = 500;
 
-/**
- * Checks the transports of an app.
- *
- * @throws StartupError naming every one that is malformed or has another's name
- */
-export function checkTransports(transports: readonly Transport[]): void {
+/** Every malformed or doubled transport, a line each. */
+export function transportMistakes(transports: readonly Transport[]): readonly string[] {
   const faults: string[] = [];
   const names = new Set<string>();
   for (const [i, transport] of transports.entries()) {
@@ -66,7 +61,7 @@ export function checkTransports(transports: readonly Transport[]): void {
       faults.push(`transports[${i}].accepts is not a function`);
     }
   }
-  if (faults.length > 0) throw new StartupError('The push transports are wrong:', faults);
+  return faults;
 }
 
 /** The first transport that accepts a device. One whose `accepts` throws does not accept. */

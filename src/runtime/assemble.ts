@@ -15,10 +15,12 @@ import { openDatabase } from '../platform/postgres/database.ts';
 import { createQueues } from '../platform/queues.ts';
 import { openRedis } from '../platform/redis.ts';
 import type { Settings } from '../platform/settings.ts';
-import { createPush, type Push, pushTables } from '../push/index.ts';
+import { createPush, type Push, pushTables, transportMistakes } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { compileResources, createRecords, type Records, resourceTables } from '../records/index.ts';
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
+import { featureRouteMistakes } from '../records/mistakes/route-mistakes.ts';
+import { connectPostgres } from './connect.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 
 interface Declared {
@@ -66,13 +68,22 @@ function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
   );
 }
 
-function declarationMistakes({ resources, extensions }: Declared, own: ReadonlySet<string>): string[] {
+function extensionMistakes(extensions: readonly Extension[]): string[] {
   const names = extensions.map((extension) => extension.name);
-  const twice = names.filter((name, i) => names.indexOf(name) !== i);
+  const malformed = extensions.filter(({ name, setup }) => typeof name !== 'string' || typeof setup !== 'function');
   return [
-    ...twice.map((name) => `extension "${name}" is installed twice`),
-    ...findMistakes(resources, own),
-    ...accountMistakes(resources),
+    ...malformed.map(({ name }) => `extension "${name}": it needs a name and a function setup(host)`),
+    ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `extension "${name}" is installed twice`),
+    ...extensions.flatMap((extension) => extension.mistakes?.() ?? []),
+  ];
+}
+
+function declarationMistakes(declared: Declared, own: ReadonlySet<string>): string[] {
+  return [
+    ...findMistakes(declared.resources, own),
+    ...accountMistakes(declared.resources),
+    ...extensionMistakes(declared.extensions),
+    ...transportMistakes(declared.transports),
   ];
 }
 
@@ -116,12 +127,15 @@ export function assemble(
   const features: FeatureParts[] = [{ routes: records.routes }, push.parts];
   if (users !== undefined)
     features.push(createAccounts(host, hasher, records.context, records.entities.get('user')!, users));
-  const apis: { name: string; api: object }[] = [];
-  for (const extension of declared.extensions) {
-    const parts = extension.setup(host);
-    features.push(parts);
-    if (parts.api !== undefined) apis.push({ name: extension.name, api: parts.api });
-  }
+  const core = features.flatMap((feature) => feature.routes ?? []);
+  const extensions = declared.extensions.map((extension) => ({ name: extension.name, parts: extension.setup(host) }));
+  const wrong = featureRouteMistakes(
+    extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
+    core,
+  );
+  if (wrong.length > 0) throw new StartupError('The declarations are wrong:', wrong);
+  features.push(...extensions.map(({ parts }) => parts));
+  const apis = extensions.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }]));
   for (const { listeners = {} } of features) {
     for (const [name, handler] of Object.entries(listeners)) platform.events.on(name, handler);
   }
@@ -134,7 +148,10 @@ export function assemble(
     features,
     apis,
     tables,
-    migrate: (options) => migrateDatabase(platform.database, tables, options, platform.log),
+    async migrate(options) {
+      await connectPostgres(platform);
+      await migrateDatabase(platform.database, tables, options, platform.log);
+    },
     async close() {
       await platform.queues.close();
       await Promise.all([platform.redis.close(), platform.database.close()]);

@@ -30,23 +30,44 @@ function place(url: string): string {
   return new URL(url).host;
 }
 
+function postgresFault({ env, database, log }: Platform): Promise<string | undefined> {
+  const ask = () => database.write({ text: 'select 1', values: [] });
+  return insist(`Postgres at ${place(env.databaseUrl)}`, ask, log);
+}
+
+function redisFault({ env, redis, log }: Platform): Promise<string | undefined> {
+  const ask = async () => {
+    const { commands } = redis;
+    try {
+      if (commands.status === 'wait' || commands.status === 'end') await commands.connect();
+      await commands.ping();
+    } catch (error) {
+      // What a command says of a closed connection is the library's word; the connection knows why it is closed.
+      throw redis.lastFault() ?? error;
+    }
+  };
+  return insist(`Redis at ${place(env.redisUrl)}`, ask, log);
+}
+
+function fail(faults: readonly (string | undefined)[]): void {
+  const found = faults.filter((fault) => fault !== undefined);
+  if (found.length > 0) throw new StartupError('The app can not start:', found);
+}
+
+/**
+ * Waits for Postgres, a few times.
+ *
+ * @throws StartupError when it can't be reached
+ */
+export async function connectPostgres(platform: Platform): Promise<void> {
+  fail([await postgresFault(platform)]);
+}
+
 /**
  * Waits for Postgres and Redis, a few times.
  *
  * @throws StartupError naming each that can't be reached
  */
-export async function connect({ env, database, redis, log }: Platform): Promise<void> {
-  const faults = await Promise.all([
-    insist(`Postgres at ${place(env.databaseUrl)}`, () => database.write({ text: 'select 1', values: [] }), log),
-    insist(
-      `Redis at ${place(env.redisUrl)}`,
-      async () => {
-        if (redis.commands.status === 'wait' || redis.commands.status === 'end') await redis.commands.connect();
-        await redis.commands.ping();
-      },
-      log,
-    ),
-  ]);
-  const found = faults.filter((fault) => fault !== undefined);
-  if (found.length > 0) throw new StartupError('The app can not start:', found);
+export async function connect(platform: Platform): Promise<void> {
+  fail(await Promise.all([postgresFault(platform), redisFault(platform)]));
 }

@@ -35,7 +35,10 @@ export async function runProcess(make: () => App, options: StartOptions): Promis
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
   try {
-    if (process.env.NODE_ENV === 'development') await app.migrate({ mode: 'sync' });
+    if (process.env.NODE_ENV === 'development') {
+      // A database that the developer named may hold what others still need.
+      await app.migrate({ mode: 'sync', mayLose: process.env.OWN_DATABASE === 'yes' });
+    }
     const { url } = await app.start(options);
     if (url !== '') console.log(`Belfry listens on ${url}`);
   } catch (error) {

@@ -82,3 +82,63 @@ test('apply on an empty folder says how the first migration is made', async () =
   await expect(app.migrate({ mode: 'apply', folder })).rejects.toThrow('npm run migration:generate');
   await app.close();
 });
+
+const things = (fields: Parameters<typeof defineResource>[1]['fields'], env: Record<string, string>) =>
+  createApp({ resources: [defineUser(), defineResource('thing', { fields })] }, env);
+
+test('a sync that fails changes nothing, says which statement, and works once the declaration is mended', async () => {
+  const { env } = await emptyDatabase();
+  const before = things({ a: f.string() }, env);
+  await before.migrate({ mode: 'sync' });
+  for (const a of ['same', 'same']) await before.service('thing').create({ a } as never);
+  await before.close();
+  const wrong = things({ a: f.string().unique(), b: f.string() }, env);
+  await expect(wrong.migrate({ mode: 'sync' })).rejects.toThrow(
+    /nothing was changed[\s\S]*things_a_unique[\s\S]*could not create unique index/,
+  );
+  await wrong.close();
+  const mended = things({ a: f.string(), b: f.string() }, env);
+  await mended.migrate({ mode: 'sync' });
+  expect((await mended.service('thing').list()).meta.total).toBe(2);
+  await mended.close();
+});
+
+test('a type that the values can not be turned into is refused, naming the column and the mend', async () => {
+  const { env } = await emptyDatabase();
+  const before = things({ a: f.string() }, env);
+  await before.migrate({ mode: 'sync' });
+  await before.close();
+  const after = things({ a: f.integer() }, env);
+  await expect(after.migrate({ mode: 'sync' })).rejects.toThrow(/"a" can not be turned into its new type/);
+  await after.close();
+});
+
+test('a sync that may not lose data refuses to drop a column or a table, and lists them', async () => {
+  const { env } = await emptyDatabase();
+  const before = things({ a: f.string(), b: f.string() }, env);
+  await before.migrate({ mode: 'sync' });
+  await before.close();
+  const fewer = things({ a: f.string() }, env);
+  await expect(fewer.migrate({ mode: 'sync', mayLose: false })).rejects.toThrow(
+    /would lose data[\s\S]*DROP COLUMN "b"/,
+  );
+  await fewer.close();
+  const none = createApp({ resources: [defineUser()] }, env);
+  await expect(none.migrate({ mode: 'sync', mayLose: false })).rejects.toThrow(/DROP TABLE "things"/);
+  await none.close();
+});
+
+test('a database kept by migrations is not synced, and one kept by sync is not migrated', async () => {
+  const migrated = await emptyDatabase();
+  Object.assign(process.env, migrated.env);
+  const one = exampleApp();
+  await one.migrate({ mode: 'apply' });
+  await expect(one.migrate({ mode: 'sync' })).rejects.toThrow('kept by migrations');
+  await one.close();
+  const synced = await emptyDatabase();
+  Object.assign(process.env, synced.env);
+  const other = exampleApp();
+  await other.migrate({ mode: 'sync' });
+  await expect(other.migrate({ mode: 'apply' })).rejects.toThrow('kept by sync');
+  await other.close();
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, invalidSession } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { openedBody, type Registration, registerBody, unregisterBody } from './input.ts';
@@ -48,7 +48,7 @@ export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'sett
       async handler(ctx: RouteContext<Registration>) {
         const sessionId = settings.auth.devicesFollowSessions ? (sessionOf(ctx) ?? null) : null;
         const device = await registerDevice(database, ctx.input, { userId: ctx.user!.id, sessionId });
-        if (device === undefined) throw new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
+        if (device === undefined) throw invalidSession();
         return masked(device);
       },
     },

@@ -2,7 +2,7 @@ import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { createFanOut } from './fan-out.ts';
 import { webhookRoutes } from './routes.ts';
-import { readSettings, type WebhookOptions } from './settings.ts';
+import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
 import { createSweeps } from './sweeps.ts';
 import { webhookDeliveries, webhookEndpoints } from './tables.ts';
 import { startWebhookWorker } from './worker.ts';
@@ -18,6 +18,7 @@ export function webhooks(options: WebhookOptions = {}): Extension {
   return defineExtension({
     name: 'webhooks',
     tables: { webhook_endpoints: webhookEndpoints, webhook_deliveries: webhookDeliveries },
+    mistakes: () => settingsMistakes(options),
     setup(host) {
       const settings = readSettings(options, host.env.nodeEnv === 'production');
       const { users } = host;

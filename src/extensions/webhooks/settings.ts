@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
-import { StartupError } from '../../platform/environment.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';
 
 const count = z.number().int().positive();
@@ -62,25 +61,25 @@ export interface WebhookSettings
   globalPolicy: CompiledPolicy;
 }
 
-/**
- * Fills the defaults.
- *
- * @throws StartupError naming every setting that is unknown, malformed or not in effect yet
- */
-export function readSettings(options: WebhookOptions, production: boolean): WebhookSettings {
+/** Every setting that is unknown, malformed or not in effect yet, a line each. */
+export function settingsMistakes(options: WebhookOptions): readonly string[] {
   const parsed = schema.safeParse(options);
-  const faults = parsed.success
-    ? []
-    : parsed.error.issues.map((issue) => `webhooks.${issue.path.join('.')}: ${issue.message}`);
-  const compiled = (name: 'policy' | 'globalPolicy') =>
-    compilePolicy(parsed.data?.[name] ?? 'none', (text) => faults.push(`webhooks.${name}: ${text}`));
-  compiled('policy');
-  const globalPolicy = compiled('globalPolicy');
-  if (!parsed.success || faults.length > 0) throw new StartupError('The settings of webhooks() are wrong:', faults);
-  const { notifyOwner, secretGraceHours, ...settings } = parsed.data;
+  if (!parsed.success) {
+    return parsed.error.issues.map((issue) => `${['webhooks', ...issue.path].join('.')}: ${issue.message}`);
+  }
+  const faults: string[] = [];
+  for (const name of ['policy', 'globalPolicy'] as const) {
+    compilePolicy(parsed.data[name], (text) => faults.push(`webhooks.${name}: ${text}`));
+  }
+  return faults;
+}
+
+/** Fills the defaults of settings that are free of mistakes. */
+export function readSettings(options: WebhookOptions, production: boolean): WebhookSettings {
+  const { notifyOwner, secretGraceHours, ...settings } = schema.parse(options);
   return {
     ...settings,
-    globalPolicy,
+    globalPolicy: compilePolicy(settings.globalPolicy, () => undefined),
     allowPrivate: settings.allowPrivate ?? !production,
     requireHttps: settings.requireHttps ?? production,
   };

@@ -41,12 +41,15 @@ function policyMistakes(route: Route, owned: boolean, fault: Fault): void {
 }
 
 function routeMistakes(route: Route, base: string, owned: boolean, fault: Fault): void {
-  const path = pathFault(route.path, base);
-  if (path !== undefined) fault(path);
   for (const key of Object.keys(route)) {
     if (![...OPTIONS, ...BUILT].includes(key)) fault(`"${key}" is not an option; options: ${OPTIONS.join(', ')}`);
   }
   policyMistakes(route, owned, fault);
+  commonMistakes(route, pathFault(route.path, base), fault);
+}
+
+function commonMistakes(route: Route, path: string | undefined, fault: Fault): void {
+  if (path !== undefined) fault(path);
   if (typeof route.handler !== 'function') fault('the handler is missing');
   if (route.status !== undefined && !(Number.isInteger(route.status) && route.status >= 200 && route.status < 400)) {
     fault(`status: ${route.status} is not the status of a success`);
@@ -61,12 +64,33 @@ function routeMistakes(route: Route, base: string, owned: boolean, fault: Fault)
 export function customRouteMistakes(resource: AnyResource, fault: Fault): void {
   if (resource.routes === undefined) return;
   const base = resource.path ?? `/${pluralName(resource.name)}`;
-  const seen = new Set<string>();
-  for (const route of resource.routes(routeBuilder(base, resource.name))) {
+  const routes = resource.routes(routeBuilder(base, resource.name));
+  for (const route of routes) {
     const at = `route ${route.method} ${route.path}`;
     routeMistakes(route, base, ownerFieldOf(resource) !== undefined, (text) => fault(`${at}: ${text}`));
-    const shape = `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
-    if (seen.has(shape)) fault(`${at}: is declared twice`);
-    seen.add(shape);
   }
+  for (const double of doubles(routes)) fault(`route ${double}: is declared twice`);
+}
+
+/** Routes that answer the same requests, as `GET /posts/:id`. A custom route of a resource may stand before its CRUD route. */
+function doubles(routes: readonly Route[]): string[] {
+  const shape = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
+  return [...Map.groupBy(routes, shape).values()].filter((same) => same.length > 1).map(([route]) => `${route!.method} ${route!.path}`);
+}
+
+/** The mistakes in the routes of extensions, and routes that two features claim. */
+export function featureRouteMistakes(extensions: readonly { name: string; routes: readonly Route[] }[], core: readonly Route[]): string[] {
+  const mistakes: string[] = [];
+  for (const { name, routes } of extensions) {
+    for (const route of routes) {
+      const fault = (text: string) => mistakes.push(`extension "${name}": route ${route.method} ${route.path}: ${text}`);
+      commonMistakes(route, route.path.startsWith('/') ? undefined : 'the path must begin with /', fault);
+      policyMistakes(route, route.resource !== undefined, fault);
+    }
+  }
+  // Core routes were checked with their resources; a double among them is a custom route before a CRUD route, which is meant.
+  const own = new Set(doubles(core));
+  const all = [...core, ...extensions.flatMap((extension) => extension.routes)];
+  const claimed = doubles(all).filter((double) => !own.has(double));
+  return [...mistakes, ...claimed.map((double) => `route ${double}: a resource or extension has it already; rename one`)];
 }

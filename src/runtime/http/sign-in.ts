@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { Authenticator } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { invalidSession } from '../../platform/errors.ts';
 
 /** Who a request comes from; both undefined when it is signed out. */
 export interface SignedIn {
@@ -13,11 +13,6 @@ export interface SignedIn {
 const SIGNED_OUT: SignedIn = { user: undefined, auth: undefined };
 const BEARER = /^bearer (\S+)$/i;
 const LONGEST = 512;
-
-/** The 401 of a token that is there but not valid: on every route, public ones included. */
-function invalidSession(): ApiError {
-  return new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
-}
 
 /**
  * Reads the `Authorization` header, the only place where a token counts.

@@ -10,6 +10,8 @@ export interface MigrateOptions {
   mode: 'apply' | 'sync';
   /** Of `apply`. Default `migrations` in the working directory. */
   folder?: string;
+  /** Of `sync`: whether what is no longer declared is dropped. Default true; false for a database that others use. */
+  mayLose?: boolean;
 }
 
 // Any number that nothing else in this database locks.
@@ -28,7 +30,7 @@ export async function migrateDatabase(
     await client.query('set statement_timeout = 0');
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     if (options.mode === 'apply') await apply(client, options.folder ?? join(process.cwd(), 'migrations'));
-    else await sync(client, tables, log);
+    else await sync(client, tables, options.mayLose ?? true, log);
   } finally {
     // Ends the session, and with it the lock and the setting.
     client.release(true);

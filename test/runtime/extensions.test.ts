@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import type { Route } from '../../src/declare/route.ts';
+import { createApp, defineExtension, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+
+const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
+
+/** Every mistake that createApp finds. */
+function mistakes(options: Parameters<typeof createApp>[0], variables: Record<string, string> = env): string {
+  try {
+    createApp(options, variables);
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const withRoute = (route: Partial<Route>) =>
+  mistakes({
+    resources: [defineUser()],
+    extensions: [
+      defineExtension({
+        name: 'probe',
+        setup: () => ({ routes: [{ method: 'GET', path: '/probe', handler: () => 'ok', ...route } as Route] }),
+      }),
+    ],
+  });
+
+test('mistakes in environment, settings, resources, extensions and transports are told all at once', () => {
+  const told = mistakes(
+    {
+      resources: [defineUser(), defineResource('thing', { fields: { id: f.string() } })],
+      extensions: [webhooks({ timeoutMs: -1, nope: 1 } as never), webhooks()],
+      settings: { unknownFields: 'maybe' } as never,
+      transports: [{} as never],
+    },
+    { ...env, DATABASE_URL: '' },
+  );
+  for (const part of [
+    'DATABASE_URL',
+    'unknownFields',
+    '"id"',
+    'timeoutMs',
+    'nope',
+    'installed twice',
+    'transports[0]',
+  ]) {
+    expect(told).toContain(part);
+  }
+});
+
+test.each([
+  ['a policy that is none', { policy: 'public!' }, 'not a policy token'],
+  ['a rate limit', { rateLimit: { limit: 1, windowMs: 1 } }, 'rateLimit: not available yet'],
+  ['a path without a slash', { path: 'probe' }, 'the path must begin with /'],
+  ['a path of a resource', { path: '/users' }, 'GET /users: a resource or extension has it already'],
+])('a route of an extension is refused for %s', (_what, route, text) => {
+  expect(withRoute(route)).toContain(text);
+});
+
+test('a resource whose path an extension has is refused', () => {
+  const resources = [defineUser(), defineResource('webhook', { fields: {} })];
+  expect(mistakes({ resources, extensions: [webhooks()] })).toContain(
+    'GET /webhooks: a resource or extension has it already',
+  );
+});
+
+test('an extension without a setup is refused by name', () => {
+  expect(mistakes({ resources: [defineUser()], extensions: [{ name: 'empty' } as never] })).toContain(
+    'extension "empty": it needs',
+  );
+});
