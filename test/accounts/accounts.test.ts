@@ -238,7 +238,7 @@ test.each([
   async (_what, authorization) => {
     for (const path of ['/api/auth/me', '/api/notes']) {
       const { status, body } = await call('GET', path, undefined, { authorization });
-        expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
+      expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
     }
     expect((await call('POST', '/api/auth/login', {}, { authorization: 'Bearer x' })).status).toBe(401);
   },
