@@ -339,6 +339,14 @@ test('tokens and passwords are stored as hashes only, and no event or outbox row
   expect(told).not.toContain('$scrypt$');
 });
 
+test('X-Forwarded-For of a peer that is not trusted is ignored', async () => {
+  const headers = { 'x-forwarded-for': '203.0.113.9', 'user-agent': 'x'.repeat(2000) };
+  const { user: one } = (await call('POST', '/api/auth/register', account(), headers)).body.data;
+  const { rows } = await database.query('select ip, user_agent from sessions where user_id = $1', [one.id]);
+  expect(rows[0].ip).toMatch(/127\.0\.0\.1|::1/);
+  expect(rows[0].user_agent).toHaveLength(512);
+});
+
 test('account events are told: registered, login, a failed login', async () => {
   const count = (name: string) => events[name]!.length;
   const before = ['auth.registered', 'auth.login', 'security.login_failed'].map(count);

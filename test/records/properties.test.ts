@@ -225,16 +225,16 @@ test('any query string of a list or a read', async () => {
   const property = fc.asyncProperty(query, fc.boolean(), fc.boolean(), (text, signedIn, one) =>
     ask(signedIn ? ann.call : call, 'GET', `/api/things${one ? `/${base.id}` : ''}?${text}`),
   );
-  await fc.assert(property, { numRuns: 1200 });
-  expect(statuses.get(200)).toBeGreaterThan(30);
+  await fc.assert(property, { numRuns: 500 });
+  expect(statuses.get(200)).toBeGreaterThan(10);
 });
 
 test('any body of a create or an update', async () => {
   const property = fc.asyncProperty(body, fc.boolean(), (text, creating) =>
     creating ? ask(ann.call, 'POST', '/api/things', text) : ask(ann.call, 'PATCH', `/api/things/${base.id}`, text),
   );
-  await fc.assert(property, { numRuns: 1200 });
-  expect(statuses.get(201)).toBeGreaterThan(30);
+  await fc.assert(property, { numRuns: 500 });
+  expect(statuses.get(201)).toBeGreaterThan(10);
 });
 
 test('what was taken comes back as it was sent, trimmed where strings are, from the create and the read alike', async () => {
@@ -258,7 +258,7 @@ test('what was taken comes back as it was sent, trimmed where strings are, from 
     if (value.data !== undefined && value.data !== null) expect(data).toEqual(JSON.parse(JSON.stringify(value.data)));
     expect((await ann.call('GET', `/api/things/${id}`)).body.data).toEqual(made.body.data);
   });
-  await fc.assert(property, { numRuns: 150 });
+  await fc.assert(property, { numRuns: 100 });
 });
 
 test('any JSON to every route', async () => {
@@ -292,7 +292,7 @@ test('any JSON to every route', async () => {
     fc.boolean(),
     ([method, path], value, signedIn) => ask(signedIn ? ann.call : call, method, path, JSON.stringify(value)),
   );
-  await fc.assert(property, { numRuns: 600 });
+  await fc.assert(property, { numRuns: 250 });
 });
 
 test('any path below a resource', async () => {
@@ -310,5 +310,5 @@ test('any path below a resource', async () => {
         method === 'PATCH' ? '{}' : undefined,
       ),
   );
-  await fc.assert(property, { numRuns: 300 });
+  await fc.assert(property, { numRuns: 100 });
 });

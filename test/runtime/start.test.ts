@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
+import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 /** Runs a process of the app until it ends, or 15 seconds have passed. */
@@ -40,4 +41,45 @@ test('a database without the declared tables stops production from starting, wit
   await database.drop();
   expect(code).toBe(1);
   expect(said).toContain('npm run migrate');
+});
+
+test('no password, token or hash is in the log, at any level', async () => {
+  const database = await createTestDatabase();
+  const child = spawn(process.execPath, ['src/web.ts'], {
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'development',
+      LOG_LEVEL: 'trace',
+      PORT: '0',
+      DATABASE_URL: database.databaseUrl,
+      REDIS_URL: database.redisUrl,
+      REDIS_PREFIX: database.redisPrefix,
+    },
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  await expect.poll(() => said, { timeout: 15_000 }).toContain('listens on http');
+  const call = clientOf(/listens on (\S+)/.exec(said)![1]!);
+  const password = 'a very secret passphrase';
+  const body = { name: 'Ann', email: 'ann@example.com', password };
+  const { token } = (await call('POST', '/api/auth/register', body)).body.data;
+  await call('POST', '/api/auth/register', body);
+  await call('POST', '/api/auth/login', { ...body, name: undefined });
+  await call('POST', '/api/auth/login', { email: body.email, password: `${password} wrong` });
+  await call('POST', '/api/auth/login', `{"password":"${password}"`);
+  await call('GET', `/api/auth/me?token=${token}`, undefined, { authorization: `Bearer ${token}` });
+  await call('PATCH', '/api/auth/me', { password, name: 5 }, { authorization: `Bearer ${token}` });
+  await call(
+    'POST',
+    '/api/auth/devices',
+    { token: 'device-secret', platform: 'ios' },
+    { authorization: `Bearer ${token}` },
+  );
+  child.kill('SIGTERM');
+  const [code] = (await once(child, 'close')) as [number | null];
+  await database.drop();
+  expect(code).toBe(0);
+  expect(said.split('\n').filter((line) => line.includes('"msg":"request"'))).toHaveLength(8);
+  expect(said).not.toMatch(/secret passphrase|device-secret|scrypt\$/);
+  expect(said).not.toContain(token);
 });
