@@ -75,15 +75,21 @@ export function customRouteMistakes(resource: AnyResource, fault: Fault): void {
 /** Routes that answer the same requests, as `GET /posts/:id`. A custom route of a resource may stand before its CRUD route. */
 function doubles(routes: readonly Route[]): string[] {
   const shape = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
-  return [...Map.groupBy(routes, shape).values()].filter((same) => same.length > 1).map(([route]) => `${route!.method} ${route!.path}`);
+  return [...Map.groupBy(routes, shape).values()]
+    .filter((same) => same.length > 1)
+    .map(([route]) => `${route!.method} ${route!.path}`);
 }
 
 /** The mistakes in the routes of extensions, and routes that two features claim. */
-export function featureRouteMistakes(extensions: readonly { name: string; routes: readonly Route[] }[], core: readonly Route[]): string[] {
+export function featureRouteMistakes(
+  extensions: readonly { name: string; routes: readonly Route[] }[],
+  core: readonly Route[],
+): string[] {
   const mistakes: string[] = [];
   for (const { name, routes } of extensions) {
     for (const route of routes) {
-      const fault = (text: string) => mistakes.push(`extension "${name}": route ${route.method} ${route.path}: ${text}`);
+      const fault = (text: string) =>
+        mistakes.push(`extension "${name}": route ${route.method} ${route.path}: ${text}`);
       commonMistakes(route, route.path.startsWith('/') ? undefined : 'the path must begin with /', fault);
       policyMistakes(route, route.resource !== undefined, fault);
     }
@@ -92,5 +98,8 @@ export function featureRouteMistakes(extensions: readonly { name: string; routes
   const own = new Set(doubles(core));
   const all = [...core, ...extensions.flatMap((extension) => extension.routes)];
   const claimed = doubles(all).filter((double) => !own.has(double));
-  return [...mistakes, ...claimed.map((double) => `route ${double}: a resource or extension has it already; rename one`)];
+  return [
+    ...mistakes,
+    ...claimed.map((double) => `route ${double}: a resource or extension has it already; rename one`),
+  ];
 }
