@@ -9,11 +9,18 @@ export interface Circumstances {
   seconds: number;
   /** How long the run took, in seconds. */
   took: number;
+  /** Processes that others kept running when it began (load average of a minute). */
+  load: number;
 }
 
 function shown({ value, unit }: Figure): string {
   if (unit === '×') return `${value.toFixed(2)} ×`;
   return unit === 'ms' ? `${value.toFixed(1)} ms` : String(value);
+}
+
+/** Whether a machine is too busy for figures that will be compared with others. */
+export function isBusy(load: number): boolean {
+  return load > cpus().length / 4;
 }
 
 /** The figures for a program: name to number. */
@@ -31,19 +38,21 @@ export function asTable(figures: readonly Figure[]): string {
 /** The figures as the page that is kept in the repository. */
 export function asMarkdown(
   figures: readonly Figure[],
-  { postgres, redis, reps, seconds, took }: Circumstances,
+  { postgres, redis, reps, seconds, took, load }: Circumstances,
 ): string {
   const memory = Math.round(totalmem() / 2 ** 30);
+  const cores = cpus().length;
   const rows = figures.map((one) => `| \`${one.name}\` | ${shown(one)} | ${one.note} |`);
   return `# Results of the benchmark
 
-Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}, in ${Math.round(took)} s; written by hand: nothing.
+Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}; the run took ${Math.round(took)} s.
 
 A ratio is Belfry divided by its yardstick, both measured in this run on this machine, in turns: ${reps} repetitions of
 ${seconds} s for each side, the median of the rounds' ratios, then their range. Compare ratios; absolute numbers are this machine's.
 
-- Machine: ${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory} GiB; everything on it: servers, load generator (a process of its own,
+- Machine: ${cores} cores (${cpus()[0]?.model.trim()}), ${memory} GiB; everything on it: servers, load generator (a process of its own,
   20 kept-alive connections), Postgres, Redis. Loopback.
+- ${isBusy(load) ? 'Others worked on the machine' : 'The machine had nothing else to do'}: load average ${load.toFixed(1)} at the start.
 - Node ${process.versions.node}, Postgres ${postgres}, Redis ${redis}.
 - Belfry in production mode, log level \`warn\`. 10,000 records, a session look-up in every request.
 

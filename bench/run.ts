@@ -1,6 +1,7 @@
 // `npm run bench [-- names…] [--json] [--write] [--reps N] [--seconds N] [--profile folder]`: measures Belfry against its
 // yardsticks on a Postgres and a Redis of its own. A name is a group (`records`) or a figure (`records.read`).
 import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { whenAskedToStop } from '../scripts/services/when-asked-to-stop.ts';
 import { createChildren } from './children.ts';
@@ -11,7 +12,7 @@ import { latency } from './groups/latency.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
 import { relay } from './groups/relay.ts';
-import { asJson, asMarkdown, asTable } from './report.ts';
+import { asJson, asMarkdown, asTable, isBusy } from './report.ts';
 import { seed } from './seed.ts';
 import { type BenchServices, startBenchServices } from './services.ts';
 
@@ -52,6 +53,8 @@ const watchdog = setTimeout(() => {
 
 try {
   const begin = performance.now();
+  const [load = 0] = loadavg();
+  if (isBusy(load)) say(`The machine is busy (load average ${load.toFixed(1)}): these figures are rough.`);
   services = await startBenchServices(say);
   say(`Postgres ${services.postgres}; Redis ${services.redis}`);
   await seed(services);
@@ -65,7 +68,7 @@ try {
   console.log(options.json ? asJson(figures) : asTable(figures));
   if (options.write) {
     const { postgres, redis } = services;
-    const page = asMarkdown(figures, { postgres, redis, reps, seconds, took });
+    const page = asMarkdown(figures, { postgres, redis, reps, seconds, took, load });
     writeFileSync(new URL('RESULTS.md', import.meta.url), page);
   }
 } catch (error) {
