@@ -4,19 +4,22 @@ import type { Viewer } from '../declare/policy.ts';
 import { hashToken, isWellFormedToken, newToken } from '../platform/crypto/token.ts';
 import { invalidSession } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
+import { createLoader } from '../platform/postgres/loader.ts';
 
 const DAY_MS = 86_400_000;
 const REFRESH_MS = 5 * 60_000;
 
-// Both rely on sessions_token_hash_unique. The user's record comes along: one round trip a request.
+// Both rely on sessions_token_hash_unique. The user's record comes along: one round trip a request, shared by those that came in together.
 const FIND = `
-  select s."id", s."last_used_at", %columns% from "sessions" s join %users% u on u."id" = s."user_id"
-  where s."token_hash" = $1 and s."expires_at" > now()`;
+  select s."token_hash", s."id", s."last_used_at", %columns% from "sessions" s join %users% u on u."id" = s."user_id"
+  where s."token_hash" = any($1) and s."expires_at" > now()`;
 const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and "last_used_at" < now() - interval '5 minutes'`;
 const INSERT = `
   insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
   values ($1, $2, $3, $4, $5, $6)`;
 const REMOVE = 'delete from "sessions" where "id" = $1';
+
+type FoundRow = [tokenHash: string, id: string, lastUsedAt: string, ...user: unknown[]];
 
 /** A session as its creator gets it: the only time that the token is seen. */
 export interface NewSession {
@@ -38,6 +41,11 @@ export interface Sessions {
 export function createSessions(host: Host, users: ResourceView): Sessions {
   const { database, settings, log } = host;
   const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
+
+  const look = createLoader(
+    (hashes) => database.read<FoundRow>({ name: 'session_find', text: find, values: [hashes] }),
+    ([tokenHash]) => tokenHash,
+  );
 
   /** At most every 5 minutes, and never in the way of the request. */
   function touch(id: string, lastUsedAt: string): void {
@@ -64,14 +72,9 @@ export function createSessions(host: Host, users: ResourceView): Sessions {
     authenticator: {
       recognizes: isWellFormedToken,
       async authenticate(token) {
-        const rows = await database.read<[string, string, ...unknown[]]>({
-          name: 'session_find',
-          text: find,
-          values: [hashToken(token)],
-        });
-        const row = rows[0];
+        const row = await look(hashToken(token));
         if (row === undefined) throw invalidSession();
-        const [id, lastUsedAt, ...columns] = row;
+        const [, id, lastUsedAt, ...columns] = row;
         const user: StoredRecord & Viewer = users.fromRow(columns);
         if (user.status !== undefined && user.status !== 'active') throw invalidSession();
         touch(id, lastUsedAt);

@@ -1,5 +1,5 @@
 import type { Looking, StoredRecord } from '../declare/host.ts';
-import { allows, allowsEveryRecord, type CompiledPolicy } from '../declare/policy.ts';
+import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../declare/policy.ts';
 import { ApiError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import type { CompiledResource } from './compiled.ts';
@@ -63,11 +63,20 @@ export async function loadAuthorized(
   }
   const args = { user: looking.user, action, doc: record, req: looking.req };
   const own = owns(resource, record, looking);
-  if (await allows(policy, args, own)) return record;
+  const reads = () => allows(resource.policies.read, { ...args, action: 'read' }, own);
+  if (await allows(policy, args, own)) {
+    // The answer of an update holds the record: who may not read it gets 404, whatever he may change.
+    if (action !== 'update' || (await reads())) return record;
+    throw new ApiError('NOT_FOUND');
+  }
   if (looking.user === undefined) throw new ApiError('UNAUTHORIZED');
-  if (action !== 'read' && (await allows(resource.policies.read, { ...args, action: 'read' }, own)))
-    throw new ApiError('FORBIDDEN');
+  if (action !== 'read' && (await reads())) throw new ApiError('FORBIDDEN');
   throw new ApiError('NOT_FOUND');
+}
+
+/** Whether this viewer may read all that the policy lets him change, as far as roles and ownership tell. */
+function coversReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+  return allowsEveryRecord(read, viewer) || (read.owner && !allowsEveryRecord(policy, viewer));
 }
 
 /**
@@ -78,11 +87,13 @@ export async function loadAuthorized(
  */
 export function writeConditions(
   resource: CompiledResource,
-  policy: CompiledPolicy,
+  action: 'update' | 'delete',
   looking: Looking,
 ): Condition[] | undefined {
+  const policy = resource.policies[action];
   if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
   const scope = scopeConditions(resource, looking);
+  if (action === 'update' && !coversReading(resource.policies.read, policy, looking.user)) return undefined;
   if (allowsEveryRecord(policy, looking.user)) return scope;
   if (policy.functions.length > 0 || !policy.owner || looking.user === undefined) return undefined;
   return [...scope, { field: resource.ownerField!, op: 'eq', value: looking.user.id }];

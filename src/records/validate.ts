@@ -167,6 +167,6 @@ export function needsRecord(resource: CompiledResource, input: unknown): boolean
 }
 
 /** Whether a function decides, record by record, if a field of this body may be written. */
-export function asksPerRecord(resource: CompiledResource, input: unknown): boolean {
+function asksPerRecord(resource: CompiledResource, input: unknown): boolean {
   return sentFields(resource, input).some((field) => (field.writableBy?.functions.length ?? 0) > 0);
 }

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Host, ResourceView, StoredRecord } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
+import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
+import { publicDatabaseError } from '../../platform/postgres/errors.ts';
 import { type Candidate, candidateQuery, matchCandidates, type RecordEvent } from './candidates.ts';
 import type { WebhookSettings } from './settings.ts';
 import { type CandidateRow, candidates } from './sql/candidates.ts';
@@ -90,6 +92,28 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
     return deliveries;
   }
 
+  /**
+   * Deliveries of one owner, whatever the project's own functions do: one that throws for him and a record means that he does
+   * not receive it, and is no concern of other owners. A database that is away is everybody's: the batch comes again.
+   */
+  async function deliveriesOf(share: OwnerShare, user: Viewer): Promise<Delivery[]> {
+    try {
+      return await deliveriesFor(share, user);
+    } catch (error) {
+      if (publicDatabaseError(error)?.code === 'UNAVAILABLE' || error instanceof ApiError) throw error;
+      if (share.size > 1) {
+        const alone = await Promise.all([...share].map((entry) => deliveriesOf(new Map([entry]), user)));
+        return alone.flat();
+      }
+      const [event] = share.keys();
+      host.log.error(
+        { err: error, event: event?.name, record: event?.record.id, user: user.id },
+        'a policy threw; nothing is sent',
+      );
+      return [];
+    }
+  }
+
   async function insert(tx: Executor, rows: readonly Delivery[]): Promise<void> {
     const columns = [0, 1, 2, 3, 4, 5].map((column) => rows.map((row) => row[column]));
     await tx.write({ name: 'webhook_deliveries_insert', text: INSERT, values: columns });
@@ -110,7 +134,7 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
     let gathered: Delivery[] = [];
     while (owners.length > 0) {
       const some = owners.splice(0, OWNERS_AT_ONCE);
-      const made = await Promise.all(some.map((user) => deliveriesFor(byOwner.get(user.id)!, user)));
+      const made = await Promise.all(some.map((user) => deliveriesOf(byOwner.get(user.id)!, user)));
       gathered.push(...made.flat());
       while (gathered.length >= INSERT_ROWS || (owners.length === 0 && gathered.length > 0)) {
         const rows = gathered.slice(0, INSERT_ROWS);

@@ -95,7 +95,8 @@ export function hasBody(req: IncomingMessage): boolean {
 export async function readJsonBody(req: IncomingMessage, limit: number): Promise<unknown> {
   if (!hasBody(req)) return undefined;
   if (!CONTENT_TYPE.test(req.headers['content-type'] ?? '')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
-  if (Number(req.headers['content-length']) > limit) throw new ApiError('PAYLOAD_TOO_LARGE', `The body must be at most ${limit} bytes`);
+  if (Number(req.headers['content-length']) > limit)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The body must be at most ${limit} bytes`);
   const bytes = await collect(req, limit);
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);

@@ -14,8 +14,12 @@ export interface Executor {
 
 /** The Postgres of one app. */
 export interface Database extends Executor {
-  /** Runs a read on the shared, pipelined connections. */
+  /** Runs a read that an index answers at once (a record, a session) on shared, pipelined connections. */
   read<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+  /** The same for lists, on connections of their own: a client's costly list holds up lists, never sign-ins or single reads. */
+  readList<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+  /** Runs a read that may scan, on a few connections of its own. Fails when none is free in time. */
+  readSlowly<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
   /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
   transaction<T>(work: (tx: Executor & { client: pg.PoolClient }) => Promise<T>): Promise<T>;
   /** Drizzle's query builder, for cold paths only: unprepared, it is 2.5 times slower. */
@@ -26,9 +30,13 @@ export interface Database extends Executor {
 }
 
 const READ_CONNECTIONS = 2;
+const LIST_CONNECTIONS = 2;
+const SCAN_CONNECTIONS = 4;
 const WRITE_CONNECTIONS = 20;
 const CONNECT_TIMEOUT_MS = 3000;
 const STATEMENT_TIMEOUT_MS = 15_000;
+// What a client may ask for in any number must end before it hurts others.
+const LIST_TIMEOUT_MS = 5000;
 
 /**
  * Opens the database: connections are made at first use.
@@ -51,16 +59,31 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
   const pool = new pg.Pool({ ...config, max: WRITE_CONNECTIONS, idleTimeoutMillis: 30_000 });
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
   const pipeline = createPipeline(config, READ_CONNECTIONS, log);
+  const lists = createPipeline({ ...config, statement_timeout: LIST_TIMEOUT_MS }, LIST_CONNECTIONS, log);
+  const scans = new pg.Pool({
+    ...config,
+    statement_timeout: LIST_TIMEOUT_MS,
+    max: SCAN_CONNECTIONS,
+    idleTimeoutMillis: 30_000,
+  });
+  scans.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
 
   const run = async <Row extends unknown[]>(client: pg.Pool | pg.PoolClient, statement: Statement) =>
     (await client.query<Row>({ ...statement, rowMode: 'array' })).rows;
 
   return {
     read: (statement) => pipeline.query(statement),
+    readList: (statement) => lists.query(statement),
+    readSlowly: (statement) => run(scans, statement),
     write: (statement) => run(pool, statement),
     async transaction(work) {
       const client = await pool.connect();
       let broken: Error | undefined;
+      // Between two statements nobody else listens: without this a connection lost then would end the process.
+      const onLost = (error: Error) => {
+        broken = error;
+      };
+      client.on('error', onLost);
       try {
         await client.query('begin');
         const result = await work({ client, write: (statement) => run(client, statement) });
@@ -72,13 +95,14 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
         });
         throw error;
       } finally {
+        client.off('error', onLost);
         client.release(broken);
       }
     },
     drizzle: drizzle(pool),
     pool,
     async close() {
-      await Promise.all([pipeline.close(), pool.end()]);
+      await Promise.all([pipeline.close(), lists.close(), scans.end(), pool.end()]);
     },
   };
 }

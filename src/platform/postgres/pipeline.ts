@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { ApiError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
 /** A statement: text, values, and a name when it is hot enough to be prepared. Rows come as arrays in column order. */
@@ -8,6 +9,8 @@ export interface Statement {
   text: string;
   values: unknown[];
 }
+
+const MOST_PENDING = 1000;
 
 interface Lane {
   client: pg.Client | undefined;
@@ -74,6 +77,8 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
   return {
     async query<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
       if (closed) throw new Error('Client was closed and is not queryable');
+      // More than can be answered in time: refusing at once beats keeping everybody waiting.
+      if (lanes.every((lane) => lane.pending >= MOST_PENDING)) throw new ApiError('UNAVAILABLE');
       const lane = lanes.reduce((least, next) => (next.pending < least.pending ? next : least));
       lane.pending += 1;
       try {

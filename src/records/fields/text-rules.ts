@@ -29,10 +29,14 @@ function isIndexed({ kind, unique, index, filterable, sortable }: FieldSpec): bo
   return kind !== 'text' && Boolean(unique || index || filterable || sortable);
 }
 
+// Many a harmless looking expression takes the square of the length: no text without a declared maximum is matched beyond this.
+const MOST_MATCHED = 5000;
+
 /** The schema of string-like types: normalised, storable, within bounds, matching the pattern. */
 export function textSchema(spec: FieldSpec): z.ZodType<string> {
   const min = spec.min === undefined ? undefined : Number(spec.min.value);
-  const max = spec.max === undefined ? undefined : Number(spec.max.value);
+  const declared = spec.max === undefined ? undefined : Number(spec.max.value);
+  const max = declared ?? (spec.pattern === undefined ? undefined : MOST_MATCHED);
   const indexed = isIndexed(spec);
   return z
     .string({ error: 'Must be a string' })

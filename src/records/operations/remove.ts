@@ -17,7 +17,7 @@ export async function remove(
 ): Promise<StoredRecord> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  let conditions = acting.system ? [] : writeConditions(resource, resource.policies.delete, acting);
+  let conditions = acting.system ? [] : writeConditions(resource, 'delete', acting);
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', acting);
     await hooks?.beforeDelete?.(record as never, hookContext(context, acting));

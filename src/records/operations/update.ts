@@ -3,14 +3,15 @@ import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { loadAuthorized, writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
-import type { CompiledResource } from '../compiled.ts';
+import type { CompiledField, CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
-import { asksPerRecord, needsRecord, type Values, validate } from '../validate.ts';
+import { needsRecord, type Values, validate } from '../validate.ts';
 import { announce, causeOf, conflict, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
 
+/** How often a write is tried whose record keeps changing under it. */
 export const MOST_ATTEMPTS = 5;
 
 /**
@@ -26,17 +27,12 @@ export async function update(
   attempt = 1,
 ): Promise<StoredRecord> {
   const { resource, store } = entity;
-  const policy = resource.policies.update;
   const hooks = resource.declaration.hooks;
-  let conditions = acting.system ? [] : writeConditions(resource, policy, acting);
+  let conditions = acting.system ? [] : writeConditions(resource, 'update', acting);
   let before: StoredRecord | undefined;
   if (!isId(id) || conditions === undefined || hooks?.beforeUpdate !== undefined || needsRecord(resource, input)) {
     before = await loadForWrite(entity, id, 'update', acting);
-    const asked = conditions === undefined || asksPerRecord(resource, input);
-    conditions = [
-      ...stillInReach(entity, conditions, acting),
-      ...(asked && !acting.system ? unchanged(resource, before) : []),
-    ];
+    conditions = [...stillInReach(entity, conditions, acting), ...unchanged(resource, before)];
   }
   const rules = { unknownFields: context.settings.unknownFields, updating: true, before };
   let changes: Values;
@@ -69,11 +65,20 @@ export async function update(
 }
 
 /**
- * The condition under which an answer that was given for `record` still holds. A function can't be asked inside the
- * statement; what it saw can.
+ * The condition under which an answer that was given for `record` still holds: a policy, rule or hook can't be asked inside the
+ * statement; what it saw can. Without timestamps every field is compared.
  */
 export function unchanged(resource: CompiledResource, record: StoredRecord): Condition[] {
-  return resource.timestamps ? [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }] : [];
+  if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
+  return resource.fields.filter(isComparable).map(({ name }): Condition => {
+    const value = record[name];
+    return value === undefined ? { field: name, op: 'exists', value: false } : { field: name, op: 'eq', value };
+  });
+}
+
+// What is stored in another form than it has in memory, or in an order of its own, has no `=`.
+function isComparable({ spec }: CompiledField): boolean {
+  return !spec.encrypted && !['password', 'array', 'object', 'json'].includes(spec.kind);
 }
 
 /** The record of a write, or the contract's refusal. */

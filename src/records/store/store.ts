@@ -71,8 +71,7 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
       const limits = `limit ${page.add(query.limit)} offset ${page.add((query.page - 1) * query.limit)}`;
       const count = parameters();
       const counted = whereSql(resource, query.conditions, count);
-      // A substring search may take long, and would hold up what is queued behind it on a shared connection.
-      const run = query.slow ? database.write : database.read;
+      const run = query.slow ? database.readSlowly : database.readList;
       const [rows, total] = await Promise.all([
         run(statement(`select ${codec.columns} from ${table} ${where} order by ${order} ${limits}`, page.values)),
         run<[number]>(statement(`select count(*) from ${table} ${counted}`, count.values)),
@@ -87,8 +86,8 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
         '$1',
         ...resource.fields.map((field) => params.add(codec.toColumn(field, values[field.name], id))),
       ];
-      const text = `with r as (insert into ${table} (${columns.join(', ')}) values (${places.join(', ')}) returning *),
-  ${outboxExpression(resource, 'created', cause, params)} select ${codec.columns} from r`;
+      const text = `with _new as (insert into ${table} (${columns.join(', ')}) values (${places.join(', ')}) returning *),
+  ${outboxExpression(resource, 'created', cause, params)} select ${codec.columns} from _new`;
       const rows = await executor.write(statement(text, params.values));
       return codec.fromRow(rows[0]!);
     },
@@ -101,11 +100,11 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
         (field) => `${quoted(field.column)} = ${params.add(codec.toColumn(field, changes[field.name], id))}`,
       );
       if (resource.timestamps) sets.push('"updated_at" = now()');
-      if (sets.length === 0) sets.push('"id" = t."id"');
-      const text = `with old as (select * from ${table} where ${where} for update),
-  r as (update ${table} t set ${sets.join(', ')} from old where t."id" = old."id" returning t.*),
+      if (sets.length === 0) sets.push('"id" = _row."id"');
+      const text = `with _old as (select * from ${table} where ${where} for update),
+  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*),
   ${outboxExpression(resource, 'updated', cause, params)}
-  select ${prefixed(codec.columns, 'r')}, ${prefixed(codec.columns, 'old')} from r, old`;
+  select ${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')} from _new, _old`;
       const rows = await executor.write(statement(text, params.values));
       const row = rows[0];
       if (row === undefined) return undefined;
@@ -114,8 +113,8 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
 
     async remove(id, conditions, cause, executor = database) {
       const { params, where } = guarded(id, conditions);
-      const text = `with r as (delete from ${table} where ${where} returning *),
-  ${outboxExpression(resource, 'deleted', cause, params)} select ${codec.columns} from r`;
+      const text = `with _new as (delete from ${table} where ${where} returning *),
+  ${outboxExpression(resource, 'deleted', cause, params)} select ${codec.columns} from _new`;
       const rows = await executor.write(statement(text, params.values));
       return rows[0] === undefined ? undefined : codec.fromRow(rows[0]);
     },

@@ -25,6 +25,8 @@ export async function migrateDatabase(
   log: Logger,
 ): Promise<void> {
   const client = await database.pool.connect();
+  // The statement that runs reports a lost connection; between two of them it must not end the process.
+  client.on('error', () => undefined);
   try {
     // A large table's index may take longer than any request is given.
     await client.query('set statement_timeout = 0');

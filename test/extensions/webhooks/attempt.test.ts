@@ -103,8 +103,8 @@ test('what is kept of an answer is text that a database can hold, 1 KB at most',
 });
 
 test('a compressed answer is kept as it came, never inflated', async () => {
+  const body = gzipSync(Buffer.alloc(10_000_000));
   const { url } = await receiver((socket) => {
-    const body = gzipSync(Buffer.alloc(10_000_000));
     socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`);
     socket.write(body);
   });
