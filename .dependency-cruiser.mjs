@@ -39,6 +39,13 @@ export default {
       to: { path: '^src/(app/|web\\.ts$)' },
     },
     {
+      name: 'processes-start-the-app',
+      comment: 'src/web.ts and workers/ start src/app by src/runtime, and do nothing else.',
+      severity: 'error',
+      from: { path: '^(src/web\\.ts$|workers/)' },
+      to: { path: '^(src|workers)/', pathNot: '^src/(app|runtime)/' },
+    },
+    {
       name: 'processes-are-entries',
       comment: 'src/web.ts and workers/ are started, not imported.',
       severity: 'error',

@@ -68,6 +68,8 @@ await killed;
 const both: Expected = new Map([...first].map(([name, ids]) => [name, ids.union(second.get(name)!)]));
 const stormy = await outcomeOf(both, receiver, PATIENCE_MS);
 report(2 * RECORDS, stormy);
+if (stormy.duplicates > 0)
+  console.log('  (Duplicates are the requests in flight at the kill, sent again with the same webhook-id.)');
 
 await stop();
 const failed = [calm, stormy].some((outcome) => outcome.missing + outcome.strangers + outcome.refused > 0);

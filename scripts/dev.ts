@@ -37,7 +37,7 @@ async function healthy(url: string): Promise<void> {
 
 function whatNext(url: string): string {
   return `
-Belfry runs at ${url} (Ctrl-C stops everything). Try:
+Ctrl-C stops everything. Try:
 
   curl -s ${url}/api/auth/register -H 'content-type: application/json' \\
     -d '{"name":"Ada","email":"ada@example.com","password":"a bell rings at noon"}'

@@ -1,5 +1,13 @@
 // `npm run migrate`: applies the migrations that the database does not have yet. Several may run at once.
+// It needs DATABASE_URL, from the shell or from .env, and nothing else.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { app } from '../src/app/index.ts';
+import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
+
+const settings = join(import.meta.dirname, '..', '.env');
+if (existsSync(settings)) process.loadEnvFile(settings);
+Object.assign(process.env, MIGRATION_ENVIRONMENT);
 
 try {
   const made = app();

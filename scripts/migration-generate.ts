@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { app } from '../src/app/index.ts';
 import { type Snapshot, statementsBetween, takeSnapshot } from '../src/runtime/migrations/diff.ts';
+import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
 
 interface Journal {
   version: string;
@@ -23,17 +24,17 @@ function read<T>(file: string): T | undefined {
   }
 }
 
+const unknown = process.argv.slice(2).filter((word) => word.startsWith('--') && word !== '--allow-loss');
+if (unknown.length > 0) {
+  console.error(`Unknown option ${unknown.join(' ')}. There is one: --allow-loss`);
+  process.exit(1);
+}
+
 const number = (index: number) => String(index).padStart(4, '0');
 const write = (file: string, value: unknown) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
 
 // The environment plays no part in the tables, and nothing is connected.
-const environment = {
-  DATABASE_URL: 'postgres://none/none',
-  REDIS_URL: 'redis://none',
-  NODE_ENV: 'test',
-  LOG_LEVEL: 'silent',
-};
-Object.assign(process.env, environment);
+Object.assign(process.env, MIGRATION_ENVIRONMENT, { DATABASE_URL: 'postgres://none/none' });
 const made = app();
 
 const journal: Journal = read(journalFile) ?? { version: '7', dialect: 'postgresql', entries: [] };
@@ -51,7 +52,11 @@ if (statements.length === 0) {
   process.exitCode = 1;
 } else {
   const index = (last?.idx ?? -1) + 1;
-  const name = process.argv.slice(2).find((word) => !word.startsWith('--')) ?? (index === 0 ? 'init' : 'change');
+  const words = process.argv
+    .slice(2)
+    .filter((word) => !word.startsWith('--'))
+    .join('_');
+  const name = words || (index === 0 ? 'init' : 'change');
   const tag = `${number(index)}_${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}`;
   const first = index === 0 ? ['CREATE EXTENSION IF NOT EXISTS pg_trgm;'] : [];
   mkdirSync(meta, { recursive: true });

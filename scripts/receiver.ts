@@ -1,16 +1,18 @@
-// `npm run receiver -- <secret>`: a receiver to try webhooks with. Verifies every message and prints it. PORT (default 4000).
+// `npm run receiver -- <secret>`: a receiver to try webhooks with. Verifies every message and prints it.
+// RECEIVER_PORT says where (default 4000).
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '../src/extensions/webhooks/verify-webhook.ts';
 
 const secret = process.argv[2];
-const port = Number(process.env.PORT ?? 4000);
-if (secret === undefined) {
+const port = Number(process.env.RECEIVER_PORT ?? 4000);
+if (!secret?.startsWith('whsec_')) {
   console.error('Say the secret of the endpoint: npm run receiver -- whsec_…');
   process.exit(1);
 }
 
-createServer(async (req, res) => {
+const server = createServer(async (req, res) => {
+  if (req.method !== 'POST') return void res.writeHead(200).end();
   const body = await text(req);
   try {
     const message = verifyWebhook<{ type: string; data: unknown }>(secret, req.headers, body);
@@ -20,4 +22,11 @@ createServer(async (req, res) => {
     console.log(`refused: ${(error as Error).message}`);
     res.writeHead(400).end();
   }
-}).listen(port, () => console.log(`Waiting for webhooks at http://localhost:${port}/`));
+});
+server.on('error', (error: NodeJS.ErrnoException) => {
+  console.error(
+    error.code === 'EADDRINUSE' ? `Port ${port} is in use; choose another with RECEIVER_PORT` : error.message,
+  );
+  process.exit(1);
+});
+server.listen(port, () => console.log(`Waiting for webhooks at http://localhost:${port}/`));

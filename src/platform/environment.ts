@@ -83,6 +83,14 @@ const schema = z.object({
   PUSH_WORKER: onOff('PUSH_WORKER'),
 });
 
+/** Names that later features give a meaning to: until then they are refused, so that nothing is silently ignored. */
+const NOT_YET = /^(SMTP_URL|MAIL_FROM|METRICS_TOKEN|FCM_SERVICE_ACCOUNT|APNS_[A-Z_]+|VAPID_[A-Z_]+)$/;
+
+function notAvailable(variables: Record<string, string | undefined>): string[] {
+  const names = Object.keys(variables).filter((name) => NOT_YET.test(name));
+  return names.map((name) => `${name} is not available yet; remove it`);
+}
+
 /** What production can't do without; elsewhere there is a default. */
 function missingInProduction(variables: Record<string, string | undefined>): string[] {
   if ((variables.NODE_ENV ?? 'production') !== 'production') return [];
@@ -137,7 +145,11 @@ const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarra
 export function readEnvironment(variables: Record<string, string | undefined>): Environment {
   const present = Object.fromEntries(Object.entries(variables).filter(([, text]) => text !== undefined && text !== ''));
   const parsed = schema.safeParse(present);
-  const faults = [...(parsed.error?.issues ?? []).map((issue) => issue.message), ...missingInProduction(present)];
+  const faults = [
+    ...(parsed.error?.issues ?? []).map((issue) => issue.message),
+    ...missingInProduction(present),
+    ...notAvailable(present),
+  ];
   if (!parsed.success || faults.length > 0) {
     throw new StartupError('The environment is not complete:', [...new Set(faults)]);
   }

@@ -14,7 +14,8 @@ export function setIdentity(req: IncomingMessage, auth: Auth | undefined): void 
  * duration, who.
  */
 export function logRequest(log: Logger, req: IncomingMessage, res: ServerResponse, requestId: string): void {
-  if (!log.isLevelEnabled('info')) return;
+  // The probes of a platform come every few seconds and tell nothing.
+  if (!log.isLevelEnabled('info') || req.url === '/healthz' || req.url === '/readyz') return;
   const started = performance.now();
   res.once('close', () => {
     const auth = identities.get(req);
