@@ -11,7 +11,7 @@ interface ScryptCost {
 
 /** Hashes passwords and checks them. Every method does its work off the event loop. */
 export interface PasswordHasher {
-  /** The hash to store: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, with its cost inside. */
+  /** The hash to store: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, with its cost inside. Rejects a password with NUL (RangeError). */
   hash(password: string): Promise<string>;
   /** Whether `password` is the one behind `stored`. Never throws: a malformed or absurd hash is false, after the same work. */
   verify(password: string, stored: string): Promise<boolean>;
@@ -54,10 +54,12 @@ export function createPasswordHasher(cost: ScryptCost, { concurrency = 2 } = {})
       derive(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES }),
     );
   const matches = async (password: string, stored: StoredHash) =>
-    timingSafeEqual(await compute(password, stored, stored.hash.length), stored.hash);
+    // scrypt begins with HMAC, which pads its key with NUL (RFC 2104 §2): a password and the same with NUL behind it would be one.
+    timingSafeEqual(await compute(password, stored, stored.hash.length), stored.hash) && !password.includes('\0');
 
   return {
     async hash(password) {
+      if (password.includes('\0')) throw new RangeError('A password must not contain NUL');
       const salt = randomBytes(SALT_BYTES);
       const hash = await compute(password, { ...cost, salt }, HASH_BYTES);
       return `$scrypt$${format(cost)}$${toBase64(salt)}$${toBase64(hash)}`;
