@@ -1,0 +1,78 @@
+import { afterAll, expect, test, vi } from 'vitest';
+import { startReceiver } from '../fakes/receiver.ts';
+import { clientOf } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startProcess } from '../support/processes.ts';
+
+const RECORDS = 300;
+const database = await createTestDatabase();
+afterAll(() => database.drop());
+const env = {
+  NODE_ENV: 'development',
+  LOG_LEVEL: 'error',
+  PORT: '0',
+  DATABASE_URL: database.databaseUrl,
+  REDIS_URL: database.redisUrl,
+  REDIS_PREFIX: database.redisPrefix,
+  RELAY: 'off',
+  WEBHOOKS_WORKER: 'off',
+  PUSH_WORKER: 'off',
+};
+const patience = { timeout: 90_000, interval: 50 };
+
+test('relay, worker and web killed in the middle lose no event of an acknowledged record, and repeat one only with its id', {
+  timeout: 120_000,
+}, async () => {
+  const receiver = await startReceiver();
+  const start = (file: string) => startProcess(file, env);
+  let web = start('src/web.ts');
+  const urlOf = async (process: typeof web) => {
+    await vi.waitUntil(() => process.said().includes('listens on'), patience);
+    return /listens on (\S+)/.exec(process.said())![1]!;
+  };
+  let url = await urlOf(web);
+  const workers = ['workers/relay.ts', 'workers/webhook-worker.ts'];
+  let running = workers.map(start);
+
+  const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
+  const { token } = (await clientOf(url)('POST', '/api/auth/register', account)).body.data;
+  await clientOf(url, token)('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] });
+
+  const acknowledged = new Set<string>();
+  let sent = 0;
+  const client = async () => {
+    while (sent < RECORDS) {
+      const title = `Post ${sent++}`;
+      // A request that the killed web broke off was not acknowledged: nothing is promised of it.
+      const answer = await clientOf(url, token)('POST', '/api/posts', { title }).catch(() => undefined);
+      if (answer?.status === 201) acknowledged.add(answer.body.data.id);
+    }
+  };
+  const clients = Promise.all(Array.from({ length: 10 }, client));
+  await vi.waitUntil(() => receiver.requests.length > 0 && acknowledged.size > RECORDS / 4, patience);
+  for (const { child } of running) child.kill('SIGKILL');
+  await Promise.all(running.map((one) => one.ended));
+  running = workers.map(start);
+  await vi.waitUntil(() => acknowledged.size > RECORDS / 2, patience);
+  web.child.kill('SIGKILL');
+  await web.ended;
+  await clients;
+  web = start('src/web.ts');
+  url = await urlOf(web);
+  expect(acknowledged.size).toBeGreaterThan(RECORDS / 2);
+
+  const arrivals = () =>
+    receiver.requests.map(
+      (one) => [JSON.parse(one.body.toString()).data.id as string, one.headers['webhook-id']] as const,
+    );
+  await vi.waitUntil(() => {
+    const there = new Set(arrivals().map(([record]) => record));
+    return [...acknowledged].every((record) => there.has(record));
+  }, patience);
+  const idsOf = Map.groupBy(arrivals(), ([record]) => record);
+  expect([...idsOf.values()].every((list) => new Set(list.map(([, id]) => id)).size === 1)).toBe(true);
+
+  for (const { child } of [web, ...running]) child.kill('SIGTERM');
+  await Promise.all([web, ...running].map((one) => one.ended));
+  await receiver.close();
+});
