@@ -29,6 +29,12 @@ function report(records: number, outcome: Outcome): void {
   for (const [name, value] of lines) console.log(`  ${name.padEnd(36)}${value}`);
 }
 
+const unknown = process.argv.slice(2);
+if (unknown.length > 0) {
+  console.error(`Unknown argument ${unknown.join(' ')}. npm run demo takes none.`);
+  process.exit(1);
+}
+
 const services = await startServices({ mode: 'test', announce: console.log });
 const receiver = await startReceiver();
 const tiers = await startTiers({
@@ -69,7 +75,9 @@ const both: Expected = new Map([...first].map(([name, ids]) => [name, ids.union(
 const stormy = await outcomeOf(both, receiver, PATIENCE_MS);
 report(2 * RECORDS, stormy);
 if (stormy.duplicates > 0)
-  console.log('  (Duplicates are the requests in flight at the kill, sent again with the same webhook-id.)');
+  console.log(
+    '  (Duplicates are the requests in flight at the kill, sent again: expected, and known by the same webhook-id.)',
+  );
 
 await stop();
 const failed = [calm, stormy].some((outcome) => outcome.missing + outcome.strangers + outcome.refused > 0);

@@ -5,6 +5,12 @@ import { join } from 'node:path';
 import { app } from '../src/app/index.ts';
 import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
 
+const unknown = process.argv.slice(2);
+if (unknown.length > 0) {
+  console.error(`Unknown argument ${unknown.join(' ')}. npm run migrate takes none.`);
+  process.exit(1);
+}
+
 const settings = join(import.meta.dirname, '..', '.env');
 if (existsSync(settings)) process.loadEnvFile(settings);
 Object.assign(process.env, MIGRATION_ENVIRONMENT);

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { app } from '../src/app/index.ts';
 import { type Snapshot, statementsBetween, takeSnapshot } from '../src/runtime/migrations/diff.ts';
+import { readMigrationArguments } from './migration-arguments.ts';
 import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
 
 interface Journal {
@@ -24,18 +25,24 @@ function read<T>(file: string): T | undefined {
   }
 }
 
-const unknown = process.argv.slice(2).filter((word) => word.startsWith('--') && word !== '--allow-loss');
-if (unknown.length > 0) {
-  console.error(`Unknown option ${unknown.join(' ')}. There is one: --allow-loss`);
-  process.exit(1);
+/** Does what only the person at the terminal can have got wrong: a line, not a stack trace. */
+function orFail<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(1);
+  }
 }
+
+const { name, allowLoss } = orFail(() => readMigrationArguments(process.argv.slice(2)));
 
 const number = (index: number) => String(index).padStart(4, '0');
 const write = (file: string, value: unknown) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
 
 // The environment plays no part in the tables, and nothing is connected.
 Object.assign(process.env, MIGRATION_ENVIRONMENT, { DATABASE_URL: 'postgres://none/none' });
-const made = app();
+const made = orFail(app);
 
 const journal: Journal = read(journalFile) ?? { version: '7', dialect: 'postgresql', entries: [] };
 const last = journal.entries.at(-1);
@@ -46,18 +53,13 @@ await made.close();
 
 if (statements.length === 0) {
   console.log('The migrations are up to date with the declarations.');
-} else if (losses.length > 0 && !process.argv.includes('--allow-loss')) {
+} else if (losses.length > 0 && !allowLoss) {
   console.error(`This would lose data:\n${losses.map((loss) => `  ${loss}`).join('\n')}`);
   console.error('If that is meant: npm run migration:generate -- <name> --allow-loss');
   process.exitCode = 1;
 } else {
   const index = (last?.idx ?? -1) + 1;
-  const words = process.argv
-    .slice(2)
-    .filter((word) => !word.startsWith('--'))
-    .join('_');
-  const name = words || (index === 0 ? 'init' : 'change');
-  const tag = `${number(index)}_${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}`;
+  const tag = `${number(index)}_${name ?? (index === 0 ? 'init' : 'change')}`;
   const first = index === 0 ? ['CREATE EXTENSION IF NOT EXISTS pg_trgm;'] : [];
   mkdirSync(meta, { recursive: true });
   writeFileSync(join(folder, `${tag}.sql`), `${[...first, ...statements].join('\n--> statement-breakpoint\n')}\n`);

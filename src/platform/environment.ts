@@ -88,7 +88,7 @@ const NOT_YET = /^(SMTP_URL|MAIL_FROM|METRICS_TOKEN|FCM_SERVICE_ACCOUNT|APNS_[A-
 
 function notAvailable(variables: Record<string, string | undefined>): string[] {
   const names = Object.keys(variables).filter((name) => NOT_YET.test(name));
-  return names.map((name) => `${name} is not available yet; remove it`);
+  return names.map((name) => `${name} is not available yet: remove it`);
 }
 
 /** What production can't do without; elsewhere there is a default. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readEnvironment, StartupError } from '../../src/platform/environment.ts';
 
@@ -91,4 +92,39 @@ test.each([
   ['SVC_ENCRYPTION_KEYS', ` ${key} , ${randomBytes(32).toString('base64')} `],
 ])('%s=%s is right', (name, text) => {
   expect(faults({ [name]: text })).toEqual([]);
+});
+
+test('in development and tests only the stores are asked for, and an empty text counts as missing', () => {
+  const stores = { DATABASE_URL: right.DATABASE_URL, REDIS_URL: right.REDIS_URL };
+  for (const nodeEnv of ['development', 'test']) {
+    const env = readEnvironment({ ...stores, NODE_ENV: nodeEnv, APP_URL: '', SVC_ENCRYPTION_KEYS: ',', PORT: '' });
+    expect(env).toMatchObject({ nodeEnv, appUrl: undefined, port: 5001 });
+    expect(env.encryptionKeys).toHaveLength(1);
+  }
+});
+
+test.each(['', ',', ' , '])('in production SVC_ENCRYPTION_KEYS="%s" is missing, not the key of development', (text) => {
+  expect(faults({ SVC_ENCRYPTION_KEYS: text })).toEqual([expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
+});
+
+const notYet = [
+  ...['METRICS_TOKEN', 'SMTP_URL', 'MAIL_FROM', 'FCM_SERVICE_ACCOUNT'],
+  ...['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC', 'APNS_PRODUCTION'],
+  ...['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT'],
+];
+
+test('settings that nothing reads yet are refused when they are set, all at once and with every other fault', () => {
+  const set = Object.fromEntries(notYet.map((name) => [name, 'x']));
+  const lines = notYet.map((name) => `${name} is not available yet: remove it`);
+  expect(faults(set)).toEqual(lines);
+  expect(faults({ ...set, PORT: 'http' })).toEqual([expect.stringMatching(/^PORT/), ...lines]);
+  expect(faults(Object.fromEntries(notYet.map((name) => [name, ''])))).toEqual([]);
+});
+
+test('.env.example names no setting that is refused', () => {
+  const example = readFileSync('.env.example', 'utf8');
+  const named = [...example.matchAll(/^# ([A-Z_]+)=/gm)].map(([, name]) => name!);
+  expect(named).toContain('DATABASE_URL');
+  const refused = faults(Object.fromEntries(named.map((name) => [name, 'x'])));
+  expect(refused.filter((line) => line.includes('not available'))).toEqual([]);
 });

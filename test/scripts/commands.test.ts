@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+
+const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+
+function begin(command: string, env: Record<string, string> = {}) {
+  const [script, ...args] = command.split(' ');
+  const child = spawn(process.execPath, [join('scripts', script!), ...args], {
+    env: { PATH: process.env.PATH, ...env },
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const out = { said: '' };
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (out.said += text));
+  const ended = once(child, 'close').then(([code]) => ({ code, said: out.said.trim() }));
+  return { out, ended };
+}
+
+test.each([
+  ['demo.ts fast', 'Unknown argument fast. npm run demo takes none.'],
+  ['migrate.ts --dry-run', 'Unknown argument --dry-run. npm run migrate takes none.'],
+  ['migration-generate.ts --force add', 'Unknown option --force. There is one: --allow-loss'],
+  ['dev.ts --frehs', 'Unknown argument --frehs. There is one: npm run dev -- --fresh'],
+  ['receiver.ts', 'Say the secret of the endpoint: npm run receiver -- whsec_…'],
+  [`receiver.ts ${SECRET} 4001`, 'Unknown argument 4001. There is one: npm run receiver -- whsec_…'],
+  ['receiver.ts whsec_!', 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],
+  [`receiver.ts ${SECRET.slice(6)}`, 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],
+])('%s is refused with one line', async (command, line) => {
+  expect(await begin(command).ended).toEqual({ code: 1, said: line });
+});
+
+test.each(['x', '70000', '-1', '80.5'])('the receiver refuses RECEIVER_PORT=%s with one line', async (port) => {
+  const said = `RECEIVER_PORT must be from 0 to 65535, not ${port}.`;
+  expect(await begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: port }).ended).toEqual({ code: 1, said });
+});
+
+test('the receiver says when its port is in use, and does not take that of web', async () => {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const { ended } = begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: String(port), PORT: '0' });
+  expect(await ended).toEqual({ code: 1, said: `Port ${port} is in use; choose another with RECEIVER_PORT.` });
+  server.close();
+});
+
+test('the receiver answers a GET and says nothing of it; a POST without a signature it refuses aloud', async () => {
+  const { out } = begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: '0' });
+  const url = await vi.waitUntil(() => /http:\S+/.exec(out.said)?.[0], { timeout: 10_000 });
+  expect((await fetch(url)).status).toBe(200);
+  expect(out.said).not.toContain('refused');
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
+  await vi.waitUntil(() => out.said.includes('refused: The header webhook-id is missing'), { timeout: 5000 });
+});
+
+test('npm run migrate needs DATABASE_URL and nothing else, in production too', async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const env = { DATABASE_URL: database.databaseUrl, NODE_ENV: 'production' };
+  expect(await begin('migrate.ts', env).ended).toEqual({ code: 0, said: 'The database is up to date.' });
+  const client = new pg.Client(database.databaseUrl);
+  await client.connect();
+  expect((await client.query(`select to_regclass('users') is not null as made`)).rows).toEqual([{ made: true }]);
+  await client.end();
+});
+
+test('npm run migrate says in plain words that Postgres does not answer, after trying a few times', async () => {
+  const { code, said } = await begin('migrate.ts', { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' }).ended;
+  expect(code).toBe(1);
+  expect(said).toContain('trying again');
+  expect(said).toContain('  - Postgres at 127.0.0.1:1 can not be reached: connect ECONNREFUSED 127.0.0.1:1');
+  expect(said).not.toMatch(/hidden|\n {4}at /);
+});
