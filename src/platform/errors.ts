@@ -6,11 +6,16 @@ export const ERROR_CODES = {
   FORBIDDEN: { status: 403, message: 'You are not allowed to do this' },
   NOT_FOUND: { status: 404, message: 'Not found' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'This method is not allowed here' },
+  REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive' },
   CONFLICT: { status: 409, message: 'This value is already taken' },
   LIMIT_REACHED: { status: 409, message: 'The limit is reached' },
+  PRECONDITION_FAILED: { status: 412, message: 'The record is not as it was when you read it' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The body must be application/json in UTF-8' },
+  EXPECTATION_FAILED: { status: 417, message: 'The only expectation that can be met is 100-continue' },
   VALIDATION_ERROR: { status: 422, message: 'The request is invalid' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, message: 'This Idempotency-Key came with another request before' },
+  HEADERS_TOO_LARGE: { status: 431, message: 'The request line and headers are too large' },
   INTERNAL: { status: 500, message: 'Something went wrong' },
   UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable' },
 } as const satisfies Record<string, { status: number; message: string }>;
@@ -28,12 +33,18 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
+  /** Seconds after which it is worth trying again: the answer's `Retry-After`. */
+  readonly retryAfter: number | undefined;
 
   /**
    * @param code a code of the catalogue; it decides the status
    * @param message public text; the catalogue's when left out
    */
-  constructor(code: ErrorCode, message?: string, options: { details?: ErrorDetails; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message?: string,
+    options: { details?: ErrorDetails; retryAfter?: number; cause?: unknown } = {},
+  ) {
     if (!Object.hasOwn(ERROR_CODES, code)) {
       throw new TypeError(`"${code}" is no error code; codes: ${Object.keys(ERROR_CODES).join(', ')}`);
     }
@@ -42,6 +53,7 @@ export class ApiError extends Error {
     this.code = code;
     this.status = ERROR_CODES[code].status;
     this.details = options.details;
+    this.retryAfter = options.retryAfter;
   }
 }
 

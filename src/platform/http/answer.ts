@@ -39,7 +39,8 @@ export function sendData(res: ServerResponse, status: number, value: unknown): v
 /** Sends the error envelope. */
 export function sendError(res: ServerResponse, error: ApiError, requestId: string): void {
   const { code, message, details } = error;
-  if (error.status === 503) res.setHeader('Retry-After', '5');
+  const retryAfter = error.retryAfter ?? (error.status === 503 ? 5 : undefined);
+  if (retryAfter !== undefined) res.setHeader('Retry-After', retryAfter);
   res.setHeader('Cache-Control', 'no-store');
   sendJson(res, error.status, { error: { code, message, requestId, ...(details === undefined ? {} : { details }) } });
 }
