@@ -11,6 +11,7 @@ import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { sendError } from '../../platform/http/answer.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
+import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
 import { createEndpoint, type EndpointParts } from './endpoint.ts';
 import { type HealthChecks, healthRouter } from './health.ts';
@@ -87,7 +88,7 @@ export function createApi(routes: readonly Route[], parts: EndpointParts, health
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.set('query parser', 'simple');
+  app.set('query parser', parseQueryString);
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.set('trust proxy', trustProxy(env.trustProxy));

@@ -1,0 +1,43 @@
+import { ApiError } from '../errors.ts';
+
+const MOST_PARAMETERS = 1000;
+
+/** A part of a query string as text. */
+function decoded(part: string): string {
+  const spaced = part.includes('+') ? part.replaceAll('+', ' ') : part;
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch (error) {
+    const message = 'The query string is malformed: % must begin the escape of a character in UTF-8, like %20';
+    throw new ApiError('BAD_REQUEST', message, { cause: error });
+  }
+}
+
+/**
+ * Takes a query string apart. Stricter than `node:querystring`, which cuts what is too much, and makes something of what is
+ * malformed: a filter must never be left out or changed in silence.
+ *
+ * @param text without the question mark; null or empty when there is none
+ * @returns flat, with null prototype; a repeated parameter is an array
+ * @throws ApiError BAD_REQUEST for a malformed escape, for invalid UTF-8, for too many parameters
+ */
+export function parseQueryString(text: string | null | undefined): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = Object.create(null);
+  if (text === undefined || text === null || text === '') return query;
+  const parts = text.split('&');
+  if (parts.length > MOST_PARAMETERS) {
+    throw new ApiError('BAD_REQUEST', `The query string must have at most ${MOST_PARAMETERS} parameters`);
+  }
+  for (const part of parts) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    const name = decoded(equals === -1 ? part : part.slice(0, equals));
+    const value = equals === -1 ? '' : decoded(part.slice(equals + 1));
+    const before = query[name];
+    if (before === undefined) query[name] = value;
+    else if (typeof before === 'string') query[name] = [before, value];
+    else before.push(value);
+  }
+  return query;
+}
