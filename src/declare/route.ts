@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { z } from 'zod';
+import type { ErrorCode } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
@@ -49,10 +50,18 @@ export interface Route {
   input?: StandardSchema;
   /** `json`: the handler checks `ctx.body` itself. */
   body?: 'json';
+  /** The shape of a body that the handler checks itself, for the OpenAPI document. */
+  bodyShape?: z.ZodType;
+  /** The query parameters that the handler reads, for the OpenAPI document. */
+  queryShape?: z.ZodObject;
   /** The shape of `data` in the answer, for the OpenAPI document. */
   output?: z.ZodType;
+  /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any. */
+  errors?: readonly ErrorCode[];
   /** Status of an answer with a value. Default 200; an answer without a value is 204. */
   status?: number;
+  /** Name of the operation in the OpenAPI document, and so of a client's method. Default: made from method and path. */
+  operationId?: string;
   summary?: string;
   description?: string;
   tags?: readonly string[];
@@ -73,7 +82,20 @@ export interface Route {
 /** Options of a custom route. */
 export type RouteOptions = Pick<
   Route,
-  'policy' | 'input' | 'status' | 'summary' | 'description' | 'tags' | 'middleware' | 'rateLimit' | 'hidden' | 'scope'
+  | 'policy'
+  | 'input'
+  | 'queryShape'
+  | 'output'
+  | 'errors'
+  | 'status'
+  | 'operationId'
+  | 'summary'
+  | 'description'
+  | 'tags'
+  | 'middleware'
+  | 'rateLimit'
+  | 'hidden'
+  | 'scope'
 >;
 
 type AddRoute = {

@@ -10,7 +10,11 @@ type Fault = (text: string) => void;
 const OPTIONS = [
   'policy',
   'input',
+  'queryShape',
+  'output',
+  'errors',
   'status',
+  'operationId',
   'summary',
   'description',
   'tags',
