@@ -14,10 +14,30 @@ export interface ActAs {
 /** A list query, in the words of the query string: `{ status: 'draft', sort: '-createdAt', limit: 10 }`. */
 export type ListInput = Record<string, string | number | boolean | undefined>;
 
-/** A page of records. */
-export interface Page<R> {
+/** What is told of a numbered page. */
+export interface PageMeta {
+  total: number;
+  page: number;
+  limit: number;
+  pages: number;
+  /** The cursor that goes on behind this page; absent on the last one. */
+  next?: string;
+}
+
+/** What is told of a page behind a cursor, and of one that was asked for without the total. */
+export interface CursorMeta {
+  limit: number;
+  /** What `after` takes to go on; null when there is no more. */
+  next: string | null;
+}
+
+/** What is told of the answer to a list query: `after` and `count: 'none'` leave out the total. */
+export type MetaOf<Q> = Q extends { after: string } | { count: 'none' } ? CursorMeta : PageMeta;
+
+/** A page of records, as the query `Q` asked for it. */
+export interface Page<R, Q = unknown> {
   data: R[];
-  meta: { total: number; page: number; limit: number; pages: number };
+  meta: MetaOf<Q>;
 }
 
 /** The records of one resource, for code. Every method throws `ApiError` as the HTTP route would answer. */
@@ -26,7 +46,7 @@ export interface Service<F extends Fields> {
   create(input: CreateInput<F>, as?: ActAs): Promise<RecordOf<F>>;
   /** @throws ApiError NOT_FOUND when there is no such record or it is out of reach */
   read(id: string, as?: ActAs): Promise<RecordOf<F>>;
-  list(query?: ListInput, as?: ActAs): Promise<Page<RecordOf<F>>>;
+  list<const Q extends ListInput>(query?: Q, as?: ActAs): Promise<Page<RecordOf<F>, Q>>;
   /** Changes the given fields, emits `<resource>.updated`. */
   update(id: string, input: UpdateInput<F>, as?: ActAs): Promise<RecordOf<F>>;
   /** Removes a record, emits `<resource>.deleted`. Gives the record as it was. */

@@ -30,6 +30,7 @@ function compileField(name: string, field: AnyField, unknownFields: 'reject' | '
     visibleTo: policy(spec.visibleTo),
     writableBy: policy(spec.writableBy),
     secret: spec.hidden === true || spec.writeOnly === true || spec.kind === 'password',
+    target: spec.target ?? spec.inner?.spec.target,
   };
 }
 

@@ -19,6 +19,8 @@ export interface CompiledField {
   writableBy: CompiledPolicy | undefined;
   /** Never leaves the system, whoever looks. */
   secret: boolean;
+  /** The resource whose record it names, or whose records its items name. */
+  target: string | undefined;
 }
 
 /** One term of a sort order. `column` is the database's name. */

@@ -47,7 +47,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Read a ${resource.name}`,
         async handler(ctx) {
           const record = await read(entity, ctx.params.id!, acting(ctx));
-          const query = parseReadQuery(resource, ctx.query);
+          const query = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
           return (await present(context, resource, [record], ctx, query))[0];
         },
       },

@@ -26,9 +26,9 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
   return {
     create: (input, as) => create(context, entity, input, acting(as)) as Promise<StoredRecord & never>,
     read: (id, as) => read(entity, id, acting(as)) as Promise<StoredRecord & never>,
-    async list(query = {}, as) {
-      const { records, meta } = await list(context, entity, rawQuery(query), acting(as));
-      return { data: records as (StoredRecord & never)[], meta };
+    async list(query, as) {
+      const { records, meta } = await list(context, entity, rawQuery(query ?? {}), acting(as));
+      return { data: records as (StoredRecord & never)[], meta: meta as never };
     },
     update: (id, input, as) => update(context, entity, id, input, acting(as)) as Promise<StoredRecord & never>,
     delete: (id, as) => remove(context, entity, id, acting(as)) as Promise<StoredRecord & never>,

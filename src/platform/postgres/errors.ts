@@ -16,11 +16,19 @@ function codeOf(error: unknown): string {
   return typeof (error as PostgresError | null)?.code === 'string' ? (error as PostgresError).code : '';
 }
 
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const CANCELED = '57014';
+
+/** Whether a statement was ended because it took longer than it may. */
+export function isTooSlow(error: unknown): boolean {
+  return codeOf(error) === CANCELED;
+}
+
 /** Whether the error says that the database can't be reached or has no room now (not that a statement is wrong). */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
-  // Classes 08 connection, 53 resources, 57P shutdown, 57014 statement timeout: https://www.postgresql.org/docs/current/errcodes-appendix.html
-  if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === '57014') return true;
+  // Classes 08 connection, 53 resources, 57P shutdown.
+  if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === CANCELED) return true;
   return error instanceof Error && CONNECTION_TEXTS.test(error.message);
 }
 

@@ -30,7 +30,7 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
         .pipe(z.array(context.inner(spec.inner!.spec)));
     },
     operators: ['eq', 'in', 'nin', 'all', 'exists'],
-    modifiers: ['min', 'max', 'filterable', 'encrypted'],
+    modifiers: ['min', 'max', 'filterable', 'encrypted', 'populate'],
     toColumn: (value, spec) => (holdsJson(spec) ? JSON.stringify(value) : value),
     fromJson: (value, spec) => {
       const inner = typeOf(spec.inner!.spec);

@@ -44,6 +44,8 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
     if (modifier === 'encrypted') fault(`${spec.kind} fields can not be encrypted; remove encrypted()`);
     else fault(`${modifier}() does nothing on a ${spec.kind} field; remove it`);
   }
+  if (spec.kind === 'array' && spec.populate && spec.inner!.spec.kind !== 'ref')
+    fault('populate() needs an array of references; remove it');
   if (spec.encrypted) {
     for (const modifier of NOT_ENCRYPTED) {
       if (spec[modifier])

@@ -7,7 +7,7 @@ import { specMistakes } from './field-mistakes.ts';
 import { customRouteMistakes } from './route-mistakes.ts';
 
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
-const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields']);
+const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
 const NAME = /^[a-z][a-z0-9-]*$/;
 const FIELD = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
 const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;

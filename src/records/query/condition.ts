@@ -7,16 +7,21 @@ export interface Comparison {
   value: unknown;
 }
 
-/** What narrows down which records a statement sees: comparisons, alternatives, or nothing at all. */
-export type Condition =
-  | Comparison
-  | { any: readonly Condition[] }
-  | { every: readonly Condition[] }
-  | { never: true }
-  | Search;
+/** Narrows down which records there are: comparisons, alternatives, or nothing at all. Asked in SQL and in memory alike. */
+export type Condition = Comparison | { any: readonly Condition[] } | { every: readonly Condition[] } | { never: true };
 
-/** A case-insensitive substring of a field. */
+/**
+ * A case-insensitive substring of a field. Only Postgres answers it: what is the same letter in upper and lower case (İ, ẞ, a
+ * final sigma) is not the same there and in JavaScript.
+ */
 export interface Search {
   field: string;
   contains: string;
 }
+
+/** A condition of a list. */
+export type ListCondition =
+  | Condition
+  | Search
+  | { any: readonly ListCondition[] }
+  | { every: readonly ListCondition[] };

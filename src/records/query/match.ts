@@ -1,7 +1,11 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { Comparison, Condition } from './condition.ts';
 
-type Ordered = string | number | boolean;
+/** Which of two comes first; texts by code point, as Postgres compares their bytes. UTF-16, as JavaScript does it, is another order. */
+function order(a: unknown, b: unknown): number {
+  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return Number(a) - Number(b);
+}
 
 function compares({ op, value }: Comparison, stored: unknown): boolean {
   if (op === 'exists') return (stored !== undefined) === value;
@@ -24,10 +28,10 @@ function compares({ op, value }: Comparison, stored: unknown): boolean {
       return false;
   }
   if (stored === undefined) return false;
-  const [a, b] = [stored as Ordered, value as Ordered];
-  if (op === 'gt') return a > b;
-  if (op === 'gte') return a >= b;
-  return op === 'lt' ? a < b : a <= b;
+  const difference = order(stored, value);
+  if (op === 'gt') return difference > 0;
+  if (op === 'gte') return difference >= 0;
+  return op === 'lt' ? difference < 0 : difference <= 0;
 }
 
 /** Whether a stored record meets a condition: the same answer as its SQL gives, for records that are at hand (or gone). */
@@ -35,9 +39,5 @@ export function matches(condition: Condition, record: StoredRecord): boolean {
   if ('never' in condition) return false;
   if ('any' in condition) return condition.any.some((one) => matches(one, record));
   if ('every' in condition) return condition.every.every((one) => matches(one, record));
-  const stored = record[condition.field];
-  if ('contains' in condition) {
-    return typeof stored === 'string' && stored.toLowerCase().includes(condition.contains.toLowerCase());
-  }
-  return compares(condition, stored);
+  return compares(condition, record[condition.field]);
 }

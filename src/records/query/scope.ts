@@ -15,7 +15,7 @@ const LISTS: readonly Operator[] = ['in', 'nin', 'all'];
  * A value of a filter in the form in which records hold it, so that the database and `matches` compare alike; undefined for
  * one of the wrong type.
  */
-function comparable({ kind, inner }: FieldSpec, value: unknown): Scalar | undefined {
+export function comparable({ kind, inner }: FieldSpec, value: unknown): Scalar | undefined {
   if (kind === 'array') return comparable(inner!.spec, value);
   if (kind === 'number') return Number.isFinite(value) ? (value as number) : undefined;
   if (kind === 'integer') return Number.isSafeInteger(value) ? (value as number) : undefined;
@@ -68,7 +68,8 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
   });
 }
 
-function specOf(resource: CompiledResource, field: string): FieldSpec | undefined {
+/** What is declared of a field, the record's own among them; undefined for one that there is not. */
+export function specOf(resource: CompiledResource, field: string): FieldSpec | undefined {
   if (field === 'id') return { kind: 'id' };
   if (resource.timestamps && (field === 'createdAt' || field === 'updatedAt')) return { kind: 'date' };
   return resource.field.get(field)?.spec;

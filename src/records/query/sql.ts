@@ -1,7 +1,7 @@
 import type { FieldKind } from '../../declare/field.ts';
 import type { CompiledResource } from '../compiled.ts';
 import { columnOf } from '../compiled.ts';
-import type { Comparison, Condition } from './condition.ts';
+import type { Comparison, ListCondition } from './condition.ts';
 
 const TEXTS = new Set<FieldKind | undefined>(['string', 'text', 'email', 'url', 'enum']);
 const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
@@ -43,7 +43,7 @@ function comparison(resource: CompiledResource, { field, op, value }: Comparison
 }
 
 /** A condition as SQL; values become parameters. */
-export function conditionSql(resource: CompiledResource, condition: Condition, params: Parameters): string {
+export function conditionSql(resource: CompiledResource, condition: ListCondition, params: Parameters): string {
   if ('never' in condition) return 'false';
   if ('any' in condition) return joined(resource, condition.any, ' or ', 'false', params);
   if ('every' in condition) return joined(resource, condition.every, ' and ', 'true', params);
@@ -56,18 +56,11 @@ export function conditionSql(resource: CompiledResource, condition: Condition, p
 
 function joined(
   resource: CompiledResource,
-  conditions: readonly Condition[],
+  conditions: readonly ListCondition[],
   word: string,
   empty: string,
   params: Parameters,
 ): string {
   if (conditions.length === 0) return empty;
   return `(${conditions.map((one) => conditionSql(resource, one, params)).join(word)})`;
-}
-
-/** A `where` with all of the conditions, or nothing when there are none. */
-export function whereSql(resource: CompiledResource, conditions: readonly Condition[], params: Parameters): string {
-  return conditions.length === 0
-    ? ''
-    : `where ${conditions.map((one) => conditionSql(resource, one, params)).join(' and ')}`;
 }

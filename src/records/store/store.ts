@@ -1,47 +1,56 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import type { Database, Executor } from '../../platform/postgres/database.ts';
+import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Condition } from '../query/condition.ts';
-import type { ListQuery } from '../query/list-query.ts';
-import { conditionSql, parameters, quoted, whereSql } from '../query/sql.ts';
+import { conditionSql, parameters, quoted } from '../query/sql.ts';
+import { countStatement, pageStatement, type Selection, type Slice } from '../query/statements.ts';
+import { type Unchanged, unchangedSql } from '../query/unchanged.ts';
 import type { Codec } from '../stored.ts';
 import type { Values } from '../validate.ts';
 import { type Cause, outboxExpression } from './event.ts';
 import { createStatementNames } from './statements.ts';
+
+/** Narrows down what a write can reach. */
+export type WriteCondition = Condition | Unchanged;
 
 /** The records of a resource in Postgres. No policy is asked here; `conditions` narrow down what a call can reach. */
 export interface Store {
   read(id: string, conditions?: readonly Condition[]): Promise<StoredRecord | undefined>;
   /** Records by id, in no order; unknown ids are left out. One query. */
   readMany(ids: readonly string[], conditions?: readonly Condition[]): Promise<StoredRecord[]>;
-  /** A page and the count of all that match, side by side. */
-  list(query: ListQuery): Promise<{ records: StoredRecord[]; total: number }>;
-  insert(id: string, values: Values, cause: Cause, executor?: Executor): Promise<StoredRecord>;
+  /** A part of a sorted list. @param slow whether it may scan */
+  list(selection: Selection, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
+  count(selection: Selection, slow: boolean): Promise<number>;
+  insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Undefined when no record with that id meets the conditions. */
   update(
     id: string,
     changes: Values,
-    conditions: readonly Condition[],
+    conditions: readonly WriteCondition[],
     cause: Cause,
-    executor?: Executor,
   ): Promise<{ record: StoredRecord; previous: StoredRecord } | undefined>;
   remove(
     id: string,
-    conditions: readonly Condition[],
+    conditions: readonly WriteCondition[],
     cause: Cause,
-    executor?: Executor,
   ): Promise<StoredRecord | undefined>;
+  /** The same records through another connection: that of a transaction. */
+  on(database: Queryable): Store;
 }
 
 /** Makes the store of a resource. */
-export function createStore(resource: CompiledResource, codec: Codec, database: Database): Store {
-  const { name: statement } = createStatementNames();
+export function createStore(resource: CompiledResource, codec: Codec, database: Queryable, names = createStatementNames()): Store {
+  const { name: statement } = names;
   const table = quoted(resource.table);
   const width = codec.columns.split(', ').length;
 
-  const guarded = (id: string, conditions: readonly Condition[]) => {
+  const lists = (slow: boolean) => (slow ? database.readSlowly : database.readList);
+
+  const guarded = (id: string, conditions: readonly WriteCondition[]) => {
     const params = parameters([id]);
-    const terms = conditions.map((condition) => conditionSql(resource, condition, params));
+    const terms = conditions.map((condition) =>
+      'held' in condition ? unchangedSql(condition, params) : conditionSql(resource, condition, params),
+    );
     return { params, where: ['"id" = $1', ...terms].join(' and ') };
   };
 
@@ -64,22 +73,17 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
       return rows.map(codec.fromRow);
     },
 
-    async list(query) {
-      const page = parameters();
-      const where = whereSql(resource, query.conditions, page);
-      const order = query.sort.map((term) => `${quoted(term.column)}${term.descending ? ' desc' : ''}`).join(', ');
-      const limits = `limit ${page.add(query.limit)} offset ${page.add((query.page - 1) * query.limit)}`;
-      const count = parameters();
-      const counted = whereSql(resource, query.conditions, count);
-      const run = query.slow ? database.readSlowly : database.readList;
-      const [rows, total] = await Promise.all([
-        run(statement(`select ${codec.columns} from ${table} ${where} order by ${order} ${limits}`, page.values)),
-        run<[number]>(statement(`select count(*) from ${table} ${counted}`, count.values)),
-      ]);
-      return { records: rows.map(codec.fromRow), total: total[0]![0] };
+    async list(selection, slice, slow) {
+      const { text, values } = pageStatement(resource, codec.columns, selection, slice);
+      return (await lists(slow)(statement(text, values))).map(codec.fromRow);
     },
 
-    async insert(id, values, cause, executor = database) {
+    async count(selection, slow) {
+      const { text, values } = countStatement(resource, selection);
+      return (await lists(slow)<[number]>(statement(text, values)))[0]![0];
+    },
+
+    async insert(id, values, cause) {
       const params = parameters([id]);
       const columns = ['"id"', ...resource.fields.map((field) => quoted(field.column))];
       const places = [
@@ -88,36 +92,41 @@ export function createStore(resource: CompiledResource, codec: Codec, database: 
       ];
       const text = `with _new as (insert into ${table} (${columns.join(', ')}) values (${places.join(', ')}) returning *),
   ${outboxExpression(resource, 'created', cause, params)} select ${codec.columns} from _new`;
-      const rows = await executor.write(statement(text, params.values));
+      const rows = await database.write(statement(text, params.values));
       return codec.fromRow(rows[0]!);
     },
 
-    async update(id, changes, conditions, cause, executor = database) {
+    async update(id, changes, conditions, cause) {
       const { params, where } = guarded(id, conditions);
       // Declared order, whatever the order in the body: fewer texts to prepare.
       const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
       const sets = changed.map(
         (field) => `${quoted(field.column)} = ${params.add(codec.toColumn(field, changes[field.name], id))}`,
       );
-      if (resource.timestamps) sets.push('"updated_at" = now()');
+      // A version must never come again, however quickly changes follow each other.
+      if (resource.timestamps) {
+        sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
+      }
       if (sets.length === 0) sets.push('"id" = _row."id"');
       const text = `with _old as (select * from ${table} where ${where} for update),
   _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*),
   ${outboxExpression(resource, 'updated', cause, params)}
   select ${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')} from _new, _old`;
-      const rows = await executor.write(statement(text, params.values));
+      const rows = await database.write(statement(text, params.values));
       const row = rows[0];
       if (row === undefined) return undefined;
       return { record: codec.fromRow(row), previous: codec.fromRow(row.slice(width)) };
     },
 
-    async remove(id, conditions, cause, executor = database) {
+    async remove(id, conditions, cause) {
       const { params, where } = guarded(id, conditions);
       const text = `with _new as (delete from ${table} where ${where} returning *),
   ${outboxExpression(resource, 'deleted', cause, params)} select ${codec.columns} from _new`;
-      const rows = await executor.write(statement(text, params.values));
+      const rows = await database.write(statement(text, params.values));
       return rows[0] === undefined ? undefined : codec.fromRow(rows[0]);
     },
+
+    on: (other) => createStore(resource, codec, other, names),
   };
 }
 

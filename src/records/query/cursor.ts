@@ -1,0 +1,79 @@
+import { hash } from 'node:crypto';
+import type { StoredRecord } from '../../declare/host.ts';
+import { isId } from '../../platform/ids.ts';
+import type { CompiledResource, SortTerm } from '../compiled.ts';
+import type { ListQuery, Position } from './list-query.ts';
+import { badQuery } from './parameter.ts';
+import { comparable, specOf } from './scope.ts';
+
+const SEAL_BYTES = 9;
+// Values of fields with an index fit many times; a longer text makes the cursor name its record instead.
+const MOST_PAYLOAD = 4096;
+const LONGEST = 16_384;
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+
+/**
+ * What ties a cursor to its resource and order, and shows that it came over whole. It is no signature: whoever makes a cursor
+ * up learns nothing by it, since it holds only what he sees anyway.
+ */
+function seal(resource: CompiledResource, sort: readonly SortTerm[], payload: string): Buffer {
+  const order = sort.map((term) => (term.descending ? '-' : '') + term.field).join(',');
+  return hash('sha256', `1 ${resource.name} ${order} ${payload}`, 'buffer').subarray(0, SEAL_BYTES);
+}
+
+/**
+ * The cursor behind a record of a sorted list. It carries the values of the sort terms, so that the list goes on from there
+ * even when the record is gone; where not everybody may see them, or they are too long, only the record's id.
+ */
+export function cursorBehind(
+  resource: CompiledResource,
+  { sort, open }: Pick<ListQuery, 'sort' | 'open'>,
+  record: StoredRecord,
+): string {
+  const byRecord = JSON.stringify(record.id);
+  const byValue = open ? JSON.stringify(sort.map((term) => record[term.field] ?? null)) : byRecord;
+  const payload = byValue.length > MOST_PAYLOAD ? byRecord : byValue;
+  return Buffer.concat([seal(resource, sort, payload), Buffer.from(payload)]).toString('base64url');
+}
+
+function parsed(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of a sort term, in the form in which records hold it; undefined for one of the wrong type. */
+function termValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
+  if (value === null) return resource.field.has(field) ? null : undefined;
+  return comparable(specOf(resource, field)!, value);
+}
+
+function opened(resource: CompiledResource, sort: readonly SortTerm[], open: boolean, text: string) {
+  if (text.length > LONGEST || !BASE64URL.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64url');
+  const payload = bytes.toString('utf8', SEAL_BYTES);
+  if (!seal(resource, sort, payload).equals(bytes.subarray(0, SEAL_BYTES))) return undefined;
+  const content = parsed(payload);
+  if (typeof content === 'string') return isId(content) ? { record: content } : undefined;
+  if (!open || !Array.isArray(content) || content.length !== sort.length) return undefined;
+  const values = sort.map((term, i) => termValue(resource, term, content[i]));
+  return values.includes(undefined) ? undefined : values;
+}
+
+/**
+ * Reads `after`.
+ *
+ * @param open whether this viewer's cursors may carry values
+ * @throws ApiError BAD_REQUEST for anything but a cursor of this resource and order
+ */
+export function parseCursor(
+  resource: CompiledResource,
+  { sort, open }: Pick<ListQuery, 'sort' | 'open'>,
+  text: string,
+): Position | { record: string } {
+  const cursor = opened(resource, sort, open, text);
+  if (cursor !== undefined) return cursor;
+  throw badQuery('The query parameter "after" must be the "meta.next" of a list of this resource with the same "sort"');
+}

@@ -1,0 +1,70 @@
+import type { Operator } from '../../declare/field.ts';
+import type { CompiledField, CompiledResource } from '../compiled.ts';
+import type { Condition, ListCondition } from './condition.ts';
+import { badQuery, echo, names } from './parameter.ts';
+import { type Sight, visibility } from './visibility.ts';
+
+const LIST_OPERATORS = new Set<Operator>(['in', 'nin', 'all']);
+const MOST_VALUES = 1000;
+const LONGEST_SEARCH = 500;
+const PARAMETER = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
+
+/** Whether clients may filter by a field of this name. */
+export function isFilterable(resource: CompiledResource, name: string): boolean {
+  const field = resource.field.get(name);
+  return field !== undefined && !field.secret && field.operators.size > 0;
+}
+
+function comparedValue(field: CompiledField, parameter: string, op: Operator, text: string): unknown {
+  if (op === 'exists') {
+    if (text !== 'true' && text !== 'false') throw badQuery(`The query parameter "${parameter}" must be true or false`);
+    return text === 'true';
+  }
+  const one = (part: string) => {
+    const value = field.type.fromQuery?.(part, field.spec);
+    if (value === undefined) throw badQuery(`The query parameter "${parameter}" has a value of the wrong type`);
+    return value;
+  };
+  if (!LIST_OPERATORS.has(op)) return one(text);
+  const parts = text.split(',').filter((part) => part !== '');
+  if (parts.length === 0) throw badQuery(`The query parameter "${parameter}" needs at least one value`);
+  if (parts.length > MOST_VALUES) {
+    throw badQuery(`The query parameter "${parameter}" takes at most ${MOST_VALUES} values`);
+  }
+  return parts.map(one);
+}
+
+/** `field=value` or `field[op]=value` as conditions: what it says, and on which records the viewer may ask it. */
+export function parseFilter(resource: CompiledResource, parameter: string, text: string, viewer: Sight): Condition[] {
+  const [, name = '', operator = 'eq'] = PARAMETER.exec(parameter) ?? [];
+  if (!isFilterable(resource, name)) {
+    const filterable = resource.fields.map((field) => field.name).filter((one) => isFilterable(resource, one));
+    throw badQuery(`Unknown query parameter "${echo(parameter)}"; filterable fields: ${names(filterable)}`);
+  }
+  const field = resource.field.get(name)!;
+  const op = operator as Operator;
+  if (!field.operators.has(op)) {
+    throw badQuery(
+      `The field "${name}" can not be filtered with "${echo(operator)}"; its operators: ${names(field.operators)}`,
+    );
+  }
+  const comparison: Condition = { field: name, op, value: comparedValue(field, parameter, op, text) };
+  const seen = visibility(resource, field, viewer);
+  return seen === undefined ? [comparison] : [seen, comparison];
+}
+
+/** `q` as a condition: any searchable field contains the text, and the viewer may see it there. */
+export function parseSearch(resource: CompiledResource, text: string, viewer: Sight): ListCondition[] {
+  const fields = resource.fields.filter((field) => field.spec.searchable && !field.secret);
+  if (fields.length === 0) throw badQuery('Unknown query parameter "q"; this resource is not searchable');
+  if (text.length > LONGEST_SEARCH) {
+    throw badQuery(`The query parameter "q" takes at most ${LONGEST_SEARCH} characters`);
+  }
+  if (text === '') return [];
+  const any = fields.map((field): ListCondition => {
+    const contains: ListCondition = { field: field.name, contains: text };
+    const seen = visibility(resource, field, viewer);
+    return seen === undefined ? contains : { every: [seen, contains] };
+  });
+  return [{ any }];
+}

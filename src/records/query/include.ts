@@ -1,0 +1,53 @@
+import type { CompiledResource } from '../compiled.ts';
+import type { Includes } from './list-query.ts';
+import { badQuery, echo, names } from './parameter.ts';
+
+const MOST_PATHS = 20;
+const MOST_LEVELS = 3;
+
+/** Finds a resource by its name. */
+export type ResourceOf = (name: string) => CompiledResource;
+
+interface Tree extends Map<string, Tree> {}
+
+/** The references of a resource that a client may know of, by field: which resource they name. */
+function references(resource: CompiledResource): Map<string, string> {
+  return new Map(
+    resource.fields.flatMap(({ name, secret, target }) => (secret || target === undefined ? [] : [[name, target]])),
+  );
+}
+
+/**
+ * Adds a path to the tree. From its second reference on it must not come back to a resource that it has passed: what refers
+ * to itself is expanded once.
+ */
+function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: ResourceOf): void {
+  const refuse = (why: string) => badQuery(`Can not include "${echo(path)}"; ${why}`);
+  const segments = path.split('.');
+  if (segments.length > MOST_LEVELS) throw refuse(`a path has at most ${MOST_LEVELS} references`);
+  const passed = new Set([root.name]);
+  let [resource, level] = [root, tree];
+  for (const [depth, name] of segments.entries()) {
+    const known = [...references(resource)];
+    const allowed = depth === 0 ? known : known.filter(([, target]) => !passed.has(target));
+    const target = new Map(allowed).get(name);
+    if (target === undefined) {
+      const of = depth === 0 ? 'references' : `references of "${segments.slice(0, depth).join('.')}" that lead on`;
+      throw refuse(`${of}: ${names(allowed.map(([one]) => one))}`);
+    }
+    passed.add(target);
+    resource = resourceOf(target);
+    const below = level.get(name) ?? new Map();
+    level.set(name, below);
+    level = below;
+  }
+}
+
+/** `include` as a tree of references: names of reference fields, or paths of them joined by dots. */
+export function parseInclude(resource: CompiledResource, text: string, resourceOf: ResourceOf): Includes {
+  const paths = new Set(text.split(','));
+  if (paths.size > MOST_PATHS) throw badQuery(`The query parameter "include" takes at most ${MOST_PATHS} names`);
+  const tree: Tree = new Map();
+  for (const path of paths) addPath(resource, path, tree, resourceOf);
+  return tree;
+}

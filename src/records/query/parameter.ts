@@ -1,0 +1,36 @@
+import { ApiError } from '../../platform/errors.ts';
+import { isStorable } from '../fields/text-rules.ts';
+
+const LONGEST_ECHO = 100;
+
+/** The refusal of a query. */
+export function badQuery(message: string): ApiError {
+  return new ApiError('BAD_REQUEST', message);
+}
+
+/** What a client called something, cut when it is too long to be said back. */
+export function echo(name: string): string {
+  return name.length > LONGEST_ECHO ? `${name.slice(0, LONGEST_ECHO).toWellFormed()}…` : name;
+}
+
+/** A list of names for a message. */
+export function names(list: Iterable<string>): string {
+  return [...list].join(', ') || 'none';
+}
+
+/** The one text of a parameter. */
+export function single(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw badQuery(`The query parameter "${echo(name)}" must be given once`);
+  if (!isStorable(value))
+    throw badQuery(`The query parameter "${echo(name)}" contains characters that are not allowed`);
+  return value;
+}
+
+/** A whole number from 1 to `most`. */
+export function positive(name: string, text: string, most: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > most) {
+    throw badQuery(`The query parameter "${name}" must be a whole number from 1 to ${most}`);
+  }
+  return value;
+}

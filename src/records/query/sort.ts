@@ -1,0 +1,61 @@
+import { type CompiledResource, columnOf, type SortTerm } from '../compiled.ts';
+import { badQuery, echo, names } from './parameter.ts';
+import { type Sight, visibility } from './visibility.ts';
+
+const MOST_TERMS = 8;
+/** Types without a value that a cursor could carry. */
+const UNSCALAR = new Set(['array', 'object', 'json', 'password']);
+
+function ownFields(resource: CompiledResource): string[] {
+  return resource.timestamps ? ['createdAt', 'updatedAt'] : [];
+}
+
+function sortable(resource: CompiledResource, viewer: Sight): string[] {
+  const declared = resource.fields.filter(
+    (field) => field.spec.sortable && !field.secret && visibility(resource, field, viewer) === undefined,
+  );
+  return [...declared.map((field) => field.name), ...ownFields(resource)];
+}
+
+/** `sort` as terms. By a field that is not visible to everybody sorts only who sees it on every record. */
+export function parseSort(resource: CompiledResource, text: string, viewer: Sight): SortTerm[] {
+  const allowed = sortable(resource, viewer);
+  const terms = text.split(',').map((term) => {
+    const field = term.replace(/^-/, '');
+    if (!allowed.includes(field)) {
+      throw badQuery(`Can not sort by "${echo(field)}"; sortable fields: ${names(allowed)}`);
+    }
+    return { field, column: columnOf(resource, field), descending: term.startsWith('-') };
+  });
+  if (new Set(terms.map((term) => term.field)).size < terms.length)
+    throw badQuery('The query parameter "sort" names a field twice');
+  if (terms.length > MOST_TERMS) throw badQuery(`The query parameter "sort" takes at most ${MOST_TERMS} fields`);
+  return terms;
+}
+
+/** The order with the id as its last term, where it is not there already: no two records are equal in it. */
+export function totalOrder(sorted: readonly SortTerm[]): SortTerm[] {
+  if (sorted.some((term) => term.field === 'id')) return [...sorted];
+  // In the direction of the last term, so that an index on (field, id) serves both ways.
+  return [...sorted, { field: 'id', column: 'id', descending: sorted.at(-1)?.descending ?? false }];
+}
+
+/**
+ * Whether every value of an order may stand in a cursor. The default order may use fields that not everybody sees. What the
+ * system lists may be handed to anybody, so that it sees as little as somebody who is not signed in.
+ */
+export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], viewer: Sight): boolean {
+  const sight = viewer === 'system' ? undefined : viewer;
+  return sorted.every(({ field: name }) => {
+    const field = resource.field.get(name);
+    if (field === undefined) return true;
+    return !field.secret && !UNSCALAR.has(field.spec.kind) && visibility(resource, field, sight) === undefined;
+  });
+}
+
+/** Whether an index gives the order, or its first term at least. */
+export function isIndexed(resource: CompiledResource, sorted: readonly SortTerm[]): boolean {
+  const { field } = sorted[0]!;
+  if (field === 'id' || field === 'createdAt' || field === resource.defaultSort[0]!.field) return true;
+  return resource.field.get(field)?.spec.sortable ?? false;
+}

@@ -1,0 +1,52 @@
+import type { CompiledResource, SortTerm } from '../compiled.ts';
+import { rangesAfter } from './keyset.ts';
+import type { ListQuery, Position } from './list-query.ts';
+import { conditionSql, parameters, quoted } from './sql.ts';
+
+interface Unnamed {
+  text: string;
+  values: unknown[];
+}
+
+/** What the statements of a list are made from. */
+export type Selection = Pick<ListQuery, 'conditions' | 'sort'>;
+
+/** The part of a sorted list that is wanted. */
+export interface Slice {
+  limit: number;
+  /** Rows to pass over. */
+  offset: number;
+  /** Where it begins; undefined for the start. */
+  after: Position | undefined;
+}
+
+function orderSql(sort: readonly SortTerm[]): string {
+  return sort.map((term) => `${quoted(term.column)}${term.descending ? ' desc' : ''}`).join(', ');
+}
+
+function whereSql(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
+}
+
+/** The statement of a page. */
+export function pageStatement(resource: CompiledResource, columns: string, list: Selection, slice: Slice): Unnamed {
+  const params = parameters();
+  const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
+  const order = orderSql(list.sort);
+  const ranges = slice.after === undefined ? [] : rangesAfter(resource, list.sort, slice.after, params);
+  const limit = params.add(slice.limit);
+  const rows = (range: readonly string[]) =>
+    `select ${columns} from ${quoted(resource.table)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
+  if (slice.offset > 0) return { text: `${rows([])} offset ${params.add(slice.offset)}`, values: params.values };
+  if (ranges.length < 2) return { text: rows(ranges), values: params.values };
+  // Each range is read by itself, as far as the page could reach: joined by OR they would be read from the list's beginning.
+  const parts = ranges.map((range) => `(${rows([range])})`).join(' union all ');
+  return { text: `select * from (${parts}) _page order by ${order} limit ${limit}`, values: params.values };
+}
+
+/** The statement that counts a list. */
+export function countStatement(resource: CompiledResource, { conditions }: Selection): Unnamed {
+  const params = parameters();
+  const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
+  return { text: `select count(*) from ${quoted(resource.table)}${where}`, values: params.values };
+}

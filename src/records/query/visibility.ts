@@ -1,0 +1,19 @@
+import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
+import type { CompiledField, CompiledResource } from '../compiled.ts';
+import type { Condition } from './condition.ts';
+
+/** Who asks: a viewer, nobody, or the system, which sees every field. */
+export type Sight = Viewer | 'system' | undefined;
+
+/**
+ * Records whose field this viewer may see, as a condition; undefined when he sees it on every one. A query must not tell of
+ * values that an answer would leave out.
+ */
+export function visibility(resource: CompiledResource, field: CompiledField, viewer: Sight): Condition | undefined {
+  const policy = field.visibleTo;
+  if (viewer === 'system' || policy === undefined || allowsEveryRecord(policy, viewer)) return undefined;
+  if (policy.owner && viewer !== undefined && resource.ownerField !== undefined) {
+    return { field: resource.ownerField, op: 'eq', value: viewer.id };
+  }
+  return { never: true };
+}
