@@ -4,9 +4,12 @@ import type { Condition, ListCondition } from './condition.ts';
 import { badQuery, echo, names } from './parameter.ts';
 import { type Sight, visibility } from './visibility.ts';
 
-const LIST_OPERATORS = new Set<Operator>(['in', 'nin', 'all']);
-const MOST_VALUES = 1000;
-const LONGEST_SEARCH = 500;
+/** Operators that take a comma list. */
+export const LIST_OPERATORS: ReadonlySet<Operator> = new Set<Operator>(['in', 'nin', 'all']);
+/** Values in one `in`, `nin` or `all`. */
+export const MOST_VALUES = 1000;
+/** Characters of `q`. */
+export const LONGEST_SEARCH = 500;
 const PARAMETER = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
 
 /** Whether clients may filter by a field of this name. */

@@ -2,7 +2,8 @@ import type { CompiledResource } from '../compiled.ts';
 import type { Includes } from './list-query.ts';
 import { badQuery, echo, names } from './parameter.ts';
 
-const MOST_PATHS = 20;
+/** Paths in one `include`. */
+export const MOST_PATHS = 20;
 const MOST_LEVELS = 3;
 
 /** Finds a resource by its name. */
@@ -41,6 +42,26 @@ function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: R
     level.set(name, below);
     level = below;
   }
+}
+
+/** Every path that `include` may hold, the short ones first. */
+export function includablePaths(resource: CompiledResource, resourceOf: ResourceOf): string[] {
+  interface Way {
+    path: string;
+    end: string;
+    passed: readonly string[];
+  }
+  const onward = ({ path, end, passed }: Way): Way[] =>
+    [...references(resourceOf(end))]
+      .filter(([, target]) => path === '' || !passed.includes(target))
+      .map(([name, target]) => ({
+        path: path === '' ? name : `${path}.${name}`,
+        end: target,
+        passed: [...passed, target],
+      }));
+  const levels: Way[][] = [[{ path: '', end: resource.name, passed: [resource.name] }]];
+  while (levels.length <= MOST_LEVELS) levels.push(levels.at(-1)!.flatMap(onward));
+  return levels.slice(1).flatMap((ways) => ways.map((way) => way.path));
 }
 
 /** `include` as a tree of references: names of reference fields, or paths of them joined by dots. */

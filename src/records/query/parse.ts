@@ -15,13 +15,19 @@ interface Limits {
   maxLimit: number;
 }
 
-const MOST_PAGES = 1_000_000_000;
+/** The greatest `page`. */
+export const MOST_PAGES = 1_000_000_000;
 // Rows that Postgres passes over at about the cost of a page.
 const FAR_DOWN = 10_000;
 
-function selection(resource: CompiledResource, text: string): Set<string> {
+/** The names that `fields` may hold. */
+export function selectable(resource: CompiledResource): string[] {
   const own = ['id', ...(resource.timestamps ? ['createdAt', 'updatedAt'] : [])];
-  const allowed = [...own, ...resource.fields.filter((field) => !field.secret).map((field) => field.name)];
+  return [...own, ...resource.fields.filter((field) => !field.secret).map((field) => field.name)];
+}
+
+function selection(resource: CompiledResource, text: string): Set<string> {
+  const allowed = selectable(resource);
   const wanted = text.split(',');
   for (const name of wanted) {
     if (!allowed.includes(name)) throw badQuery(`Can not select the field "${echo(name)}"; fields: ${names(allowed)}`);

@@ -2,7 +2,8 @@ import { type CompiledResource, columnOf, type SortTerm } from '../compiled.ts';
 import { badQuery, echo, names } from './parameter.ts';
 import { type Sight, visibility } from './visibility.ts';
 
-const MOST_TERMS = 8;
+/** Fields in one `sort`. */
+export const MOST_TERMS = 8;
 /** Types without a value that a cursor could carry. */
 const UNSCALAR = new Set(['array', 'object', 'json', 'password']);
 
@@ -10,7 +11,8 @@ function ownFields(resource: CompiledResource): string[] {
   return resource.timestamps ? ['createdAt', 'updatedAt'] : [];
 }
 
-function sortable(resource: CompiledResource, viewer: Sight): string[] {
+/** The fields by which this viewer may sort. */
+export function sortable(resource: CompiledResource, viewer: Sight): string[] {
   const declared = resource.fields.filter(
     (field) => field.spec.sortable && !field.secret && visibility(resource, field, viewer) === undefined,
   );
