@@ -11,6 +11,12 @@ export interface ActAs {
   req?: Request | undefined;
 }
 
+/** On whose behalf a record is changed. */
+export interface ActAsOn extends ActAs {
+  /** Only while its `updatedAt` is still this; else PRECONDITION_FAILED. */
+  ifMatch?: string | undefined;
+}
+
 /** A list query, in the words of the query string: `{ status: 'draft', sort: '-createdAt', limit: 10 }`. */
 export type ListInput = Record<string, string | number | boolean | undefined>;
 
@@ -48,9 +54,9 @@ export interface Service<F extends Fields> {
   read(id: string, as?: ActAs): Promise<RecordOf<F>>;
   list<const Q extends ListInput>(query?: Q, as?: ActAs): Promise<Page<RecordOf<F>, Q>>;
   /** Changes the given fields, emits `<resource>.updated`. */
-  update(id: string, input: UpdateInput<F>, as?: ActAs): Promise<RecordOf<F>>;
+  update(id: string, input: UpdateInput<F>, as?: ActAsOn): Promise<RecordOf<F>>;
   /** Removes a record, emits `<resource>.deleted`. Gives the record as it was. */
-  delete(id: string, as?: ActAs): Promise<RecordOf<F>>;
+  delete(id: string, as?: ActAsOn): Promise<RecordOf<F>>;
 }
 
 /** A service whose fields aren't known at compile time. */

@@ -3,12 +3,14 @@ import type { Platform } from '../platform/platform.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Store } from './store/store.ts';
 import type { Codec } from './stored.ts';
+import type { VersionOf } from './version.ts';
 
 /** A resource with its store: what the operations work on. */
 export interface Entity {
   resource: CompiledResource;
   store: Store;
   codec: Codec;
+  versionOf: VersionOf;
 }
 
 /** What operations need beside the entity. */

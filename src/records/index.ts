@@ -4,6 +4,7 @@ import { resourceName } from '../declare/naming.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService } from '../declare/service.ts';
+import { createMacs } from '../platform/crypto/mac.ts';
 import type { Platform } from '../platform/platform.ts';
 import { compileResource } from './compile.ts';
 import type { CompiledResource } from './compiled.ts';
@@ -14,6 +15,7 @@ import { createService } from './service.ts';
 import { createStore } from './store/store.ts';
 import { createCodec } from './stored.ts';
 import { resourceTable } from './table.ts';
+import { createVersionOf } from './version.ts';
 
 /** What an app's resources became. */
 export interface Records {
@@ -43,10 +45,12 @@ export function createRecords(
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,
 ): Records {
+  const macs = createMacs(platform.env.encryptionKeys);
   const entities = new Map<string, Entity>();
   for (const resource of resources) {
     const codec = createCodec(resource, platform.keyring);
-    entities.set(resource.name, { resource, codec, store: createStore(resource, codec, platform.database) });
+    const store = createStore(resource, codec, platform.database);
+    entities.set(resource.name, { resource, codec, store, versionOf: createVersionOf(resource, macs) });
   }
   const services = new Map<string, AnyService>();
   const service = (name: string): AnyService => {

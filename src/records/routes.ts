@@ -1,9 +1,11 @@
+import type { StoredRecord } from '../declare/host.ts';
 import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
-import { withMeta } from '../platform/http/answer.ts';
+import { withMeta, withVersion } from '../platform/http/answer.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Acting } from './acting.ts';
 import { declaredPolicy } from './compile.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import { readIfMatch } from './if-match.ts';
 import { create } from './operations/create.ts';
 import { list } from './operations/list.ts';
 import { read } from './operations/read.ts';
@@ -16,15 +18,19 @@ function acting(ctx: RouteContext): Acting {
   return { user: ctx.user, req: ctx.req, requestId: requestIdOf(ctx.req), system: false };
 }
 
+function guarded(ctx: RouteContext): Acting {
+  return { ...acting(ctx), ifMatch: readIfMatch(ctx.req) };
+}
+
 /** The CRUD routes of a resource. Their handlers ask the policies themselves: often inside the statement that they run. */
 export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const { resource } = entity;
   const shared = { tags: [resource.name], authorize: 'handler' as const, resource: resource.name };
-  const one = async (ctx: RouteContext, record: Parameters<typeof present>[2][number]) =>
-    (await present(context, resource, [record], ctx))[0];
+  const one = async (ctx: RouteContext, record: StoredRecord) =>
+    withVersion((await present(context, resource, [record], ctx))[0], entity.versionOf(record));
   const item = `${resource.path}/:id`;
   const change = async (ctx: RouteContext) =>
-    one(ctx, await update(context, entity, ctx.params.id!, ctx.body, acting(ctx)));
+    one(ctx, await update(context, entity, ctx.params.id!, ctx.body, guarded(ctx)));
 
   const routes: Record<string, Route[]> = {
     list: [
@@ -48,7 +54,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         async handler(ctx) {
           const record = await read(entity, ctx.params.id!, acting(ctx));
           const query = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
-          return (await present(context, resource, [record], ctx, query))[0];
+          const [shown] = await present(context, resource, [record], ctx, query);
+          return withVersion(shown, entity.versionOf(record));
         },
       },
     ],
@@ -74,7 +81,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         path: item,
         summary: `Delete a ${resource.name}`,
         async handler(ctx) {
-          await remove(context, entity, ctx.params.id!, acting(ctx));
+          await remove(context, entity, ctx.params.id!, guarded(ctx));
         },
       },
     ],

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../declare/host.ts';
-import type { ActAs, AnyService, ListInput } from '../declare/service.ts';
+import type { ActAs, ActAsOn, AnyService, ListInput } from '../declare/service.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Acting } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
@@ -8,12 +8,18 @@ import { list } from './operations/list.ts';
 import { read } from './operations/read.ts';
 import { remove } from './operations/remove.ts';
 import { update } from './operations/update.ts';
+import { versionOfTime } from './version.ts';
 
 function acting(as: ActAs | undefined): Acting {
   const requestId = as?.req === undefined ? undefined : requestIdOf(as.req);
   // `{ user: ctx.user }` of a visitor who is not signed in must not become the system.
   const system = as === undefined || !Object.hasOwn(as, 'user');
   return { user: as?.user, req: as?.req, requestId, system };
+}
+
+function guarded(as: ActAsOn | undefined): Acting {
+  const plain = acting(as);
+  return as?.ifMatch === undefined ? plain : { ...plain, ifMatch: [versionOfTime(as.ifMatch)] };
 }
 
 function rawQuery(query: ListInput): Record<string, unknown> {
@@ -30,7 +36,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       const { records, meta } = await list(context, entity, rawQuery(query ?? {}), acting(as));
       return { data: records as (StoredRecord & never)[], meta: meta as never };
     },
-    update: (id, input, as) => update(context, entity, id, input, acting(as)) as Promise<StoredRecord & never>,
-    delete: (id, as) => remove(context, entity, id, acting(as)) as Promise<StoredRecord & never>,
+    update: (id, input, as) => update(context, entity, id, input, guarded(as)) as Promise<StoredRecord & never>,
+    delete: (id, as) => remove(context, entity, id, guarded(as)) as Promise<StoredRecord & never>,
   };
 }

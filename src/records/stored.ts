@@ -21,6 +21,8 @@ export interface Codec {
   fromJson(json: Record<string, unknown>): StoredRecord;
   /** A validated value as the parameter of its column. */
   toColumn(field: CompiledField, value: unknown, id: string): unknown;
+  /** What a column held when a record of a resource without timestamps was read from its row. */
+  held(field: CompiledField, record: StoredRecord): unknown;
 }
 
 /** What an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
@@ -45,6 +47,9 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
   const concealed = new Set(restricted.map((field) => field.name));
   const readable = resource.fields.filter((field) => field.spec.kind !== 'password');
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
+  // Encrypting again gives another ciphertext, so only the one that was read can be looked for.
+  const ciphertexts = new WeakMap<object, Record<string, unknown>>();
+  const remembered = resource.timestamps ? [] : readable.filter((field) => field.spec.encrypted);
   const columns = [
     'id',
     ...readable.map((field) => field.column),
@@ -53,6 +58,12 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
 
   function decrypted(field: CompiledField, value: unknown, id: string): unknown {
     return JSON.parse(keyring.decrypt(value as string, context(resource.name, field.name, id)));
+  }
+
+  function toColumn(field: CompiledField, value: unknown, id: string): unknown {
+    if (value === null || value === undefined) return null;
+    if (field.spec.encrypted) return keyring.encrypt(JSON.stringify(value), context(resource.name, field.name, id));
+    return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
   }
 
   return {
@@ -66,6 +77,12 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
         if (value !== null) record[field.name] = field.spec.encrypted ? decrypted(field, value, record.id) : value;
       }
       for (const name of times) record[name] = row[at++];
+      if (remembered.length > 0) {
+        ciphertexts.set(
+          record,
+          Object.fromEntries(remembered.map((field) => [field.name, row[1 + readable.indexOf(field)]])),
+        );
+      }
       return record;
     },
     fromJson(json) {
@@ -83,10 +100,11 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
       }
       return record;
     },
-    toColumn(field, value, id) {
-      if (value === null || value === undefined) return null;
-      if (field.spec.encrypted) return keyring.encrypt(JSON.stringify(value), context(resource.name, field.name, id));
-      return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
+    toColumn,
+    held(field, record) {
+      if (field.spec.encrypted) return ciphertexts.get(record)?.[field.name] ?? null;
+      // Hooks and policies get the record, and may change what is in it.
+      return toColumn(field, structuredClone(record[field.name]), record.id);
     },
   };
 }

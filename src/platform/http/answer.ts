@@ -1,25 +1,48 @@
 import type { ServerResponse } from 'node:http';
-import type { ApiError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
+import { entityTag, readEntityTags, versionIn } from './entity-tag.ts';
 
-/** A value whose envelope carries `meta` beside `data`. */
-export class Paged {
+/** A value with what its answer says beside it. */
+class Told {
   readonly data: unknown;
-  readonly meta: object;
+  readonly meta: object | undefined;
+  readonly version: string | undefined;
 
-  constructor(data: unknown, meta: object) {
+  constructor(data: unknown, meta: object | undefined, version: string | undefined) {
     this.data = data;
     this.meta = meta;
+    this.version = version;
   }
 }
 
 /** An answer `{ data, meta }`. */
-export function withMeta(data: unknown, meta: object): Paged {
-  return new Paged(data, meta);
+export function withMeta(data: unknown, meta: object): unknown {
+  return new Told(data, meta, undefined);
 }
 
-/** Sends JSON in one write. Answers are private to who asked: no cache may keep them. */
-export function sendJson(res: ServerResponse, status: number, body: unknown): void {
-  const bytes = Buffer.from(JSON.stringify(body));
+/** An answer `{ data }` whose entity tag tells the version of the record in it. */
+export function withVersion(data: unknown, version: string | undefined): unknown {
+  return version === undefined ? data : new Told(data, undefined, version);
+}
+
+/** A success as it goes out. */
+export interface Answer {
+  status: number;
+  /** JSON; undefined for an answer without a body. */
+  text: string | undefined;
+  /** Of the record in it. */
+  version: string | undefined;
+}
+
+/** The answer of a value: 204 for none, else `{ data }` (and `meta`). */
+export function answerOf(status: number, value: unknown): Answer {
+  if (value === undefined) return { status: 204, text: undefined, version: undefined };
+  const { data, meta, version } = value instanceof Told ? value : new Told(value, undefined, undefined);
+  return { status, text: JSON.stringify({ data, meta }), version };
+}
+
+/** Sends JSON in one write. What nothing else was said of is private to who asked, and no cache may keep it. */
+function sendBytes(res: ServerResponse, status: number, bytes: Buffer): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-store');
@@ -27,13 +50,63 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
   res.end(res.req.method === 'HEAD' ? undefined : bytes);
 }
 
-/** Sends a success: 204 for no value, else `{ data }` (and `meta`). */
-export function sendData(res: ServerResponse, status: number, value: unknown): void {
-  if (value === undefined) {
-    res.statusCode = 204;
+/** Sends a value as JSON, without an envelope. */
+export function sendJson(res: ServerResponse, status: number, body: unknown): void {
+  sendBytes(res, status, Buffer.from(JSON.stringify(body)));
+}
+
+/**
+ * Whether an answer gets an entity tag. PUT gives none: it would say that what was sent is stored byte for byte (RFC 9110
+ * §9.3.4).
+ */
+function isTagged(res: ServerResponse, { version }: Answer): boolean {
+  const { method } = res.req;
+  if (method !== 'GET' && method !== 'HEAD' && (version === undefined || method === 'PUT')) return false;
+  return !String(res.getHeader('Cache-Control') ?? '').includes('no-store');
+}
+
+/** Evaluates what the reader has already, in the order of RFC 9110 §13.2.2. Gives whether he has this. */
+function isKnown(res: ServerResponse, tag: string): boolean {
+  const { method, headers } = res.req;
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  const wanted = headers['if-match'] === undefined ? '*' : readEntityTags(headers['if-match']);
+  if (wanted !== '*') {
+    const same = ({ weak, opaque }: { weak: boolean; opaque: string }) =>
+      !weak && (opaque === tag || (versionIn(tag) !== undefined && versionIn(opaque) === versionIn(tag)));
+    if (!wanted?.some(same)) throw new ApiError('PRECONDITION_FAILED');
+  }
+  const known = headers['if-none-match'] === undefined ? undefined : readEntityTags(headers['if-none-match']);
+  return known === '*' || (known?.some(({ opaque }) => opaque === tag) ?? false);
+}
+
+/**
+ * Sends a success. With a viewer, answers to reads, and others that hold a record, carry an entity tag, which no two viewers
+ * share; who has the same already gets 304.
+ *
+ * @param viewer the id of who asks, empty for who is signed out; undefined when nobody may keep the answer
+ */
+export function sendAnswer(res: ServerResponse, answer: Answer, viewer: string | undefined): void {
+  const { status, text } = answer;
+  if (text === undefined) {
+    res.statusCode = status;
     res.end();
-  } else if (value instanceof Paged) sendJson(res, status, { data: value.data, meta: value.meta });
-  else sendJson(res, status, { data: value });
+    return;
+  }
+  if (viewer === undefined || !isTagged(res, answer)) {
+    sendBytes(res, status, Buffer.from(text));
+    return;
+  }
+  // One encoding serves both: the tag is of viewer and body, what is sent is the body.
+  const bytes = Buffer.from(viewer + text);
+  const tag = entityTag(bytes, answer.version);
+  const vary = res.getHeader('Vary');
+  res.setHeader('Vary', vary === undefined ? 'Authorization' : `${vary}, Authorization`);
+  if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-cache');
+  res.setHeader('ETag', `"${tag}"`);
+  if (isKnown(res, tag)) {
+    res.statusCode = 304;
+    res.end();
+  } else sendBytes(res, status, bytes.subarray(viewer.length));
 }
 
 /** Sends the error envelope. */
@@ -42,5 +115,6 @@ export function sendError(res: ServerResponse, error: ApiError, requestId: strin
   const retryAfter = error.retryAfter ?? (error.status === 503 ? 5 : undefined);
   if (retryAfter !== undefined) res.setHeader('Retry-After', retryAfter);
   res.setHeader('Cache-Control', 'no-store');
+  res.removeHeader('ETag');
   sendJson(res, error.status, { error: { code, message, requestId, ...(details === undefined ? {} : { details }) } });
 }

@@ -4,6 +4,8 @@ import { isId } from '../../platform/ids.ts';
 import { writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { asksRecord, matchConditions } from '../if-match.ts';
+import type { WriteCondition } from '../store/store.ts';
 import { announce, causeOf, hookContext } from './after-write.ts';
 import { loadForWrite, MOST_ATTEMPTS, stillInReach, unchanged } from './update.ts';
 
@@ -17,14 +19,17 @@ export async function remove(
 ): Promise<StoredRecord> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  let conditions = acting.system ? [] : writeConditions(resource, 'delete', acting);
-  if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
+  const allowed = acting.system ? [] : writeConditions(resource, 'delete', acting);
+  let conditions: WriteCondition[] | undefined = allowed;
+  const asks = allowed === undefined || asksRecord(resource, acting.ifMatch);
+  if (!isId(id) || conditions === undefined || asks || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', acting);
     await hooks?.beforeDelete?.(record as never, hookContext(context, acting));
-    const asked = conditions === undefined ? unchanged(resource, record) : [];
-    conditions = [...stillInReach(entity, conditions, acting), ...asked];
+    const asked = asks ? unchanged(entity, record) : [];
+    conditions = [...stillInReach(entity, allowed, acting), ...asked];
   }
-  const removed = await store.remove(id, conditions, causeOf(acting));
+  const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
+  const removed = await store.remove(id, guarded, causeOf(acting));
   if (removed === undefined) {
     await loadForWrite(entity, id, 'delete', acting);
     if (attempt < MOST_ATTEMPTS) return remove(context, entity, id, acting, attempt + 1);

@@ -3,10 +3,11 @@ import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { loadAuthorized, writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
-import type { CompiledField, CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { asksRecord, assertMatch, matchConditions } from '../if-match.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
+import type { WriteCondition } from '../store/store.ts';
 import { needsRecord, type Values, validate } from '../validate.ts';
 import { announce, causeOf, conflict, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
@@ -28,11 +29,14 @@ export async function update(
 ): Promise<StoredRecord> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  let conditions = acting.system ? [] : writeConditions(resource, 'update', acting);
+  const allowed = acting.system ? [] : writeConditions(resource, 'update', acting);
+  let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
-  if (!isId(id) || conditions === undefined || hooks?.beforeUpdate !== undefined || needsRecord(resource, input)) {
+  const loads =
+    hooks?.beforeUpdate !== undefined || needsRecord(resource, input) || asksRecord(resource, acting.ifMatch);
+  if (!isId(id) || conditions === undefined || loads) {
     before = await loadForWrite(entity, id, 'update', acting);
-    conditions = [...stillInReach(entity, conditions, acting), ...unchanged(resource, before)];
+    conditions = [...stillInReach(entity, allowed, acting), ...unchanged(entity, before)];
   }
   const rules = { unknownFields: context.settings.unknownFields, updating: true, before };
   let changes: Values;
@@ -50,7 +54,8 @@ export async function update(
     changes = await validate(resource, given, { ...acting, system: true }, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, changes);
-  const written = await store.update(id, hashed, conditions, causeOf(acting)).catch((error: unknown) => {
+  const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
+  const written = await store.update(id, hashed, guarded, causeOf(acting)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
   if (written === undefined) {
@@ -68,21 +73,13 @@ export async function update(
  * The condition under which an answer that was given for `record` still holds: a policy, rule or hook can't be asked inside the
  * statement; what it saw can. Without timestamps every field is compared.
  */
-export function unchanged(resource: CompiledResource, record: StoredRecord): Condition[] {
+export function unchanged({ resource, codec }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
-  return resource.fields.filter(isComparable).map(({ name }): Condition => {
-    const value = record[name];
-    return value === undefined ? { field: name, op: 'exists', value: false } : { field: name, op: 'eq', value };
-  });
+  const readable = resource.fields.filter((field) => field.spec.kind !== 'password');
+  return readable.map((column) => ({ column, held: codec.held(column, record) }));
 }
 
-// What is stored in another form than it has in memory, or in an order of its own, has no `=`.
-function isComparable({ spec }: CompiledField): boolean {
-  return !spec.encrypted && !['password', 'array', 'object', 'json'].includes(spec.kind);
-}
-
-/** The record of a write, or the contract's refusal. */
-export async function loadForWrite(
+async function loadAllowed(
   { resource, store }: Entity,
   id: string,
   action: 'update' | 'delete',
@@ -91,6 +88,18 @@ export async function loadForWrite(
   if (!acting.system) return loadAuthorized(resource, store, id, action, resource.policies[action], acting);
   const record = isId(id) ? await store.read(id) : undefined;
   if (record === undefined) throw new ApiError('NOT_FOUND');
+  return record;
+}
+
+/** The record of a write, or the contract's refusal; last of all the one that its version is not what `If-Match` asks. */
+export async function loadForWrite(
+  entity: Entity,
+  id: string,
+  action: 'update' | 'delete',
+  acting: Acting,
+): Promise<StoredRecord> {
+  const record = await loadAllowed(entity, id, action, acting);
+  assertMatch(entity, record, acting.ifMatch);
   return record;
 }
 

@@ -3,11 +3,13 @@ import type { Authenticator, Host } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { sendData } from '../../platform/http/answer.ts';
+import { answerOf, sendAnswer, withVersion } from '../../platform/http/answer.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
 import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
 import type { Records } from '../../records/index.ts';
+import { versionOf } from '../../records/version.ts';
 import { checkInput } from './check-input.ts';
+import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
 import { presentRecords } from './present-records.ts';
 import { setIdentity } from './request-log.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
@@ -33,6 +35,8 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const byHandler = route.authorize === 'handler';
   const takesBody = route.input !== undefined || route.body === 'json';
   const status = route.status ?? 200;
+  const item = entity !== undefined && isItemPath(route.path) ? entity : undefined;
+  const tagged = isTagged(route);
 
   /** Asks the policy. Gives the record of an item route of a resource. */
   async function authorize(looking: SignedIn & { req: Request }, params: Record<string, string>): Promise<unknown> {
@@ -41,11 +45,11 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
       return undefined;
     }
-    if (entity === undefined || !/\/:id(\/|$)/.test(route.path)) {
+    if (item === undefined) {
       await authorizeCollection(policy, action, looking);
       return undefined;
     }
-    return loadAuthorized(entity.resource, entity.store, params.id!, action, policy, looking);
+    return loadAuthorized(item.resource, item.store, params.id!, action, policy, looking);
   }
 
   /** Who asks, whether he may, and the record that it is about. */
@@ -63,6 +67,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     // A body that is kept back must not outlive a logout, or the loss of a role, in the meantime.
     if (performance.now() - begun > SLOW_BODY_MS) admitted = await admit(req);
     const { user, auth, doc } = admitted;
+    checkPreconditions(req, item, doc);
     const input = route.input === undefined ? undefined : await checkInput(route.input, body);
     const ctx: RouteContext = {
       user,
@@ -80,6 +85,9 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     };
     const value = await route.handler(ctx);
     if (res.headersSent) return;
-    sendData(res, status, byHandler ? value : await presentRecords(records, value, { user, req }));
+    const shown = byHandler
+      ? value
+      : withVersion(await presentRecords(records, value, { user, req }), versionOf(records.entities, value));
+    sendAnswer(res, answerOf(status, shown), tagged ? (user?.id ?? '') : undefined);
   };
 }

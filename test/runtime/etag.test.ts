@@ -1,0 +1,433 @@
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { type Answer, type Client, startTestApp } from '../support/app.ts';
+
+const hooked: string[] = [];
+const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
+const post = defineResource('post', {
+  fields: {
+    title: f.string().required().max(50).filterable(),
+    note: f.string().visibleTo('owner'),
+    from: f.integer().check((value, record) => value <= ((record.to as number | undefined) ?? 100) || 'Too late'),
+    to: f.integer(),
+    author: f.ref('user').owner(),
+  },
+  policies: { list: 'public', read: 'public', create: 'authenticated', update: 'owner', delete: 'owner' },
+  routes: (route) => [
+    route.get('/none', { policy: 'public' }, () => undefined),
+    route.get('/shared', { policy: 'public' }, ({ res }) => {
+      res.setHeader('Cache-Control', 'public, max-age=60');
+      return ['shared'];
+    }),
+    route.get('/secret', { policy: 'public' }, ({ res }) => {
+      res.setHeader('Cache-Control', 'no-store');
+      return ['secret'];
+    }),
+    route.get('/:id/card', { policy: 'public' }, ({ doc }) => doc),
+    route.post('/:id/shout', { policy: 'owner' }, ({ doc, service }) =>
+      service('post').update(doc.id, { title: doc.title.toUpperCase() }, { ifMatch: doc.updatedAt }),
+    ),
+    route.post('/announce', { policy: 'authenticated' }, () => ({ done: true })),
+  ],
+});
+const secret = defineResource('secret', {
+  fields: { text: f.string(), author: f.ref('user').owner() },
+  policies: { list: 'owner', read: 'owner', create: 'authenticated', update: 'owner', delete: 'owner' },
+});
+const shy = defineResource('shy', { fields: { text: f.string() }, policies: { ...open, read: 'admin' } });
+const watched = defineResource('watched', {
+  fields: { text: f.string() },
+  policies: { ...open, update: ({ doc }) => doc.text !== 'closed' },
+  hooks: {
+    beforeUpdate: (_changes, record) => void hooked.push(`update ${record.text}`),
+    beforeDelete: (record) => void hooked.push(`delete ${record.text}`),
+  },
+});
+const timeless = defineResource('timeless', {
+  timestamps: false,
+  fields: {
+    text: f.string(),
+    list: f.array(f.string()),
+    objects: f.array(f.object({ n: f.integer() })),
+    anything: f.json(),
+    sealed: f.string().encrypted(),
+    pin: f.string().hidden(),
+    when: f.date(),
+    amount: f.number(),
+  },
+  policies: open,
+});
+
+const { app, call, person, env } = await startTestApp(
+  {
+    resources: [defineUser(), post, secret, shy, watched, timeless],
+    extensions: [webhooks()],
+  },
+  { env: () => ({ CORS_ORIGINS: 'https://app.example.com' }) },
+);
+const ann = await person('Ann');
+const bob = await person('Bob');
+
+const tagOf = (answer: Answer) => answer.headers.get('etag')!;
+const codeOf = (answer: Answer) => [answer.status, answer.body?.error?.code];
+
+async function newPost(title = 'A title'): Promise<{ path: string; tag: string }> {
+  const made = await ann.call('POST', '/api/posts', { title, note: 'mine' });
+  return { path: `/api/posts/${made.body.data.id}`, tag: tagOf(made) };
+}
+
+const { path } = await newPost('Read me');
+
+test.each([
+  ['a record', path],
+  ['a list', '/api/posts'],
+  ['a list that is empty', '/api/posts?title=nothing'],
+  ['a custom route', '/api/posts/shared'],
+  ['a record of a custom route', `${path}/card`],
+])('%s carries a strong entity tag; HEAD has the same headers and no body', async (_what, at) => {
+  const get = await call('GET', at);
+  const head = await call('HEAD', at);
+  expect(tagOf(get)).toMatch(/^"[\x21\x23-\x7e]+"$/);
+  for (const name of ['etag', 'cache-control', 'vary', 'content-length', 'content-type']) {
+    expect(head.headers.get(name)).toBe(get.headers.get(name));
+  }
+  expect([head.status, head.body]).toEqual([200, undefined]);
+});
+
+test('an answer with a tag is private, to be asked for again each time, and varies by who asks', async () => {
+  const answer = await call('GET', path);
+  expect(answer.headers.get('cache-control')).toBe('private, no-cache');
+  expect(answer.headers.get('vary')).toBe('Origin, Authorization');
+});
+
+test('what a handler says of caching stands', async () => {
+  const shared = await call('GET', '/api/posts/shared');
+  expect([shared.headers.get('cache-control'), tagOf(shared)]).toEqual(['public, max-age=60', expect.any(String)]);
+  const kept = await call('GET', '/api/posts/secret');
+  expect([kept.headers.get('cache-control'), tagOf(kept)]).toEqual(['no-store', null]);
+});
+
+test.each([
+  ['a record that both see alike', `${path}?fields=title`],
+  ['a record of which one sees more', path],
+  ['a list', '/api/posts'],
+])('tags differ by viewer, of %s, and are the same for the same viewer', async (_what, at) => {
+  const callers: Client[] = [ann.call, bob.call, call];
+  const first = await Promise.all(callers.map(async (one) => tagOf(await one('GET', at))));
+  const again = await Promise.all(callers.map(async (one) => tagOf(await one('GET', at))));
+  expect(new Set(first).size).toBe(3);
+  expect(again).toEqual(first);
+});
+
+test('the tag of a create and of a change is that of a read right after', async () => {
+  const created = await ann.call('POST', '/api/posts', { title: 'Made', note: 'x' });
+  const at = `/api/posts/${created.body.data.id}`;
+  expect(tagOf(created)).toBe(tagOf(await ann.call('GET', at)));
+  const changed = await ann.call('PATCH', at, { title: 'Changed' });
+  expect(tagOf(changed)).toBe(tagOf(await ann.call('GET', at)));
+  expect(tagOf(changed)).not.toBe(tagOf(created));
+});
+
+test('the answer of a PUT has no tag: what was sent is not what is stored, byte for byte', async () => {
+  const { path: at } = await newPost();
+  const answer = await ann.call('PUT', at, { title: 'Put' });
+  expect([answer.status, tagOf(answer)]).toEqual([200, null]);
+});
+
+test.each(['%s', 'W/%s', '"other", %s', '%s , "other"', '*', '"a,b",,\t%s'])(
+  'If-None-Match: %s answers 304 with the same headers and no body',
+  async (form) => {
+    const full = await ann.call('GET', path);
+    const answer = await ann.call('GET', path, undefined, { 'if-none-match': form.replace('%s', tagOf(full)) });
+    expect([answer.status, answer.body]).toEqual([304, undefined]);
+    for (const name of ['etag', 'cache-control', 'vary']) {
+      expect(answer.headers.get(name)).toBe(full.headers.get(name));
+    }
+    const head = await ann.call('HEAD', path, undefined, { 'if-none-match': tagOf(full) });
+    expect([head.status, tagOf(head)]).toEqual([304, tagOf(full)]);
+  },
+);
+
+test.each(['"other"', 'W/"other"', '', 'junk', '"unclosed', '*, "a"', '"a" "b"', "'a'"])(
+  'If-None-Match: %s is no match: the whole answer',
+  async (header) => {
+    expect((await ann.call('GET', path, undefined, { 'if-none-match': header })).status).toBe(200);
+  },
+);
+
+test('a tag of another viewer, or of before a change, brings the whole answer', async () => {
+  const { path: at, tag } = await newPost();
+  expect((await bob.call('GET', at, undefined, { 'if-none-match': tag })).status).toBe(200);
+  await ann.call('PATCH', at, { title: 'New' });
+  expect((await ann.call('GET', at, undefined, { 'if-none-match': tag })).status).toBe(200);
+});
+
+test('nobody is told 304 who would not be told 200', async () => {
+  const made = await ann.call('POST', '/api/secrets', { text: 'mine' });
+  const at = `/api/secrets/${made.body.data.id}`;
+  for (const header of ['*', tagOf(made)]) {
+    const asks = { 'if-none-match': header };
+    expect((await ann.call('GET', at, undefined, asks)).status).toBe(304);
+    expect((await bob.call('GET', at, undefined, asks)).status).toBe(404);
+    expect((await call('GET', at, undefined, asks)).status).toBe(401);
+    expect((await call('GET', '/api/secrets', undefined, asks)).status).toBe(401);
+    expect((await ann.call('GET', `${at}?fields=nothing`, undefined, asks)).status).toBe(400);
+  }
+});
+
+test('answers of accounts, with secrets, without a body and of errors have no tag', async () => {
+  const answers = [
+    await ann.call('GET', '/api/auth/me'),
+    await ann.call('PATCH', '/api/auth/me', { name: 'Ann' }),
+    await call('POST', '/api/auth/login', { email: ann.email, password: 'correct horse battery' }),
+    await ann.call('POST', '/api/webhooks', { url: 'https://example.com/', events: ['*'] }),
+    await call('GET', '/api/nothing'),
+    await call('GET', `/api/secrets/${'0'.repeat(24)}`),
+  ];
+  for (const answer of answers) {
+    expect([tagOf(answer), answer.headers.get('cache-control')]).toEqual([null, expect.stringContaining('no-store')]);
+  }
+  expect(tagOf(await call('GET', '/api/posts/none'))).toBeNull();
+});
+
+test('If-Match on a read: 412 unless the record still has that version', async () => {
+  const { path: at, tag } = await newPost();
+  expect((await ann.call('GET', at, undefined, { 'if-match': tag })).status).toBe(200);
+  expect((await bob.call('GET', at, undefined, { 'if-match': tag })).status).toBe(200);
+  expect(codeOf(await ann.call('GET', at, undefined, { 'if-match': `W/${tag}` }))).toEqual([
+    412,
+    'PRECONDITION_FAILED',
+  ]);
+  await ann.call('PATCH', at, { title: 'New' });
+  const late = await ann.call('GET', at, undefined, { 'if-match': tag });
+  expect([codeOf(late), tagOf(late)]).toEqual([[412, 'PRECONDITION_FAILED'], null]);
+});
+
+test.each(['PATCH', 'PUT', 'DELETE'])(
+  '%s with If-Match of the record as it is goes ahead; of an older one 412',
+  async (method) => {
+    const { path: at, tag } = await newPost();
+    const fresh = tagOf(await ann.call('PATCH', at, { title: 'Newer' }));
+    const body = method === 'DELETE' ? undefined : { title: 'Newest' };
+    const late = await ann.call(method, at, body, { 'if-match': tag });
+    expect(codeOf(late)).toEqual([412, 'PRECONDITION_FAILED']);
+    expect((await call('GET', at)).body.data.title).toBe('Newer');
+    expect((await ann.call(method, at, body, { 'if-match': fresh })).status).toBe(method === 'DELETE' ? 204 : 200);
+  },
+);
+
+test.each([
+  ['another viewer', (at: string) => bob.call('GET', at)],
+  ['some of its fields', (at: string) => ann.call('GET', `${at}?fields=title`)],
+  ['its author with it', (at: string) => ann.call('GET', `${at}?include=author`)],
+  ['a custom route', (at: string) => ann.call('GET', `${at}/card`)],
+])('any view of a record gives a tag to change it by, since its version counts: %s', async (_what, look) => {
+  const { path: at } = await newPost();
+  const asks = { 'if-match': tagOf(await look(at)) };
+  expect((await ann.call('PATCH', at, {}, asks)).status).toBe(200);
+  // Even a change of nothing is a change.
+  expect((await ann.call('PATCH', at, {}, asks)).status).toBe(412);
+});
+
+test.each([
+  ['*', 200],
+  [' * ', 200],
+  ['%s', 200],
+  ['"other", %s', 200],
+  ['%s,', 200],
+  ['W/%s', 412],
+  ['"other"', 412],
+  ['""', 412],
+  ['"a-b", W/"c"', 412],
+  ['"zzzzzzzzzzzzzzzzzzzz-0123456789012345678901"', 412],
+  ['"-1-0123456789012345678901"', 412],
+  ['"\u00e4"', 412],
+  ['', 400],
+  [',', 400],
+  ['*, %s', 400],
+  ['"unclosed', 400],
+  ['unquoted', 400],
+  ['w/"lower"', 400],
+  ['%s %s', 400],
+  ['"a\\"b"', 400],
+])('If-Match: %s answers %i', async (form, status) => {
+  const { path: at, tag } = await newPost();
+  const answer = await ann.call('PATCH', at, { title: 'x' }, { 'if-match': form.replaceAll('%s', tag) });
+  expect([answer.status, answer.body.error?.code]).toEqual([
+    status,
+    { 200: undefined, 412: 'PRECONDITION_FAILED', 400: 'BAD_REQUEST' }[status],
+  ]);
+});
+
+test('the tag of a list is no tag of a record', async () => {
+  const { path: at } = await newPost();
+  const tag = tagOf(await ann.call('GET', '/api/posts'));
+  expect((await ann.call('PATCH', at, { title: 'x' }, { 'if-match': tag })).status).toBe(412);
+});
+
+test('who may not see or change the record is told that, and nothing of its version', async () => {
+  const made = await ann.call('POST', '/api/secrets', { text: 'mine' });
+  const at = `/api/secrets/${made.body.data.id}`;
+  const { path: readable } = await newPost();
+  for (const header of ['"old"', '*', tagOf(made)]) {
+    const asks = { 'if-match': header };
+    for (const method of ['PATCH', 'DELETE']) {
+      const body = method === 'PATCH' ? { text: 'x' } : undefined;
+      expect(codeOf(await call(method, at, body, asks))).toEqual([401, 'UNAUTHORIZED']);
+      expect(codeOf(await bob.call(method, at, body, asks))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await bob.call(method, readable, body && { title: 'x' }, asks))).toEqual([403, 'FORBIDDEN']);
+      expect(codeOf(await ann.call(method, `/api/secrets/${'0'.repeat(24)}`, body, asks))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await ann.call(method, '/api/secrets/none', body, asks))).toEqual([404, 'NOT_FOUND']);
+    }
+  }
+  expect((await ann.call('GET', at)).body.data.text).toBe('mine');
+});
+
+test('a record that may be changed but not read answers 404 to If-Match too', async () => {
+  const { id } = await app.service('shy').create({ text: 'x' });
+  for (const header of ['"old"', '*']) {
+    expect((await ann.call('PATCH', `/api/shies/${id}`, { text: 'y' }, { 'if-match': header })).status).toBe(404);
+  }
+});
+
+test('a version that is over is told before what is wrong with the body, whether or not rules need the record', async () => {
+  const { path: at, tag } = await newPost();
+  await ann.call('PATCH', at, { from: 1, to: 5 });
+  for (const body of [{ title: '' }, { nothing: 1 }, { from: 9 }, [], '"x"']) {
+    expect((await ann.call('PATCH', at, body, { 'if-match': tag })).status).toBe(412);
+    expect((await ann.call('PATCH', at, body, { 'if-match': '*' })).status).toBe(422);
+  }
+});
+
+test('hooks do not run for a version that is over, and policies that are functions are asked first', async () => {
+  const made = await call('POST', '/api/watcheds', { text: 'one' });
+  const at = `/api/watcheds/${made.body.data.id}`;
+  const second = await call('PATCH', at, { text: 'two' }, { 'if-match': tagOf(made) });
+  expect(second.status).toBe(200);
+  hooked.length = 0;
+  expect((await call('PATCH', at, { text: 'three' }, { 'if-match': tagOf(made) })).status).toBe(412);
+  expect((await call('DELETE', at, undefined, { 'if-match': tagOf(made) })).status).toBe(412);
+  expect(hooked).toEqual([]);
+  const closed = await call('PATCH', at, { text: 'closed' }, { 'if-match': tagOf(second) });
+  expect([closed.status, hooked]).toEqual([200, ['update two']]);
+  expect((await ann.call('PATCH', at, { text: 'x' }, { 'if-match': tagOf(made) })).status).toBe(403);
+  expect((await call('DELETE', at, undefined, { 'if-match': tagOf(closed) })).status).toBe(204);
+});
+
+test.each([
+  ['post', '/api/posts', { title: 'x' }, (n: number) => ({ title: `${n}` })],
+  ['post with a rule', '/api/posts', { title: 'x' }, (n: number) => ({ from: n })],
+  ['watched', '/api/watcheds', { text: 'x' }, (n: number) => ({ text: `${n}` })],
+  ['timeless', '/api/timelesses', { text: 'x' }, (n: number) => ({ text: `${n}` })],
+  ['timeless list', '/api/timelesses', { list: ['x'] }, (n: number) => ({ list: [`${n}`] })],
+  ['timeless objects', '/api/timelesses', {}, (n: number) => ({ objects: [{ n }] })],
+  ['timeless json', '/api/timelesses', { anything: { b: 1, a: [1.5, null] } }, (n: number) => ({ anything: n })],
+  ['timeless encrypted', '/api/timelesses', { sealed: 'x' }, (n: number) => ({ sealed: `${n}` })],
+  ['timeless encrypted, empty before', '/api/timelesses', {}, (n: number) => ({ sealed: `${n}` })],
+])('of 20 changes at once with one If-Match one wins and 19 get 412: %s', async (_what, at, body, change) => {
+  const made = await ann.call('POST', at, body);
+  const one = `${at}/${made.body.data.id}`;
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => ann.call('PATCH', one, change(n), { 'if-match': tagOf(made) })),
+  );
+  expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(412)]);
+  const winner = answers.find((answer) => answer.status === 200)!;
+  const now = await ann.call('GET', one);
+  expect([now.body, tagOf(now)]).toEqual([winner.body, tagOf(winner)]);
+});
+
+test('a change and a removal at once with one If-Match: one wins', async () => {
+  for (const at of ['/api/posts', '/api/timelesses']) {
+    for (let round = 0; round < 5; round++) {
+      const made = await ann.call('POST', at, at === '/api/posts' ? { title: 'x' } : { list: ['x'] });
+      const one = `${at}/${made.body.data.id}`;
+      const asks = { 'if-match': tagOf(made) };
+      const [changed, removed] = await Promise.all([
+        ann.call('PATCH', one, at === '/api/posts' ? { title: 'y' } : { list: ['y'] }, asks),
+        ann.call('DELETE', one, undefined, asks),
+      ]);
+      expect([
+        [200, 412],
+        [404, 204],
+      ]).toContainEqual([changed.status, removed.status]);
+    }
+  }
+});
+
+test('without If-Match 20 changes at once all succeed, and no two of them have one version', async () => {
+  for (const [at, body] of [
+    ['/api/posts', { title: 'x' }],
+    ['/api/watcheds', { text: 'x' }],
+  ] as const) {
+    const made = await ann.call('POST', at, body);
+    const one = `${at}/${made.body.data.id}`;
+    const few = Array.from({ length: 4 }, () => ann.call('PATCH', one, body));
+    const tags = (await Promise.all(few)).map(tagOf);
+    for (let n = 0; n < 16; n++) tags.push(tagOf(await ann.call('PATCH', one, body)));
+    expect(new Set([tagOf(made), ...tags]).size).toBe(21);
+  }
+});
+
+test('a record never goes back to a version, even when the clock does', async () => {
+  const { id } = await app.service('post').create({ title: 'x' });
+  const changes = Array.from({ length: 30 }, () => app.service('post').update(id, { title: 'x' }));
+  expect(new Set((await Promise.all(changes)).map((record) => record.updatedAt)).size).toBe(30);
+  const database = new pg.Client({ connectionString: env.DATABASE_URL });
+  await database.connect();
+  await database.query(`update posts set updated_at = '2999-01-01' where id = $1`, [id]);
+  await database.end();
+  expect((await app.service('post').update(id, {})).updatedAt).toBe('2999-01-01T00:00:00.001Z');
+});
+
+test('the version of a record without timestamps is that of all its fields, hidden ones too, and tells nothing of them', async () => {
+  const { id } = await app.service('timeless').create({ text: 'x', pin: '1234', when: '2026-01-01', amount: 0.1 });
+  const at = `/api/timelesses/${id}`;
+  const before = await call('GET', at);
+  await app.service('timeless').update(id, { pin: '5678' });
+  const after = await call('GET', at);
+  expect([before.body, tagOf(before) === tagOf(after)]).toEqual([after.body, false]);
+  expect((await call('PATCH', at, { text: 'y' }, { 'if-match': tagOf(before) })).status).toBe(412);
+  expect((await call('PATCH', at, { text: 'y' }, { 'if-match': tagOf(after) })).status).toBe(200);
+  expect((await call('PATCH', at, { text: 'x' }, { 'if-match': '*' })).status).toBe(200);
+});
+
+test('a custom route of a record keeps to If-Match, and code may pass on what it saw', async () => {
+  const { path: at, tag } = await newPost('quiet');
+  const shouted = await ann.call('POST', `${at}/shout`, undefined, { 'if-match': tag });
+  expect([shouted.status, shouted.body.data.title]).toEqual([200, 'QUIET']);
+  expect(tagOf(shouted)).toBe(tagOf(await ann.call('GET', at)));
+  expect(codeOf(await ann.call('POST', `${at}/shout`, undefined, { 'if-match': tag }))).toEqual([
+    412,
+    'PRECONDITION_FAILED',
+  ]);
+  expect((await bob.call('POST', `${at}/shout`, undefined, { 'if-match': tag })).status).toBe(403);
+  expect((await ann.call('POST', `${at}/shout`, undefined, { 'if-match': 'junk' })).status).toBe(400);
+  const record = await app.service('post').read(at.split('/').at(-1)!);
+  const changed = await app.service('post').update(record.id, { title: 'code' }, { ifMatch: record.updatedAt });
+  for (const act of [
+    () => app.service('post').update(record.id, { title: 'late' }, { ifMatch: record.updatedAt }),
+    () => app.service('post').delete(record.id, { ifMatch: record.updatedAt }),
+  ]) {
+    await expect(act()).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+  }
+  await app.service('post').delete(record.id, { ifMatch: changed.updatedAt });
+});
+
+test('a precondition that can not be kept is refused, not passed over', async () => {
+  const { path: at, tag } = await newPost();
+  for (const [method, path, body] of [
+    ['POST', '/api/posts', { title: 'x' }],
+    ['POST', '/api/posts/announce', undefined],
+    ['PATCH', '/api/auth/me', { name: 'Ann' }],
+  ] as const) {
+    expect(codeOf(await ann.call(method, path, body, { 'if-match': tag }))).toEqual([400, 'BAD_REQUEST']);
+  }
+  for (const [method, path, body] of [
+    ['POST', '/api/posts', { title: 'x' }],
+    ['PUT', at, { title: 'x' }],
+    ['DELETE', at, undefined],
+  ] as const) {
+    expect(codeOf(await ann.call(method, path, body, { 'if-none-match': '*' }))).toEqual([400, 'BAD_REQUEST']);
+  }
+});
