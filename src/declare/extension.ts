@@ -1,4 +1,5 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/queues.ts';
 import type { Authenticator, Host } from './host.ts';
@@ -18,6 +19,8 @@ export interface FeatureParts {
   sweeps?: readonly Sweep[];
   /** Starts the workers of a role in this process. */
   workers?: Partial<Record<Role, () => RunningWorker>>;
+  /** Every column that holds ciphertexts of the host's keyring: rotations put them under the newest key. */
+  encrypted?: readonly EncryptedColumn[];
   /** Listeners of in-process events, by name. */
   listeners?: Record<string, (payload: never) => unknown>;
   /** What the feature offers to code, as `app.<name>`. */

@@ -2,6 +2,7 @@ import type { StoredRecord } from '../declare/host.ts';
 import type { Keyring } from '../platform/crypto/keyring.ts';
 import { isoTimestamp } from '../platform/postgres/types.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
+import { valueContext } from './encryption/value-context.ts';
 import { quoted } from './query/sql.ts';
 
 const RESOURCE = Symbol('resource');
@@ -23,11 +24,6 @@ export interface Codec {
   toColumn(field: CompiledField, value: unknown, id: string): unknown;
   /** What a column held when a record of a resource without timestamps was read from its row. */
   held(field: CompiledField, record: StoredRecord): unknown;
-}
-
-/** What an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
-function context(resource: string, field: string, id: string): string {
-  return `${resource}/${field}/${id}`;
 }
 
 /** Makes the codec of a resource. */
@@ -57,12 +53,13 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
   ];
 
   function decrypted(field: CompiledField, value: unknown, id: string): unknown {
-    return JSON.parse(keyring.decrypt(value as string, context(resource.name, field.name, id)));
+    return JSON.parse(keyring.decrypt(value as string, valueContext(resource.name, field.name, id)));
   }
 
   function toColumn(field: CompiledField, value: unknown, id: string): unknown {
     if (value === null || value === undefined) return null;
-    if (field.spec.encrypted) return keyring.encrypt(JSON.stringify(value), context(resource.name, field.name, id));
+    if (field.spec.encrypted)
+      return keyring.encrypt(JSON.stringify(value), valueContext(resource.name, field.name, id));
     return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
   }
 

@@ -4,7 +4,9 @@ import { createPasswordHasher } from '../accounts/password-hash.ts';
 import type { Extension, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import type { AnyResource } from '../declare/resource.ts';
+import { createEncryption, type Encryption } from '../platform/crypto/encryption.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
+import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
 import { type Environment, StartupError } from '../platform/environment.ts';
 import { createEvents } from '../platform/events.ts';
 import { createLog } from '../platform/log.ts';
@@ -17,6 +19,7 @@ import { openRedis } from '../platform/redis.ts';
 import type { Settings } from '../platform/settings.ts';
 import { createPush, type Push, pushTables, transportMistakes } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
+import { encryptedColumns } from '../records/encryption/columns.ts';
 import { compileResources, createRecords, type Records, resourceTables } from '../records/index.ts';
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
 import { featureRouteMistakes } from '../records/mistakes/route-mistakes.ts';
@@ -35,6 +38,7 @@ export interface Assembly {
   host: Host;
   records: Records;
   push: Push;
+  encryption: Encryption;
   /** Core features first, then extensions in order. */
   features: readonly FeatureParts[];
   apis: readonly { name: string; api: object }[];
@@ -63,7 +67,13 @@ function platformOf(env: Environment, settings: Settings): Platform {
 /** The tables that are not resources', by name. */
 function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
   return Object.assign(
-    { outbox, ...accountTables, ...pushTables },
+    {
+      outbox,
+      encryption_keys: encryptionKeys,
+      encryption_processes: encryptionProcesses,
+      ...accountTables,
+      ...pushTables,
+    },
     ...extensions.map((extension) => extension.tables ?? {}),
   );
 }
@@ -124,7 +134,7 @@ export function assemble(
   const push = createPush(platform, declared.transports);
   const host: Host = { ...platform, service: records.service, resources: records.views, users, push: push.sender };
 
-  const features: FeatureParts[] = [{ routes: records.routes }, push.parts];
+  const features: FeatureParts[] = [{ routes: records.routes, encrypted: encryptedColumns(compiled) }, push.parts];
   if (users !== undefined)
     features.push(createAccounts(host, hasher, records.context, records.entities.get('user')!, users));
   const core = features.flatMap((feature) => feature.routes ?? []);
@@ -145,6 +155,10 @@ export function assemble(
     host,
     records,
     push,
+    encryption: createEncryption(
+      platform,
+      features.flatMap((feature) => feature.encrypted ?? []),
+    ),
     features,
     apis,
     tables,

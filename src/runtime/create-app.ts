@@ -2,6 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Extension } from '../declare/extension.ts';
 import type { AnyResource, Resource } from '../declare/resource.ts';
 import type { Service } from '../declare/service.ts';
+import type { Encryption } from '../platform/crypto/encryption.ts';
 import { readEnvironment, StartupError } from '../platform/environment.ts';
 import { readSettings, type SettingsInput } from '../platform/settings.ts';
 import type { Captured } from '../push/captured.ts';
@@ -43,6 +44,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   /** The records of a resource, for code. */
   service<N extends R[number]['name']>(name: N): Service<FieldsOf<R, N>>;
   push: Push['sender'];
+  /** What is encrypted with which key, and the way to the newest one. The database must have its tables. */
+  encryption: Pick<Encryption, 'status' | 'rotate'>;
   /** What was captured instead of sent, in development and tests. */
   captured: Captured;
   /** Every table of the app, by name: for migrations. */
@@ -82,6 +85,7 @@ export function createApp<const R extends readonly AnyResource[]>(
     on: (name, handler) => parts.platform.events.on(name, handler as (payload: never) => unknown),
     service: (name) => parts.records.service(name) as never,
     push: parts.push.sender,
+    encryption: parts.encryption,
     captured: parts.push.captured,
     tables: parts.tables,
   };

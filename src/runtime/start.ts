@@ -60,10 +60,12 @@ export async function startRoles(
   options: StartOptions,
   stops: (() => Promise<void>)[],
 ): Promise<{ url: string }> {
-  const { platform, features, tables } = parts;
+  const { platform, features, tables, encryption } = parts;
   const roles = options.roles ?? rolesOf(platform.env);
   await connect(platform);
   await checkSchema(platform.database, tables);
+  const presence = await encryption.takeUp();
+  stops.push(() => presence.leave());
   for (const feature of features) {
     for (const role of roles) {
       const worker = feature.workers?.[role]?.();

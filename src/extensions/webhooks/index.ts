@@ -3,6 +3,7 @@ import { StartupError } from '../../platform/environment.ts';
 import { createFanOut } from './fan-out.ts';
 import { webhookRoutes } from './routes.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
+import { encryptedSecrets } from './signing-keys.ts';
 import { createSweeps } from './sweeps.ts';
 import { webhookDeliveries, webhookEndpoints } from './tables.ts';
 import { startWebhookWorker } from './worker.ts';
@@ -31,6 +32,7 @@ export function webhooks(options: WebhookOptions = {}): Extension {
         routes: webhookRoutes(host, settings),
         consumers: [createFanOut(host, users, settings)],
         sweeps: createSweeps(host, users, settings),
+        encrypted: encryptedSecrets,
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings) },
       };
     },

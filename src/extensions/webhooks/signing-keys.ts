@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import type { Keyring } from '../../platform/crypto/keyring.ts';
 import { secretContext } from './endpoint.ts';
 import { sign, signingKey } from './sign.ts';
@@ -6,17 +7,24 @@ import { sign, signingKey } from './sign.ts';
 /** The key of an endpoint, from its stored secret. */
 export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject;
 
+/** The columns that hold secrets of endpoints. */
+export const encryptedSecrets: readonly EncryptedColumn[] = [
+  { name: 'webhook_endpoints.secret', table: 'webhook_endpoints', column: 'secret', context: secretContext },
+];
+
 const MOST = 10_000;
 
 /** Keeps the keys that were used last: decrypting a secret and making a key of it takes longer than a signature. */
 export function createSigningKeys(keyring: Keyring): SigningKeys {
   const keys = new Map<string, KeyObject>();
   return (endpointId, storedSecret) => {
-    const kept = keys.get(storedSecret);
+    // By endpoint too: a ciphertext that was copied from another one must not be found here.
+    const place = `${endpointId}/${storedSecret}`;
+    const kept = keys.get(place);
     const key = kept ?? signingKey(keyring.decrypt(storedSecret, secretContext(endpointId)));
     // Taken out and put in again, a key becomes the youngest; the oldest is the first.
-    keys.delete(storedSecret);
-    keys.set(storedSecret, key);
+    keys.delete(place);
+    keys.set(place, key);
     if (keys.size > MOST) keys.delete(keys.keys().next().value!);
     return key;
   };

@@ -9,39 +9,55 @@ import {
 
 /** Encrypts and decrypts short texts under several keys, the newest of which writes. */
 export interface Keyring {
-  /** Encrypts `plain` with the newest key. `context` (`resource/field/record id`) is bound in: only it can decrypt. */
-  encrypt(plain: string, context: string): string;
+  /** The ids of its keys, newest first. An id is the fingerprint of a key: it may be shown. */
+  readonly keyIds: readonly string[];
+  /**
+   * Encrypts `plain`. `context` (`resource/field/record id`) is bound in: only it can decrypt.
+   *
+   * @param keyId a key of the ring; the newest when left out
+   */
+  encrypt(plain: string, context: string, keyId?: string): string;
   /** The plain text of what `encrypt` gave under any key of the ring. Throws `DecryptionError`. */
   decrypt(text: string, context: string): string;
-  /** Whether `text` was written with the newest key. False for anything that is no ciphertext. */
-  isCurrent(text: string): boolean;
 }
 
 /** Why a ciphertext was refused: its shape, a key that is not in the ring, or a tag that does not fit. */
 type DecryptionFault = 'malformed' | 'unknown-key' | 'not-authentic';
 
 const FAULT_TEXT: Record<DecryptionFault, string> = {
-  malformed: 'The stored value is not a ciphertext',
-  'unknown-key': 'The stored value was encrypted with a key that is not among the encryption keys',
-  'not-authentic': 'The stored value was altered, moved from another record, or written with another key',
+  malformed: 'is not a ciphertext',
+  'unknown-key': 'was encrypted with a key that is not among the encryption keys',
+  'not-authentic': 'was altered, moved from another place, or written with another key',
 };
 
-/** A stored value could not be decrypted. Carries neither the plain text nor the ciphertext. */
+/** A stored value could not be decrypted. Says where it stands, and carries neither the plain text nor the ciphertext. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
   readonly code = 'DECRYPTION_FAILED';
   readonly fault: DecryptionFault;
 
-  constructor(fault: DecryptionFault) {
-    super(FAULT_TEXT[fault]);
+  constructor(fault: DecryptionFault, context: string) {
+    super(`The stored value of ${context} ${FAULT_TEXT[fault]}`);
     this.fault = fault;
   }
 }
 
 const VERSION = 'v1';
+const KEY_ID_DIGITS = 8;
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
+
+/** What every ciphertext of a key begins with: `v1.<key id>.`. */
+export function ciphertextHead(keyId: string): string {
+  return `${VERSION}.${keyId}.`;
+}
+
+/** How long `ciphertextHead` is, and what it looks like, in the regular expressions of Postgres: the group is the key id. */
+export const CIPHERTEXT_HEAD = {
+  length: ciphertextHead('').length + KEY_ID_DIGITS,
+  pattern: `^${VERSION}[.]([0-9a-f]{${KEY_ID_DIGITS}})[.]$`,
+};
 
 /**
  * Makes an AES-256-GCM key ring (NIST SP 800-38D: 96-bit random IV, 128-bit tag).
@@ -52,34 +68,37 @@ const TAG_BYTES = 16;
  */
 export function createKeyring(keys: string[]): Keyring {
   const ring = readKeys(keys);
-  const [newestId, newestKey] = ring.entries().next().value!;
+  const keyIds = [...ring.keys()];
 
   return {
-    encrypt(plain, context) {
+    keyIds,
+
+    encrypt(plain, context, keyId = keyIds[0]!) {
+      const key = ring.get(keyId);
+      if (!key) throw new Error(`the ring has no key ${keyId}`);
       const iv = randomBytes(IV_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', newestKey, iv, { authTagLength: TAG_BYTES });
+      const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(context, 'utf8'));
       const data = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-      return [VERSION, newestId, ...[iv, cipher.getAuthTag(), data].map((part) => part.toString('base64url'))].join(
-        '.',
-      );
+      const parts = [iv, cipher.getAuthTag(), data].map((part) => part.toString('base64url'));
+      return ciphertextHead(keyId) + parts.join('.');
     },
 
     decrypt(text, context) {
-      const { keyId, iv, tag, data } = parseCiphertext(text);
+      const parsed = parseCiphertext(text);
+      if (parsed === undefined) throw new DecryptionError('malformed', context);
+      const { keyId, iv, tag, data } = parsed;
       const key = ring.get(keyId);
-      if (!key) throw new DecryptionError('unknown-key');
+      if (!key) throw new DecryptionError('unknown-key', context);
       const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
       decipher.setAAD(Buffer.from(context, 'utf8'));
       decipher.setAuthTag(tag);
       try {
         return Buffer.concat([decipher.update(data), decipher.final()]).toString('utf8');
       } catch {
-        throw new DecryptionError('not-authentic');
+        throw new DecryptionError('not-authentic', context);
       }
     },
-
-    isCurrent: (text) => text.startsWith(`${VERSION}.${newestId}.`),
   };
 }
 
@@ -88,7 +107,7 @@ function readKeys(keys: string[]): Map<string, KeyObject> {
   const faults = keys.length === 0 ? ['there is no key'] : [];
   for (const [index, text] of keys.entries()) {
     const bytes = fromBase64(text.trim(), 'base64');
-    const id = bytes && createHash('sha256').update(bytes).digest('hex').slice(0, 8);
+    const id = bytes && createHash('sha256').update(bytes).digest('hex').slice(0, KEY_ID_DIGITS);
     if (!bytes || !id) faults.push(`key ${index + 1} is not base64`);
     else if (bytes.length !== KEY_BYTES)
       faults.push(`key ${index + 1} has ${bytes.length} bytes instead of ${KEY_BYTES}`);
@@ -103,11 +122,12 @@ function readKeys(keys: string[]): Map<string, KeyObject> {
   return ring;
 }
 
-function parseCiphertext(text: string): { keyId: string; iv: Buffer; tag: Buffer; data: Buffer } {
+/** Undefined for anything that is no ciphertext. */
+function parseCiphertext(text: string): { keyId: string; iv: Buffer; tag: Buffer; data: Buffer } | undefined {
   const [version, keyId, ...encoded] = text.split('.');
   const [iv, tag, data] = encoded.map((part) => fromBase64(part, 'base64url'));
-  if (version !== VERSION || !keyId || encoded.length !== 3 || !data) throw new DecryptionError('malformed');
-  if (iv?.length !== IV_BYTES || tag?.length !== TAG_BYTES) throw new DecryptionError('malformed');
+  if (version !== VERSION || !keyId || encoded.length !== 3 || !data) return undefined;
+  if (iv?.length !== IV_BYTES || tag?.length !== TAG_BYTES) return undefined;
   return { keyId, iv, tag, data };
 }
 

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createKeyring, DecryptionError } from '../../../src/platform/crypto/keyring.ts';
+import { ciphertextHead, createKeyring, DecryptionError } from '../../../src/platform/crypto/keyring.ts';
 
 const newKey = () => randomBytes(32).toString('base64');
 const anyText = fc.string({ unit: 'binary' });
@@ -73,6 +73,28 @@ describe('round trip', () => {
     expect(faultOf(() => ring.decrypt(parts.join('.'), CONTEXT))).toBe('malformed');
   });
 
+  test('cut anywhere, it is refused', () => {
+    const text = ring.encrypt('the plain text', CONTEXT);
+    for (let length = 0; length < text.length; length++) {
+      expect(
+        faultOf(() => ring.decrypt(text.slice(0, length), CONTEXT)),
+        `${length}`,
+      ).toMatch(/malformed|not-authentic/);
+    }
+    expect(faultOf(() => ring.decrypt(`${text}A`, CONTEXT))).not.toBe('none');
+  });
+
+  test('parts of two ciphertexts of the same context never make a third', () => {
+    fc.assert(
+      fc.property(anyText, anyText, fc.integer({ min: 1, max: 6 }), (one, other, mask) => {
+        fc.pre(one !== '' && other !== '');
+        const [a, b] = [one, other].map((plain) => ring.encrypt(plain, CONTEXT).split('.'));
+        const mixed = a!.map((part, i) => (i >= 2 && mask & (1 << (i - 2)) ? b![i]! : part)).join('.');
+        expect(faultOf(() => ring.decrypt(mixed, CONTEXT))).toBe('not-authentic');
+      }),
+    );
+  });
+
   test('arbitrary text is refused with the one error class', () => {
     fc.assert(fc.property(anyText, (text) => faultOf(() => ring.decrypt(text, CONTEXT)) !== 'none'));
     for (const text of ['', '.', 'v1', 'v1....', 'v2.a.b.c.d', 'plain text']) {
@@ -80,13 +102,14 @@ describe('round trip', () => {
     }
   });
 
-  test('the error holds neither the plain text nor the ciphertext', () => {
+  test('the error says where the value stands, and holds neither the plain text nor the ciphertext', () => {
     const text = ring.encrypt('very private', CONTEXT);
     try {
       ring.decrypt(text, 'post/secret/other');
       expect.unreachable();
     } catch (error) {
       const told = `${(error as Error).stack} ${JSON.stringify(error)}`;
+      expect(told).toContain('post/secret/other');
       expect(told).not.toContain('very private');
       for (const part of text.split('.').slice(1)) expect(told).not.toContain(part);
       expect((error as Error).cause).toBeUndefined();
@@ -102,10 +125,33 @@ describe('rotation', () => {
   test('the older key still decrypts, the newest writes', () => {
     const text = before.encrypt('x', CONTEXT);
     expect(after.decrypt(text, CONTEXT)).toBe('x');
-    expect(before.isCurrent(text)).toBe(true);
-    expect(after.isCurrent(text)).toBe(false);
-    expect(after.isCurrent(after.encrypt('x', CONTEXT))).toBe(true);
-    expect(after.isCurrent('plain')).toBe(false);
+    expect(text.startsWith(ciphertextHead(before.keyIds[0]!))).toBe(true);
+    expect(after.encrypt('x', CONTEXT).startsWith(ciphertextHead(after.keyIds[0]!))).toBe(true);
+    expect(after.keyIds).toEqual([after.keyIds[0], before.keyIds[0]]);
+    expect(createKeyring([old, next]).decrypt(after.encrypt('x', CONTEXT), CONTEXT)).toBe('x');
+  });
+
+  test('whatever the order of the keys, the first writes and each of them is read', () => {
+    const keys = fc.shuffledSubarray([old, next, newKey(), newKey()], { minLength: 1 });
+    fc.assert(
+      fc.property(keys, keys, anyText, (writing, reading, plain) => {
+        const text = createKeyring(writing).encrypt(plain, CONTEXT);
+        const ring = createKeyring(reading);
+        if (reading.includes(writing[0]!)) expect(ring.decrypt(text, CONTEXT)).toBe(plain);
+        else expect(faultOf(() => ring.decrypt(text, CONTEXT))).toBe('unknown-key');
+      }),
+    );
+  });
+
+  test('an older key encrypts when it is asked for by its id; a key that is not there is refused', () => {
+    const text = after.encrypt('x', CONTEXT, before.keyIds[0]);
+    expect(before.decrypt(text, CONTEXT)).toBe('x');
+    expect(() => before.encrypt('x', CONTEXT, after.keyIds[0])).toThrow('no key');
+  });
+
+  test('the id of a key tells nothing of it: it is the start of its hash', () => {
+    const id = createHash('sha256').update(Buffer.from(old, 'base64')).digest('hex').slice(0, 8);
+    expect(before.keyIds).toEqual([id]);
   });
 
   test('a removed key is named as such', () => {

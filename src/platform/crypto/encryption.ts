@@ -1,0 +1,79 @@
+import type { Platform } from '../platform.ts';
+import type { EncryptedColumn } from './encrypted-column.ts';
+import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
+import { readKeyRecords } from './key-records.ts';
+import { outboxPlace } from './outbox-place.ts';
+import type { Presence } from './processes.ts';
+import { type Rotation, type RotationOptions, rotate } from './rotate.ts';
+import { takeSurvey } from './survey.ts';
+import { tablePlace } from './table-place.ts';
+import { takeUpKeys } from './take-up-keys.ts';
+
+/** A key of the ring or of the database. */
+export interface KeyStatus {
+  keyId: string;
+  /** Its place in the ring, from 0: the first one encrypts. Undefined: the ring does not have it. */
+  place: number | undefined;
+  /** ISO 8601; undefined when no process ever encrypted with it. */
+  firstUsedAt: string | undefined;
+  retiredAt: string | undefined;
+  /** Running processes that encrypt with it. */
+  processes: number;
+}
+
+/** Which keys there are, and what is under them. */
+export interface EncryptionStatus {
+  keys: KeyStatus[];
+  /** Every encrypted column that has values. */
+  values: KeyCount[];
+}
+
+/** The encryption keys in the database. */
+export interface Encryption {
+  /** Checks the keys against the database, at a start. @throws StartupError, see `takeUpKeys` */
+  takeUp(): Promise<Presence>;
+  status(): Promise<EncryptionStatus>;
+  rotate(options?: RotationOptions): Promise<Rotation>;
+}
+
+/** The tables with encrypted columns, and the events that carry such columns. */
+function placesOf(database: Platform['database'], columns: readonly EncryptedColumn[]): EncryptedPlace[] {
+  const byTable = Map.groupBy(columns, ({ table, key = 'id' }) => `${table}\n${key}`);
+  return [...[...byTable.values()].map((some) => tablePlace(database, some)), outboxPlace(database, columns)];
+}
+
+/**
+ * What there is to know and to do about encryption at rest.
+ *
+ * @param columns every column that holds ciphertexts, of all features
+ */
+export function createEncryption(
+  platform: Pick<Platform, 'database' | 'keyring' | 'log' | 'env'>,
+  columns: readonly EncryptedColumn[],
+): Encryption {
+  const { database, keyring } = platform;
+  const places = placesOf(database, columns);
+  return {
+    takeUp: () => takeUpKeys(platform, places),
+    async status() {
+      const { counts, processes } = await takeSurvey(database, places, keyring.keyIds[0]!);
+      const records = new Map((await readKeyRecords(database)).map((record) => [record.keyId, record]));
+      const values = [...counts.values()].flat();
+      const found = values.flatMap(({ keyId }) => keyId ?? []);
+      const ids = new Set([...keyring.keyIds, ...records.keys(), ...found]);
+      const keys = Array.from(ids, (keyId): KeyStatus => {
+        const place = keyring.keyIds.indexOf(keyId);
+        const running = processes.filter(({ firstKey }) => firstKey === keyId);
+        return {
+          keyId,
+          place: place === -1 ? undefined : place,
+          firstUsedAt: records.get(keyId)?.firstUsedAt,
+          retiredAt: records.get(keyId)?.retiredAt ?? undefined,
+          processes: running.reduce((sum, { count }) => sum + count, 0),
+        };
+      });
+      return { keys, values };
+    },
+    rotate: (options = {}) => rotate({ database, keyring, places }, options),
+  };
+}

@@ -1,0 +1,111 @@
+import type { Database } from '../postgres/database.ts';
+import type { EncryptedColumn } from './encrypted-column.ts';
+import type { EncryptedPlace, Replacement } from './encrypted-place.ts';
+import { CIPHERTEXT_HEAD, ciphertextHead } from './keyring.ts';
+
+/** Rows that one statement looks at: each holds a record or two. */
+const PAGE = 500;
+
+// Every value of a page of events that an encrypted column put there. $1 after, $2 rows, $3 resources, $4 their columns.
+const VALUES = `
+  page as materialized (select id, resource, record_id, payload from outbox where id > $1 order by id limit $2),
+  stored as (
+    select page.id, page.record_id, p.n::int - 1 as n, part, page.payload->part->>p.name as text
+    from page join unnest($3::text[], $4::text[]) with ordinality as p(resource, name, n) on p.resource = page.resource
+    cross join unnest(array['record', 'previous']) as part
+    where page.payload->part->>p.name <> ''
+  )`;
+
+// The row without a column tells where the page ends.
+const COUNT = `
+  with ${VALUES}
+  select n, substring(left(text, ${CIPHERTEXT_HEAD.length}) from '${CIPHERTEXT_HEAD.pattern}') as key, count(*)::int, null::bigint
+  from stored group by 1, 2
+  union all select null, null, null, max(id) from page`;
+
+// $5 head of the newest key.
+const STALE = `
+  with ${VALUES}
+  select id, record_id, n, part, text from stored where left(text, ${CIPHERTEXT_HEAD.length}) <> $5 order by id`;
+
+const SKIP = `select id from outbox where id > $1 order by id offset ${PAGE - 1} limit 1`;
+
+// $1 ids, $2 and $3 the record's columns before and after, $4 and $5 those of the previous record. A row that a relay holds is left out.
+const REPLACE = `
+  with free as materialized (
+    select id from outbox where id = any($1::bigint[]) order by id for no key update skip locked
+  )
+  update outbox o set payload = o.payload
+    || case jsonb_typeof(o.payload->'record') when 'object'
+      then jsonb_build_object('record', o.payload->'record' || v.record::jsonb) else '{}' end
+    || case jsonb_typeof(o.payload->'previous') when 'object'
+      then jsonb_build_object('previous', o.payload->'previous' || v.previous::jsonb) else '{}' end
+  from free join unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+    as v(id, old_record, record, old_previous, previous) on v.id = free.id
+  where o.id = free.id and coalesce(o.payload->'record', '{}') @> v.old_record::jsonb
+    and coalesce(o.payload->'previous', '{}') @> v.old_previous::jsonb
+  returning o.id`;
+
+/** Columns to ciphertexts, as JSON. */
+function patch(values: readonly Replacement[], part: string, text: (value: Replacement) => string): string {
+  const ofPart = values.filter(({ slot }) => slot === part);
+  return JSON.stringify(Object.fromEntries(ofPart.map((value) => [value.column.column, text(value)])));
+}
+
+/**
+ * The events that wait in the outbox: they carry records as they were stored, ciphertexts included.
+ *
+ * @param columns those of resources
+ */
+export function outboxPlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
+  const carried = columns.filter(({ resource }) => resource !== undefined);
+  const where = [carried.map(({ resource }) => resource), carried.map(({ column }) => column)];
+
+  return {
+    table: 'outbox',
+    first: '0',
+
+    async count(after) {
+      const rows = await database.write<[number | null, string | null, number, number | null]>({
+        text: COUNT,
+        values: [after, PAGE, ...where],
+      });
+      const counts = rows.flatMap(([n, keyId, count]) =>
+        n === null ? [] : [{ name: `outbox: ${carried[n]!.name}`, keyId, count }],
+      );
+      const last = rows.find(([n]) => n === null)?.[3];
+      return { counts, last: last === null || last === undefined ? undefined : String(last) };
+    },
+
+    async stale(after, keyId) {
+      const rows = await database.write<[number, string, number, string, string]>({
+        text: STALE,
+        values: [after, PAGE, ...where, ciphertextHead(keyId)],
+      });
+      return rows.map(([id, recordId, n, part, text]) => ({
+        row: String(id),
+        slot: part,
+        column: { ...carried[n]!, name: `outbox: ${carried[n]!.name}` },
+        id: recordId,
+        text,
+      }));
+    },
+
+    async skip(after) {
+      const [row] = await database.write<[number]>({ text: SKIP, values: [after] });
+      return row === undefined ? undefined : String(row[0]);
+    },
+
+    async replace(replacements) {
+      const rows = [...Map.groupBy(replacements, ({ row }) => row)];
+      const before = (part: string) => rows.map(([, values]) => patch(values, part, ({ text }) => text));
+      const after = (part: string) => rows.map(([, values]) => patch(values, part, ({ next }) => next));
+      const replaced = await database.write<[number]>({
+        text: REPLACE,
+        values: [rows.map(([id]) => id), before('record'), after('record'), before('previous'), after('previous')],
+      });
+      const done = new Set(replaced.map(([id]) => String(id)));
+      return replacements.filter(({ row }) => done.has(row)).length;
+    },
+  };
+}

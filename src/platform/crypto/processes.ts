@@ -1,0 +1,97 @@
+import { newId } from '../ids.ts';
+import type { Logger } from '../log.ts';
+import type { Database, Executor } from '../postgres/database.ts';
+import type { Keyring } from './keyring.ts';
+
+const BEAT_MS = 15_000;
+
+/** A condition on `encryption_processes`: the process still runs. One that was killed is taken for running a little longer. */
+export const IS_RUNNING = `seen_at > now() - interval '60 seconds'`;
+
+// $1 process, $2 its keys, newest first. Gives the keys in use that it does not have.
+const BEAT = `
+  with seen as (
+    insert into encryption_processes (id, key_ids) values ($1, $2) on conflict (id) do update set seen_at = now()
+  ), used as (
+    update encryption_keys set last_used_at = now(), retired_at = null where key_id = ($2::text[])[1]
+  )
+  select key_id from encryption_keys where retired_at is null and key_id <> all($2::text[])`;
+
+// What it wrote last it may have written a moment ago: the key was in use until now.
+const LEAVE = `
+  with gone as (delete from encryption_processes where id = $1)
+  update encryption_keys set last_used_at = now() where key_id = $2`;
+
+const REMOVE_LOST = `
+  delete from encryption_processes where id in (
+    select id from encryption_processes where not ${IS_RUNNING} for update skip locked)`;
+
+// By the process's first key, and whether it has $1.
+const RUNNING = `
+  select key_ids[1], $1 = any(key_ids), count(*)::int from encryption_processes where ${IS_RUNNING} group by 1, 2 order by 1, 2`;
+
+/** Processes that run, by the key that they encrypt with. */
+export interface RunningProcesses {
+  firstKey: string;
+  count: number;
+  /** Whether they have the key that was asked about. */
+  hasKey: boolean;
+}
+
+/** What runs now, and whether it can read what `keyId` encrypts. */
+export async function runningProcesses(executor: Executor, keyId: string): Promise<RunningProcesses[]> {
+  const rows = await executor.write<[string, boolean, number]>({ text: RUNNING, values: [keyId] });
+  return rows.map(([firstKey, hasKey, count]) => ({ firstKey, hasKey, count }));
+}
+
+/** A process's entry among those that run. */
+export interface Presence {
+  id: string;
+  /** Says again, every 15 seconds, which keys this process has. */
+  keepUp(): void;
+  /** Takes the entry away. Never rejects: an entry that stays is taken for dead after a minute. */
+  leave(): Promise<void>;
+}
+
+/** Enters this process among those that run, in the transaction that records its key. */
+export async function enter(tx: Executor, database: Database, keyring: Keyring, log: Logger): Promise<Presence> {
+  const id = newId();
+  const told = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let beating: Promise<void> = Promise.resolve();
+
+  const say = (executor: Executor) => executor.write<[string]>({ text: BEAT, values: [id, keyring.keyIds] });
+
+  async function beat(): Promise<void> {
+    try {
+      for (const [keyId] of await say(database)) {
+        if (!told.has(keyId))
+          log.error({ keyId }, 'values are encrypted with a key that SVC_ENCRYPTION_KEYS here lacks');
+        told.add(keyId);
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'it could not be noted which encryption keys this process has');
+    }
+  }
+
+  await tx.write({ text: REMOVE_LOST, values: [] });
+  await say(tx);
+  return {
+    id,
+    keepUp() {
+      timer = setInterval(() => {
+        beating = beating.then(beat);
+      }, BEAT_MS);
+      timer.unref();
+    },
+    async leave() {
+      clearInterval(timer);
+      await beating;
+      try {
+        await database.write({ text: LEAVE, values: [id, keyring.keyIds[0]] });
+      } catch (error) {
+        log.warn({ err: error }, 'it could not be noted that this process stopped using its encryption keys');
+      }
+    },
+  };
+}

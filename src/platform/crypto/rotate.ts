@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StartupError } from '../environment.ts';
+import type { Database } from '../postgres/database.ts';
+import type { EncryptedPlace, StoredValue } from './encrypted-place.ts';
+import { lockKeyRecords, readKeyRecords, recordFoundKeys, recordNewestKey, retireKeys } from './key-records.ts';
+import type { Keyring } from './keyring.ts';
+import { reEncrypt, type Watching } from './re-encrypt.ts';
+import { type Survey, staleCount, takeSurvey } from './survey.ts';
+
+export interface RotationOptions {
+  /** Aborted: the batch in work is finished, and no further one begun. */
+  signal?: AbortSignal;
+  onProgress?: (progress: RotationProgress) => void;
+}
+
+/** How far a rotation is with a table. */
+export interface RotationProgress {
+  table: string;
+  /** Values that were put under the newest key. */
+  done: number;
+  /** Values that were not when it began. */
+  total: number;
+}
+
+/** Values of a column that no key of the ring decrypts. */
+export interface Undecryptable {
+  name: string;
+  count: number;
+  /** Of the rows; the first hundred. */
+  ids: string[];
+}
+
+/** What a rotation came to. */
+export interface Rotation {
+  /** The key that all values are to be under. */
+  keyId: string;
+  /** Values that it put under that key. */
+  rotated: number;
+  undecryptable: Undecryptable[];
+  /** Other values that are still under older keys: their rows were being changed all the while. */
+  left: number;
+  /** It was told to stop. */
+  stopped: boolean;
+  /** Older keys that running processes encrypt with, and how many those are. */
+  busy: { keyId: string; processes: number }[];
+  /** Older keys of the ring that no value carries and no process encrypts with: they may be removed from it. */
+  removable: string[];
+}
+
+const MOST_IDS = 100;
+const MOST_IDLE_PASSES = 20;
+const IDLE_MS = 250;
+
+/** Values under the newest key would be unreadable to some: @throws StartupError saying how many, and what to do first. */
+function refuseUnreadable({ processes }: Survey, newest: string): void {
+  const without = processes.filter(({ hasKey }) => !hasKey).reduce((sum, { count }) => sum + count, 0);
+  if (without === 0) return;
+  throw new StartupError(`Key ${newest} is not known to every running process yet:`, [
+    `${without} ${without === 1 ? 'process does' : 'processes do'} not have it, and could not read what is encrypted with it`,
+    'add it to their SVC_ENCRYPTION_KEYS as the second key and restart them; one that was killed counts for a minute',
+  ]);
+}
+
+/** One pass over all places. */
+async function pass(
+  { database, keyring, places }: RotationParts,
+  options: RotationOptions,
+  survey: Survey,
+  replaced: (place: EncryptedPlace, values: number) => void,
+): Promise<Undecryptable[]> {
+  const failures = new Map<string, Undecryptable>();
+  const counts = [...survey.counts.values()].flat();
+  let recorded: Promise<void> | undefined;
+  const watching: Watching = {
+    // From the first value on, no process may start without this key.
+    beforeWriting: () =>
+      (recorded ??= database.transaction(async (tx) => {
+        await lockKeyRecords(tx);
+        await recordFoundKeys(tx, keyring, [...new Set(counts.flatMap(({ keyId }) => keyId ?? []))]);
+        await recordNewestKey(tx, keyring);
+      })),
+    replaced,
+    undecryptable({ column, id }: StoredValue) {
+      const failure = failures.get(column.name) ?? { name: column.name, count: 0, ids: [] };
+      failures.set(column.name, failure);
+      failure.count += 1;
+      if (failure.ids.length < MOST_IDS) failure.ids.push(id);
+    },
+    isStopped: () => options.signal?.aborted ?? false,
+  };
+  for (const place of places) await reEncrypt(place, keyring, watching);
+  return [...failures.values()];
+}
+
+/** What rotations work with. */
+export interface RotationParts {
+  database: Database;
+  keyring: Keyring;
+  places: readonly EncryptedPlace[];
+}
+
+/**
+ * Puts every value under the newest key. May run while the service does, and several times at once; whatever ends it, the next one
+ * goes on where it was. Then retires the keys that nothing is under and nobody encrypts with.
+ *
+ * @throws StartupError when a running process could not read the result; nothing is changed then
+ */
+export async function rotate(parts: RotationParts, options: RotationOptions): Promise<Rotation> {
+  const { database, keyring, places } = parts;
+  const keyId = keyring.keyIds[0]!;
+  const done = new Map<EncryptedPlace, number>();
+  const isStopped = () => options.signal?.aborted ?? false;
+  let survey = await takeSurvey(database, places, keyId);
+  const totals = new Map([...survey.counts].map(([place, counts]) => [place, staleCount(counts, keyId)]));
+  let undecryptable: Undecryptable[] = [];
+  let rotated = 0;
+
+  const replaced = (place: EncryptedPlace, values: number) => {
+    const sum = (done.get(place) ?? 0) + values;
+    done.set(place, sum);
+    rotated += values;
+    options.onProgress?.({ table: place.table, done: sum, total: Math.max(totals.get(place)!, sum) });
+  };
+  const left = () => {
+    const failed = undecryptable.reduce((sum, { count }) => sum + count, 0);
+    return Math.max(0, staleCount([...survey.counts.values()].flat(), keyId) - failed);
+  };
+
+  for (let idle = 0; left() > 0 && idle < MOST_IDLE_PASSES && !isStopped(); ) {
+    refuseUnreadable(survey, keyId);
+    const before = rotated;
+    undecryptable = await pass(parts, options, survey, replaced);
+    if (isStopped()) break;
+    survey = await takeSurvey(database, places, keyId);
+    // Somebody holds what is left: a long transaction, or another rotation.
+    idle = rotated > before || left() === 0 ? 0 : idle + 1;
+    if (idle > 0) await sleep(IDLE_MS);
+  }
+  const outcome = { keyId, rotated, undecryptable, left: left() };
+  if (isStopped()) return { ...outcome, stopped: true, busy: [], removable: [] };
+  return { ...outcome, stopped: false, ...(await retireUnused(parts, survey)) };
+}
+
+/** Retires what nothing is under, as far as nobody can have written with it since the survey began. */
+async function retireUnused(
+  { database, keyring }: RotationParts,
+  survey: Survey,
+): Promise<Pick<Rotation, 'busy' | 'removable'>> {
+  const newest = keyring.keyIds[0]!;
+  const busy = new Map<string, number>();
+  for (const { firstKey, count } of survey.processes) {
+    if (firstKey !== newest) busy.set(firstKey, (busy.get(firstKey) ?? 0) + count);
+  }
+  const carried = [...survey.counts.values()].flat().flatMap(({ keyId }) => keyId ?? []);
+  const kept = [newest, ...busy.keys(), ...carried];
+  const records = await database.transaction(async (tx) => {
+    await lockKeyRecords(tx);
+    await retireKeys(tx, kept, survey.from);
+    return readKeyRecords(tx);
+  });
+  const retired = records.filter(({ retiredAt }) => retiredAt !== null).map(({ keyId }) => keyId);
+  return {
+    busy: Array.from(busy, ([keyId, processes]) => ({ keyId, processes })),
+    removable: retired.filter((keyId) => keyring.keyIds.includes(keyId)),
+  };
+}

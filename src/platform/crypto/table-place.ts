@@ -1,0 +1,107 @@
+import pg from 'pg';
+import type { Database } from '../postgres/database.ts';
+import type { EncryptedColumn } from './encrypted-column.ts';
+import type { EncryptedPlace } from './encrypted-place.ts';
+import { CIPHERTEXT_HEAD, ciphertextHead } from './keyring.ts';
+
+/** Rows that one statement looks at. */
+const PAGE = 5000;
+/** Rows of a batch, and the bytes after which it is cut off sooner. */
+const BATCH = 500;
+const BATCH_BYTES = 4 * 2 ** 20;
+
+const quoted = pg.escapeIdentifier;
+
+/**
+ * The encrypted columns of a table.
+ *
+ * @param columns all of one table, at least one
+ */
+export function tablePlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
+  const { table, key = 'id' } = columns[0]!;
+  const from = quoted(table);
+  const id = quoted(key);
+  const names = columns.map(({ column }) => quoted(column));
+  // `left` fetches the start of a long value only.
+  const head = (name: string) => `left(${name}, ${CIPHERTEXT_HEAD.length})`;
+  const isStale = (name: string) => `(${name} <> '' and ${head(name)} <> $2)`;
+
+  // $1 after, $2 rows. The row without a column tells where the page ends.
+  const COUNT = `
+  with page as materialized (
+    select ${id} as id, ${names.map((name, i) => `${head(name)} as h${i}`).join(', ')} from ${from} where ${id} > $1 order by ${id} limit $2
+  )
+  select n, substring(head from '${CIPHERTEXT_HEAD.pattern}') as key, count(*)::int, null as last
+  from page cross join lateral (values ${names.map((_, i) => `(${i}, h${i})`).join(', ')}) as v(n, head) where head <> '' group by 1, 2
+  union all select null, null, null, max(id) from page`;
+
+  // $1 after, $2 head of the newest key, $3 rows looked at, $4 rows, $5 bytes: at least one row. Stops looking when it has its rows.
+  const STALE = `
+  select id, ${names.map((_, i) => `c${i}`).join(', ')} from (
+    select id, ${names.map((_, i) => `c${i}`).join(', ')}, row_number() over (order by id) as place, sum(bytes) over (order by id) as bytes
+    from (
+      select id, ${names.map((name, i) => `case when ${isStale(name)} then ${name} end as c${i}`).join(', ')},
+        ${names.map((name) => `coalesce(octet_length(${name}), 0)`).join(' + ')} as bytes
+      from (select ${id} as id, ${names.join(', ')} from ${from} where ${id} > $1 order by ${id} limit $3) page
+      where ${names.map(isStale).join(' or ')} order by id limit $4
+    ) found
+  ) counted where place = 1 or bytes <= $5 order by id`;
+
+  const SKIP = `select ${id} from ${from} where ${id} > $1 order by ${id} offset ${PAGE - 1} limit 1`;
+
+  // $1 ids, then old and new by column; null: this column stays. Whoever holds a row goes first: it is left out.
+  const pairs = columns.map((_, i) => [`o${i}`, `n${i}`] as const);
+  const REPLACE = `
+  with free as materialized (
+    select ${id} as id from ${from} where ${id} = any($1::text[]) order by ${id} for no key update skip locked
+  )
+  update ${from} r set ${names.map((name, i) => `${name} = coalesce(v.n${i}, r.${name})`).join(', ')}
+  from free join unnest(${Array.from({ length: 1 + 2 * columns.length }, (_, i) => `$${i + 1}::text[]`).join(', ')})
+    as v(id, ${pairs.flat().join(', ')}) on v.id = free.id
+  where r.${id} = free.id and ${names.map((name, i) => `(v.o${i} is null or r.${name} = v.o${i})`).join(' and ')}
+  returning ${pairs.map(([, next]) => `(v.${next} is not null)::int`).join(' + ')}`;
+
+  return {
+    table,
+    first: '',
+
+    async count(after) {
+      const rows = await database.write<[number | null, string | null, number, string | null]>({
+        text: COUNT,
+        values: [after, PAGE],
+      });
+      const counts = rows.flatMap(([n, keyId, count]) =>
+        n === null ? [] : [{ name: columns[n]!.name, keyId, count }],
+      );
+      return { counts, last: rows.find(([n]) => n === null)?.[3] ?? undefined };
+    },
+
+    async stale(after, keyId) {
+      const values = [after, ciphertextHead(keyId), PAGE, BATCH, BATCH_BYTES];
+      const rows = await database.write<[string, ...(string | null)[]]>({ text: STALE, values });
+      return rows.flatMap(([row, ...texts]) =>
+        texts.flatMap((text, i) =>
+          text === null ? [] : [{ row, slot: String(i), column: columns[i]!, id: row, text }],
+        ),
+      );
+    },
+
+    async skip(after) {
+      const [row] = await database.write<[string]>({ text: SKIP, values: [after] });
+      return row?.[0];
+    },
+
+    async replace(replacements) {
+      const rows = Map.groupBy(replacements, ({ row }) => row);
+      const ofSlot = columns.map((_, i) =>
+        [...rows.values()].map((values) => values.find(({ slot }) => slot === String(i))),
+      );
+      const texts = ofSlot.flatMap((slots) => [
+        slots.map((value) => value?.text ?? null),
+        slots.map((value) => value?.next ?? null),
+      ]);
+      const replaced = await database.write<[number]>({ text: REPLACE, values: [[...rows.keys()], ...texts] });
+      return replaced.reduce((sum, [count]) => sum + count, 0);
+    },
+  };
+}

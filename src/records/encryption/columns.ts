@@ -1,0 +1,18 @@
+import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
+import type { CompiledResource } from '../compiled.ts';
+import { valueContext } from './value-context.ts';
+
+/** The columns of encrypted fields. */
+export function encryptedColumns(resources: readonly CompiledResource[]): EncryptedColumn[] {
+  return resources.flatMap(({ name: resource, table, fields }) =>
+    fields
+      .filter(({ spec }) => spec.encrypted)
+      .map(({ name, column }) => ({
+        name: `${resource}.${name}`,
+        table,
+        column,
+        context: (id) => valueContext(resource, name, id),
+        resource,
+      })),
+  );
+}

@@ -1,0 +1,192 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { clientOf } from '../../support/app.ts';
+import { idOf, newKey, patientsDatabase, valuesOf } from '../../support/patients.ts';
+
+const web = { port: 0, roles: ['web' as const] };
+
+/** A database whose tables are made and in which nothing is noted yet. */
+async function freshDatabase() {
+  const database = await patientsDatabase(onTestFinished);
+  const made = database.app([newKey()]);
+  await made.migrate({ mode: 'sync' });
+  await made.close();
+  return database;
+}
+
+type Database = Awaited<ReturnType<typeof freshDatabase>>;
+
+/** Starts an app, stops it, and gives what the start said when it failed. */
+async function startWith(database: Database, keys: readonly string[], env: Record<string, string> = {}) {
+  const app = database.app(keys, { env });
+  try {
+    await app.start(web);
+    return 'started';
+  } catch (error) {
+    expect((error as Error).name).toBe('StartupError');
+    return (error as Error).message;
+  } finally {
+    await app.close();
+  }
+}
+
+const inUse = async ({ rows }: Database) =>
+  (await rows('select key_id from encryption_keys where retired_at is null order by 1')).map(({ key_id }) => key_id);
+
+test('the key that encrypts is noted at the first start, and must be among the keys from then on', async () => {
+  const database = await freshDatabase();
+  const [old, next] = [newKey(), newKey()];
+  expect(await startWith(database, [old])).toBe('started');
+  expect(await inUse(database)).toEqual([idOf(old)]);
+  expect(await startWith(database, [old, next])).toBe('started');
+  expect(await inUse(database)).toEqual([idOf(old)]);
+  expect(await startWith(database, [next, old])).toBe('started');
+  expect(await inUse(database)).toEqual([idOf(old), idOf(next)].sort());
+  const refusal = await startWith(database, [next]);
+  expect(refusal).toContain(`key ${idOf(old)}, in use since`);
+  expect(refusal).toContain(`which has ${idOf(next)}: add it after the first one`);
+  expect(await startWith(database, [old])).toContain(`key ${idOf(next)}, in use since`);
+});
+
+test.each([
+  ['production', { NODE_ENV: 'production', APP_URL: 'https://api.example.com', LOG_LEVEL: 'silent' }],
+  ['development', { NODE_ENV: 'development', LOG_LEVEL: 'silent' }],
+])(
+  'with none of the keys that the data was written with, %s does not start, and is told ids, never keys',
+  async (mode, env) => {
+    const database = await freshDatabase();
+    const [right, wrong] = [newKey(), newKey()];
+    await startWith(database, [right]);
+    const refusal = await startWith(database, [wrong], env);
+    expect(refusal).toContain('The encryption keys are not those that the database was written with');
+    expect(refusal).toContain(idOf(right));
+    for (const key of [right, wrong]) expect(refusal).not.toContain(key);
+    expect(refusal.includes('npm run dev -- --fresh')).toBe(mode === 'development');
+    expect(await inUse(database)).toEqual([idOf(right)]);
+    expect(await startWith(database, [right], env)).toBe('started');
+  },
+);
+
+test('a key that only has the same id is found out by the canary', async () => {
+  const database = await freshDatabase();
+  const key = newKey();
+  await startWith(database, [key]);
+  await database.rows(`update encryption_keys set canary = overlay(canary placing '0' from length(canary))`);
+  expect(await startWith(database, [key])).toContain(`key ${idOf(key)} of SVC_ENCRYPTION_KEYS is another key`);
+});
+
+test('of instances that start at once with different keys on an empty database one starts, and it alone goes on to', async () => {
+  const database = await freshDatabase();
+  const keys = [newKey(), newKey(), newKey()];
+  const outcomes = await Promise.all(keys.map((key) => startWith(database, [key])));
+  const winner = keys[outcomes.indexOf('started')]!;
+  expect(outcomes.filter((outcome) => outcome === 'started')).toHaveLength(1);
+  expect(await inUse(database)).toEqual([idOf(winner)]);
+  expect(await startWith(database, [winner])).toBe('started');
+});
+
+test('ten instances that start at once with the same keys all start', async () => {
+  const database = await freshDatabase();
+  const keys = [newKey(), newKey()];
+  const outcomes = await Promise.all(Array.from({ length: 10 }, () => startWith(database, keys)));
+  expect(new Set(outcomes)).toEqual(new Set(['started']));
+});
+
+test('a database with values and without notes is searched for the keys of those', async () => {
+  const database = await freshDatabase();
+  const [old, next] = [newKey(), newKey()];
+  const writer = database.app([old]);
+  await writer.service('patient').create({ name: 'Ann', ...valuesOf('ann') });
+  await writer.close();
+  expect(await inUse(database)).toEqual([]);
+  expect(await startWith(database, [next])).toContain(`values are encrypted with key ${idOf(old)}`);
+  expect(await inUse(database)).toEqual([]);
+  expect(await startWith(database, [next, old])).toBe('started');
+  expect(await inUse(database)).toEqual([idOf(old), idOf(next)].sort());
+});
+
+test('a retired key may be missing, and is in use again once it is put first', async () => {
+  const database = await freshDatabase();
+  const [old, next] = [newKey(), newKey()];
+  await startWith(database, [old]);
+  await startWith(database, [next, old]);
+  await database.rows('update encryption_keys set retired_at = now() where key_id = $1', [idOf(old)]);
+  expect(await startWith(database, [next])).toBe('started');
+  expect(await startWith(database, [old, next])).toBe('started');
+  expect(await startWith(database, [next])).toContain(`key ${idOf(old)}`);
+});
+
+test('a process is among those that run until it is closed', async () => {
+  const database = await freshDatabase();
+  const keys = [newKey(), newKey()];
+  const app = database.app(keys);
+  await app.start(web);
+  expect(await database.rows('select key_ids from encryption_processes')).toEqual([{ key_ids: keys.map(idOf) }]);
+  await app.close();
+  expect(await database.rows('select 1 from encryption_processes')).toEqual([]);
+});
+
+test('a roll-out in two steps: a key that is known and not first reads what others encrypt with it, at every moment', async () => {
+  const database = await freshDatabase();
+  const [old, next] = [newKey(), newKey()];
+  const steps = [[old], [old, next], [next, old]];
+  const record = { name: 'Ann', ...valuesOf('ann') };
+  const { pinCode: _, ...shown } = record;
+  for (const [before, after] of [steps.slice(0, 2), steps.slice(1)]) {
+    const instances = [database.app(before!), database.app(after!)];
+    const calls = [];
+    for (const app of instances) calls.push(clientOf((await app.start(web)).url));
+    for (const writer of calls) {
+      const { id } = (await writer('POST', '/api/patients', record)).body.data;
+      for (const reader of calls) {
+        expect((await reader('GET', `/api/patients/${id}`)).body.data).toMatchObject(shown);
+        expect((await reader('PATCH', `/api/patients/${id}`, { string: 'changed' })).status).toBe(200);
+        await reader('PATCH', `/api/patients/${id}`, { string: record.string });
+      }
+    }
+    for (const app of instances) await app.close();
+  }
+});
+
+test('an instance that lacks a key answers 500 for what is under it, with neither text, and serves all else', async () => {
+  const database = await freshDatabase();
+  const [old, next] = [newKey(), newKey()];
+  const [behind, ahead] = [database.app([old]), database.app([next, old])];
+  const [call, callAhead] = [clientOf((await behind.start(web)).url), clientOf((await ahead.start(web)).url)];
+  const record = { name: 'Ann', ...valuesOf('mark of ann'), email: 'ann@example.com', url: 'https://example.com/' };
+  const { id: known } = (await call('POST', '/api/patients', record)).body.data;
+  const { id } = (await callAhead('POST', '/api/patients', record)).body.data;
+
+  for (const path of [`/api/patients/${id}`, '/api/patients']) {
+    const answer = await call('GET', path);
+    expect(answer.status).toBe(500);
+    expect(answer.body.error).toMatchObject({ code: 'INTERNAL', message: 'Something went wrong' });
+    expect(JSON.stringify(answer.body)).not.toMatch(/mark of ann|v1\.|ann@/);
+  }
+  expect((await call('GET', `/api/patients/${known}`)).status).toBe(200);
+  expect((await callAhead('GET', `/api/patients/${known}`)).status).toBe(200);
+  await Promise.all([behind.close(), ahead.close()]);
+  expect(await startWith(database, [old])).toContain(`key ${idOf(next)}`);
+});
+
+test('a process that runs is told once when others encrypt with a key that it lacks', async () => {
+  const database = await freshDatabase();
+  const [old, next] = [newKey(), newKey()];
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const said: string[] = [];
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    said.push(String(chunk));
+    return true;
+  });
+  try {
+    const behind = database.app([old], { env: { LOG_LEVEL: 'error' } });
+    await behind.start({ roles: [] });
+    await startWith(database, [next, old]);
+    vi.advanceTimersByTime(15_000);
+    vi.advanceTimersByTime(15_000);
+    await behind.close();
+  } finally {
+    write.mockRestore();
+    vi.useRealTimers();
+  }
+  expect(said.filter((line) => line.includes('SVC_ENCRYPTION_KEYS here lacks'))).toHaveLength(1);
+});

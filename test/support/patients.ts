@@ -1,0 +1,96 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll } from 'vitest';
+import type { Extension } from '../../src/declare/extension.ts';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { createTestDatabase } from './database.ts';
+
+/** A new encryption key. */
+export const newKey = () => randomBytes(32).toString('base64');
+
+/** The id that ciphertexts of a key carry. */
+export const idOf = (key: string) => createHash('sha256').update(Buffer.from(key, 'base64')).digest('hex').slice(0, 8);
+
+/** A resource with an encrypted field of every type that can be encrypted. */
+const patient = defineResource('patient', {
+  fields: {
+    name: f.string().required(),
+    string: f.string().encrypted(),
+    text: f.text().encrypted(),
+    email: f.email().encrypted(),
+    url: f.url().encrypted(),
+    number: f.number().encrypted(),
+    integer: f.integer().encrypted(),
+    boolean: f.boolean().encrypted(),
+    date: f.date().encrypted(),
+    enum: f.enum(['a', 'b']).encrypted(),
+    array: f.array(f.string()).encrypted(),
+    objects: f.array(f.object({ at: f.date(), n: f.number() })).encrypted(),
+    object: f.object({ inner: f.string(), list: f.array(f.integer()) }).encrypted(),
+    json: f.json().encrypted(),
+    pinCode: f.string().encrypted().writeOnly(),
+  },
+  policies: { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' },
+});
+
+/** A value for every encrypted field; `mark` stands in each that can hold a text. */
+export const valuesOf = (mark: string) => ({
+  string: `${mark} s`,
+  text: `${mark}\n💚 "\\`,
+  email: `${mark}@example.com`,
+  url: `https://example.com/${mark}`,
+  number: -1.5e-7,
+  integer: 9_007_199_254_740_991,
+  boolean: false,
+  date: '2026-01-01T00:00:00.123Z',
+  enum: 'b' as const,
+  array: [mark, ''],
+  objects: [{ at: '2026-01-01T00:00:00.000Z', n: 0 }, {}],
+  object: { inner: mark, list: [1, 2] },
+  json: { [mark]: [null, 1, { deep: mark }] },
+  pinCode: `${mark} pin`,
+});
+
+/** The columns of its encrypted fields. */
+export const ENCRYPTED_COLUMNS = Object.keys(valuesOf('')).map((name) => (name === 'pinCode' ? 'pin_code' : name));
+
+/**
+ * A database of a test file's own, and apps on it that differ in their encryption keys.
+ *
+ * @param atEnd when it is cleaned up: `onTestFinished` for the database of one test
+ */
+export async function patientsDatabase(atEnd: (clean: () => Promise<void>) => void = afterAll) {
+  const database = await createTestDatabase();
+  const opened: { close(): Promise<void> }[] = [];
+  const client = new Client(database.databaseUrl);
+  await client.connect();
+  const env = {
+    NODE_ENV: 'test',
+    DATABASE_URL: database.databaseUrl,
+    REDIS_URL: database.redisUrl,
+    REDIS_PREFIX: database.redisPrefix,
+  };
+  atEnd(async () => {
+    for (const app of opened) await app.close();
+    await client.end();
+    await database.drop();
+  });
+  return {
+    env,
+    /** Rows of a query. */
+    rows: async (sql: string, values: unknown[] = []) => (await client.query(sql, values)).rows,
+    /** An app with these keys, newest first. Not started. */
+    app(keys: readonly string[], more: { extensions?: Extension[]; env?: Record<string, string> } = {}) {
+      const app = createApp(
+        {
+          resources: [defineUser(), patient],
+          extensions: [webhooks(), ...(more.extensions ?? [])],
+          settings: { auth: { password: { logN: 4, r: 8, p: 1 } } },
+        },
+        { ...env, SVC_ENCRYPTION_KEYS: keys.join(','), ...more.env },
+      );
+      opened.push(app);
+      return app;
+    },
+  };
+}
