@@ -4,6 +4,7 @@ import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
 import type { Auth } from './route.ts';
 import type { AnyService } from './service.ts';
+import type { Transact } from './transaction.ts';
 
 /** A record as stored, every field included except passwords. Made by the resource that it belongs to. */
 export interface StoredRecord {
@@ -61,6 +62,7 @@ export interface Host extends Platform {
   /** The user resource when accounts are enabled. */
   users: ResourceView | undefined;
   push: PushSender;
+  transaction: Transact;
 }
 
 /** `app.push`. */

@@ -1,10 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { z } from 'zod';
 import type { ErrorCode } from '../platform/errors.ts';
+import type { LimitRule } from '../platform/limits/rule.ts';
 import type { Logger } from '../platform/log.ts';
 import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { AnyService } from './service.ts';
+import type { Transact } from './transaction.ts';
 
 /** How a request is signed in. `id` is that of the session or key; a session has scopes `['*']`. */
 export interface Auth {
@@ -31,6 +33,8 @@ export interface RouteContext<Input = any, Doc = any> {
   res: Response;
   /** The service of a resource, as the system unless a call says otherwise. */
   service: (name: string) => AnyService;
+  /** Changes of several records, all or nothing. */
+  transaction: Transact;
   push: { send(message: unknown): Promise<unknown>; enqueue(message: unknown): Promise<{ id: string }> };
   log: Logger;
 }
@@ -66,7 +70,8 @@ export interface Route {
   description?: string;
   tags?: readonly string[];
   middleware?: readonly RequestHandler[];
-  rateLimit?: { limit: number; windowMs: number };
+  /** Of each client on this route, beside the global limit. `auth`: the setting `rateLimit.auth`. */
+  rateLimit?: LimitRule | 'auth';
   /** An API key needs this scope. */
   scope?: string;
   /** Left out of the OpenAPI document. */

@@ -4,7 +4,7 @@ import type { PushSender } from '../declare/host.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type Captured, createCaptured } from './captured.ts';
 import { createReceipt, type Receipt } from './receipt.ts';
-import { createSender } from './send.ts';
+import { createSender, type Sender } from './send.ts';
 import { pushSweeps } from './sweeps.ts';
 import type { Transport } from './transport.ts';
 import { startPushWorker } from './worker.ts';
@@ -14,6 +14,7 @@ export { transportMistakes } from './transport.ts';
 
 /** Push notifications of an app. */
 export interface Push {
+  enqueueWithin: Sender['enqueueWithin'];
   /** `app.push`. */
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
   /** Worker and sweeps; and devices go with their user. */
@@ -27,8 +28,10 @@ export interface Push {
  * @param transports asked in order; a device that none accepts is captured outside production and fails in production
  */
 export function createPush(platform: Platform, transports: readonly Transport[]): Push {
+  const { enqueueWithin, ...sender } = createSender(platform, transports);
   return {
-    sender: { ...createSender(platform, transports), receipt: createReceipt(platform) },
+    enqueueWithin,
+    sender: { ...sender, receipt: createReceipt(platform) },
     parts: {
       consumers: [devicesOfDeletedUsers],
       sweeps: pushSweeps(platform),

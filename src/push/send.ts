@@ -1,6 +1,8 @@
 import type { PushResult, PushSender } from '../declare/host.ts';
+import type { Transaction } from '../declare/transaction.ts';
 import { newId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Executor } from '../platform/postgres/database.ts';
 import { chunkJob, PUSH_QUEUE } from './jobs.ts';
 import { readMessage } from './message.ts';
 import { emitOutcome } from './status.ts';
@@ -19,20 +21,36 @@ const ADD_JOBS_MS = 500;
 /** What a send works with. */
 export type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
+/** Makes and stores pushes. */
+export interface Sender extends PushSender {
+  /** Stores a push in a transaction; it is sent once that is committed. */
+  enqueueWithin(tx: Pick<Transaction, 'database' | 'afterCommit'>, message: unknown): Promise<{ id: string }>;
+}
+
+interface Stored {
+  devices: number;
+  /** Hands it to the workers, waiting at most that many ms for Redis. */
+  dispatch(patienceMs: number): Promise<void>;
+}
+
 /** `app.push.send` and `app.push.enqueue`. */
-export function createSender(parts: SendParts, transports: readonly Transport[]): PushSender {
+export function createSender(parts: SendParts, transports: readonly Transport[]): Sender {
   const { env, settings, log, database, queues, events } = parts;
   const waiting = createWaiting(queues);
 
-  /** Stores a push. Gives the number of its devices, and how its jobs are added. */
-  async function store(id: string, input: unknown): Promise<{ devices: number; addJobs: () => Promise<void> }> {
+  async function store(id: string, input: unknown, on: Executor): Promise<Stored> {
     const message = readMessage(input, { allowPrivate: env.nodeEnv !== 'production' });
-    const chunks = await findTargets(database, message, transports, log);
-    await insertPush(database, id, message.stored, chunks);
+    const chunks = await findTargets(on, message, transports, log);
+    await insertPush(on, id, message.stored, chunks);
     const devices = chunks.reduce((sum, chunk) => sum + chunk.targets.length, 0);
-    if (devices === 0) emitOutcome(events, { id, status: 'no-devices', devices });
     const jobs = chunks.map((_, chunk) => chunkJob({ pushId: id, chunk }));
-    return { devices, addJobs: () => queues.add(PUSH_QUEUE, jobs) };
+    return {
+      devices,
+      async dispatch(patienceMs) {
+        if (devices === 0) emitOutcome(events, { id, status: 'no-devices', devices });
+        else await within(patienceMs, queues.add(PUSH_QUEUE, jobs));
+      },
+    };
   }
 
   /** The result, looked up when it is reported, and now and then besides; undefined when it did not come in time. */
@@ -48,12 +66,15 @@ export function createSender(parts: SendParts, transports: readonly Transport[])
     async send(input) {
       const id = newId();
       const until = performance.now() + settings.push.waitMs;
-      const { devices, addJobs } = await store(id, input);
-      if (devices === 0) return { id, status: 'no-devices', devices, results: [] };
+      const { devices, dispatch } = await store(id, input, database);
+      if (devices === 0) {
+        await dispatch(0);
+        return { id, status: 'no-devices', devices, results: [] };
+      }
       const waiter = waiting.for(id);
       try {
         await waiter.ready(until - performance.now());
-        await within(until - performance.now(), addJobs());
+        await dispatch(until - performance.now());
         const result = await resultOf(id, waiter, until);
         if (result !== undefined) return result;
       } catch (error) {
@@ -66,8 +87,14 @@ export function createSender(parts: SendParts, transports: readonly Transport[])
     },
     async enqueue(input) {
       const id = newId();
-      const { addJobs } = await store(id, input);
-      await within(ADD_JOBS_MS, addJobs());
+      const { dispatch } = await store(id, input, database);
+      await dispatch(ADD_JOBS_MS);
+      return { id };
+    },
+    async enqueueWithin(tx, input) {
+      const id = newId();
+      const { dispatch } = await store(id, input, tx.database);
+      tx.afterCommit(() => dispatch(ADD_JOBS_MS));
       return { id };
     },
   };

@@ -1,6 +1,6 @@
 import type { DevicePlatform } from '../accounts/devices/index.ts';
 import type { PushResult } from '../declare/host.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import type { Database, Executor } from '../platform/postgres/database.ts';
 import type { ChunkKey } from './jobs.ts';
 import type { PushContent } from './message.ts';
 import type { Outcome } from './status.ts';
@@ -86,7 +86,7 @@ export interface Answer extends TransportResult {
 
 /** Stores a push with its devices and chunks; without any it is finished as `no-devices`. */
 export async function insertPush(
-  database: Database,
+  database: Executor,
   id: string,
   message: Record<string, unknown>,
   chunks: readonly Chunk[],

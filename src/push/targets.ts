@@ -1,6 +1,6 @@
 import { type DevicePlatform, findDevices, maskToken, tokenHash } from '../accounts/devices/index.ts';
 import type { Logger } from '../platform/log.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import type { Executor } from '../platform/postgres/database.ts';
 import type { PushMessage } from './message.ts';
 import { type Transport, type TransportDevice, transportFor } from './transport.ts';
 
@@ -24,7 +24,7 @@ export interface Chunk {
 }
 
 /** Every device of a message, once: one that is reached in several ways is sent to as the registered device it is. */
-async function devicesOf(database: Database, message: PushMessage): Promise<TransportDevice[]> {
+async function devicesOf(database: Executor, message: PushMessage): Promise<TransportDevice[]> {
   const registered = await findDevices(database, message);
   const devices: TransportDevice[] = registered.map(({ userId, ...device }) => ({ ...device, user: userId }));
   const known = new Set(
@@ -52,7 +52,7 @@ function toTarget({ id, user, platform, token }: TransportDevice): Target {
 
 /** The devices of a message in chunks of at most 500 by transport. Empty when there is none. */
 export async function findTargets(
-  database: Database,
+  database: Executor,
   message: PushMessage,
   transports: readonly Transport[],
   log: Logger,

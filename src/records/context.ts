@@ -14,9 +14,15 @@ export interface Entity {
 }
 
 /** What operations need beside the entity. */
-export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'database'> {
+export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log'> {
   entities: ReadonlyMap<string, Entity>;
   service(name: string): AnyService;
   /** Hashes a password field's value before it is stored. */
   hashPassword(password: string): Promise<string>;
+  /**
+   * Does what follows a change once it is committed: at once, or, in a transaction, after that.
+   *
+   * @param work gets the context outside of any transaction
+   */
+  afterCommit(work: (outside: RecordsContext) => Promise<void>): Promise<void>;
 }

@@ -59,7 +59,13 @@ export function createRecords(
       throw new Error(`there is no resource "${name}"; resources: ${[...services.keys()].join(', ')}`);
     return found;
   };
-  const context: RecordsContext = { ...platform, entities, service, hashPassword };
+  const context: RecordsContext = {
+    ...platform,
+    entities,
+    service,
+    hashPassword,
+    afterCommit: (work) => work(context),
+  };
   for (const [name, entity] of entities) services.set(name, createService(context, entity));
   const all = [...entities.values()];
   return {

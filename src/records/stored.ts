@@ -26,21 +26,49 @@ export interface Codec {
   held(field: CompiledField, record: StoredRecord): unknown;
 }
 
-/** Makes the codec of a resource. */
-export function createCodec(resource: CompiledResource, keyring: Keyring): Codec {
-  // The resource's name stands on the prototype: a record is known wherever it turns up, and its own keys are its data.
+/**
+ * The class of a resource's records. A record's own keys are the fields that everybody may see; the others are there to be read
+ * and written by name, but no spread, clone, log line or JSON takes them along: `{ ...record }` in an answer can't leak them.
+ */
+function storedClass(resource: CompiledResource): new () => object {
   class Stored {
-    declare id: string;
+    #concealed: Record<string, unknown> = {};
+    // On the prototype, so that a record is known wherever it turns up.
     get [RESOURCE]() {
       return resource.name;
     }
-    // The net below the view: a record that gets into a log or an answer as it is stored conceals what not everybody may see.
-    toJSON() {
-      return Object.fromEntries(Object.entries(this).filter(([name]) => !concealed.has(name)));
+    static {
+      for (const { name } of resource.fields.filter(isConcealed)) {
+        Object.defineProperty(Stored.prototype, name, {
+          get(this: Stored) {
+            return this.#concealed[name];
+          },
+          set(this: Stored, value: unknown) {
+            this.#concealed[name] = value;
+          },
+        });
+      }
     }
   }
-  const restricted = resource.fields.filter((field) => field.secret || field.visibleTo !== undefined);
-  const concealed = new Set(restricted.map((field) => field.name));
+  return Stored;
+}
+
+function isConcealed({ secret, visibleTo }: CompiledField): boolean {
+  return secret || visibleTo !== undefined;
+}
+
+/** Every field of a record as a plain object, those that a spread leaves out included. */
+export function everyField(resource: CompiledResource, record: StoredRecord): Record<string, unknown> {
+  const all: Record<string, unknown> = { ...record };
+  for (const { name } of resource.fields.filter(isConcealed)) {
+    if (record[name] !== undefined) all[name] = record[name];
+  }
+  return all;
+}
+
+/** Makes the codec of a resource. */
+export function createCodec(resource: CompiledResource, keyring: Keyring): Codec {
+  const Stored = storedClass(resource);
   const readable = resource.fields.filter((field) => field.spec.kind !== 'password');
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
   // Encrypting again gives another ciphertext, so only the one that was read can be looked for.
@@ -66,7 +94,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
   return {
     columns: columns.map(quoted).join(', '),
     fromRow(row) {
-      const record = new Stored() as Stored & StoredRecord;
+      const record = new Stored() as StoredRecord;
       record.id = row[0] as string;
       let at = 1;
       for (const field of readable) {
@@ -83,7 +111,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
       return record;
     },
     fromJson(json) {
-      const record = new Stored() as Stored & StoredRecord;
+      const record = new Stored() as StoredRecord;
       record.id = json.id as string;
       for (const field of readable) {
         const value = json[field.column];

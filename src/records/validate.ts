@@ -6,6 +6,7 @@ import type { Acting } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { freshDefault } from './fields/object.ts';
 import { applyRules } from './rules.ts';
+import { everyField } from './stored.ts';
 
 /** Names that a client may send back with a record that it received: ignored. */
 const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
@@ -114,8 +115,9 @@ function checkedDefault(field: CompiledField, value: unknown): unknown {
 }
 
 async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
-  const record = { ...validation.before, ...values };
-  for (const field of validation.resource.fields) {
+  const { resource, before } = validation;
+  const record = { ...(before === undefined ? {} : everyField(resource, before)), ...values };
+  for (const field of resource.fields) {
     const value = values[field.name];
     if (!field.hasRules || value === undefined || value === null) continue;
     if (Object.hasOwn(validation.settled, field.name) && validation.settled[field.name] === value) continue;

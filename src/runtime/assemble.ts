@@ -9,6 +9,7 @@ import { createKeyring } from '../platform/crypto/keyring.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
 import { type Environment, StartupError } from '../platform/environment.ts';
 import { createEvents } from '../platform/events.ts';
+import { createLimits } from '../platform/limits/index.ts';
 import { createLog } from '../platform/log.ts';
 import { outbox } from '../platform/outbox/table.ts';
 import { createWake } from '../platform/outbox/wake.ts';
@@ -24,7 +25,9 @@ import { compileResources, createRecords, type Records, resourceTables } from '.
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
 import { featureRouteMistakes } from '../records/mistakes/route-mistakes.ts';
 import { connectPostgres } from './connect.ts';
+import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
+import { createTransact } from './transaction.ts';
 
 interface Declared {
   resources: readonly AnyResource[];
@@ -43,6 +46,8 @@ export interface Assembly {
   features: readonly FeatureParts[];
   apis: readonly { name: string; api: object }[];
   tables: Record<string, PgTable>;
+  /** What migrations need to know of the tables beyond their SQL. */
+  declared: DeclaredTables;
   migrate(options: MigrateOptions): Promise<void>;
   /** Closes all connections. */
   close(): Promise<void>;
@@ -58,6 +63,7 @@ function platformOf(env: Environment, settings: Settings): Platform {
     redis,
     database: openDatabase(env.databaseUrl, env.redisPrefix, log),
     queues: createQueues(redis, env.redisPrefix, log),
+    limits: createLimits(redis.commands, env.redisPrefix, log),
     wake: createWake(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),
@@ -132,7 +138,14 @@ export function assemble(
   const accounts = settings.auth.enabled && hasAccounts(declared.resources);
   const users = accounts ? records.views.find((view) => view.name === 'user') : undefined;
   const push = createPush(platform, declared.transports);
-  const host: Host = { ...platform, service: records.service, resources: records.views, users, push: push.sender };
+  const host: Host = {
+    ...platform,
+    service: records.service,
+    resources: records.views,
+    users,
+    push: push.sender,
+    transaction: createTransact(platform, records, push),
+  };
 
   const features: FeatureParts[] = [{ routes: records.routes, encrypted: encryptedColumns(compiled) }, push.parts];
   if (users !== undefined)
@@ -150,6 +163,7 @@ export function assemble(
     for (const [name, handler] of Object.entries(listeners)) platform.events.on(name, handler);
   }
   const tables = { ...own, ...resourceTables(compiled) };
+  const about = declaredTables(compiled);
   return {
     platform,
     host,
@@ -162,9 +176,10 @@ export function assemble(
     features,
     apis,
     tables,
+    declared: about,
     async migrate(options) {
       await connectPostgres(platform);
-      await migrateDatabase(platform.database, tables, options, platform.log);
+      await migrateDatabase(platform.database, { tables, declared: about }, options, platform.log);
     },
     async close() {
       await platform.queues.close();

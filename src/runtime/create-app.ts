@@ -2,6 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Extension } from '../declare/extension.ts';
 import type { AnyResource, Resource } from '../declare/resource.ts';
 import type { Service } from '../declare/service.ts';
+import type { Transaction } from '../declare/transaction.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import { readEnvironment, StartupError } from '../platform/environment.ts';
 import { readSettings, type SettingsInput } from '../platform/settings.ts';
@@ -9,6 +10,7 @@ import type { Captured } from '../push/captured.ts';
 import type { Push } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { assemble } from './assemble.ts';
+import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
@@ -25,6 +27,8 @@ export interface AppOptions<R extends readonly AnyResource[]> {
 
 type FieldsOf<R extends readonly AnyResource[], N extends string> =
   Extract<R[number], { name: N }> extends Resource<string, infer F> ? F : never;
+
+type TypedTransaction<R extends readonly AnyResource[]> = Omit<Transaction, 'service'> & Pick<App<R>, 'service'>;
 
 /** An app: its records, its events, its processes. */
 export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> {
@@ -43,6 +47,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   on<Payload>(name: string, handler: (payload: Payload) => unknown): void;
   /** The records of a resource, for code. */
   service<N extends R[number]['name']>(name: N): Service<FieldsOf<R, N>>;
+  /** Changes of several records, all or nothing; their events are sent on commit only. */
+  transaction<T>(work: (tx: TypedTransaction<R>) => Promise<T>): Promise<T>;
   push: Push['sender'];
   /** What is encrypted with which key, and the way to the newest one. The database must have its tables. */
   encryption: Pick<Encryption, 'status' | 'rotate'>;
@@ -50,6 +56,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   captured: Captured;
   /** Every table of the app, by name: for migrations. */
   tables: Record<string, PgTable>;
+  /** What the declarations say of the tables beyond their SQL: for migrations. */
+  declared: Declared;
 }
 
 /**
@@ -84,10 +92,12 @@ export function createApp<const R extends readonly AnyResource[]>(
     },
     on: (name, handler) => parts.platform.events.on(name, handler as (payload: never) => unknown),
     service: (name) => parts.records.service(name) as never,
+    transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,
     encryption: parts.encryption,
     captured: parts.push.captured,
     tables: parts.tables,
+    declared: parts.declared,
   };
   for (const { name, api } of parts.apis) Object.defineProperty(app, name, { value: api, enumerable: true });
   options.listeners?.(app);

@@ -9,6 +9,7 @@ const post = defineResource('post', {
   fields: {
     title: f.string().required(),
     secret: f.string().hidden(),
+    draft: f.string().visibleTo('admin'),
     status: f.string(),
     author: f.ref('user').owner(),
   },
@@ -31,6 +32,17 @@ const post = defineResource('post', {
     route.post('/system', { policy: 'public' }, ({ service }) =>
       service('post').create({ title: 'by code', secret: 's3cret' }),
     ),
+    route.get('/:id/copies', { policy: 'public' }, ({ doc }) => ({
+      read: doc.secret === 's3cret' && doc.draft === 'd',
+      copies: [
+        { ...doc },
+        Object.assign({}, doc),
+        Object.fromEntries(Object.entries(doc)),
+        structuredClone(doc),
+        JSON.parse(JSON.stringify(doc)),
+        new Map([['doc', doc]]).get('doc'),
+      ],
+    })),
     route.post('/as-caller', { policy: 'public' }, ({ service, user }) =>
       service('post').create({ title: 'x' }, { user }),
     ),
@@ -136,6 +148,14 @@ test('records in an answer are shown as the caller may see them; code as the sys
   const people = (await call('GET', `${path}/people`)).body.data;
   expect(people).toHaveLength(3);
   for (const one of people) expect(Object.keys(one).sort()).toEqual(['createdAt', 'id', 'name', 'status', 'updatedAt']);
+});
+
+test('no copy of a record takes along what not everybody may see', async () => {
+  const { id } = await app.service('post').create({ title: 'copied', secret: 's3cret', draft: 'd' });
+  const { data } = (await call('GET', `${path}/${id}/copies`)).body;
+  expect(data.read).toBe(true);
+  const names = ['createdAt', 'id', 'title', 'updatedAt'];
+  expect(data.copies.map((copy: object) => Object.keys(copy).sort())).toEqual(Array(6).fill(names));
 });
 
 test('a service that is handed the user of a visitor acts as a visitor, not as the system', async () => {

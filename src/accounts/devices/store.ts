@@ -1,5 +1,5 @@
 import { newId } from '../../platform/ids.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database, Executor } from '../../platform/postgres/database.ts';
 import type { Registration } from './input.ts';
 import { type DevicePlatform, PLATFORMS, tokenHash } from './token.ts';
 
@@ -119,7 +119,7 @@ export async function deviceOfSession(database: Database, sessionId: string): Pr
  * removed in the same statement.
  */
 export async function findDevices(
-  database: Database,
+  database: Executor,
   { userIds = [], deviceIds = [] }: { userIds?: readonly string[]; deviceIds?: readonly string[] },
 ): Promise<PushDevice[]> {
   if (userIds.length === 0 && deviceIds.length === 0) return [];

@@ -2,24 +2,14 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { createPipeline, type Statement } from './pipeline.ts';
+import type { Executor, Queryable } from './queryable.ts';
 import { typeParsers } from './types.ts';
 
 export type { Statement } from './pipeline.ts';
-
-/** Something that runs statements: the database, or a transaction of it. Rows come as arrays in column order. */
-export interface Executor {
-  /** Runs a statement on a connection that may write. */
-  write<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
-}
+export type { Executor } from './queryable.ts';
 
 /** The Postgres of one app. */
-export interface Database extends Executor {
-  /** Runs a read that an index answers at once (a record, a session) on shared, pipelined connections. */
-  read<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
-  /** The same for lists, on connections of their own: a client's costly list holds up lists, never sign-ins or single reads. */
-  readList<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
-  /** Runs a read that may scan, on a few connections of its own. Fails when none is free in time. */
-  readSlowly<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+export interface Database extends Queryable {
   /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
   transaction<T>(work: (tx: Executor & { client: pg.PoolClient }) => Promise<T>): Promise<T>;
   /** Drizzle's query builder, for cold paths only: unprepared, it is 2.5 times slower. */
@@ -35,6 +25,7 @@ const SCAN_CONNECTIONS = 4;
 const WRITE_CONNECTIONS = 20;
 const CONNECT_TIMEOUT_MS = 3000;
 const STATEMENT_TIMEOUT_MS = 15_000;
+const IDLE_IN_TRANSACTION_MS = 60_000;
 // What a client may ask for in any number must end before it hurts others.
 const LIST_TIMEOUT_MS = 5000;
 
@@ -52,6 +43,8 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
     statement_timeout: STATEMENT_TIMEOUT_MS,
     // A server that vanished without a word would otherwise leave its queries waiting for ever.
     query_timeout: STATEMENT_TIMEOUT_MS + 5000,
+    // Code that goes to sleep in a transaction must not keep its locks for ever.
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
     options: '-c timezone=UTC',
     types: typeParsers,

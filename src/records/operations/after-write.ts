@@ -27,24 +27,41 @@ export function conflict(resource: CompiledResource, error: unknown): unknown {
   return new ApiError('CONFLICT', undefined, details === undefined ? { cause: error } : { details, cause: error });
 }
 
+/** A change that is stored. */
+interface Change {
+  action: 'created' | 'updated' | 'deleted';
+  record: StoredRecord;
+  previous?: StoredRecord;
+}
+
 /** Tells the relay and this process's listeners of a change that is committed. */
-export function announce(
+function announce(context: RecordsContext, resource: CompiledResource, change: Change, acting: Acting): void {
+  context.wake.hint();
+  const name = `${resource.name}.${change.action}`;
+  if (!context.events.has(name)) return;
+  const { record, action, previous } = change;
+  const { user, requestId } = acting;
+  context.events.emit(name, { resource: resource.name, action, record, previous, user, requestId });
+}
+
+/**
+ * What follows a change once it is committed: the relay and listeners are told, then the `after` hook runs. A hook that fails
+ * is logged: the change stands, and its caller must not take it for failed.
+ */
+export function follow(
   context: RecordsContext,
   resource: CompiledResource,
-  action: 'created' | 'updated' | 'deleted',
-  record: StoredRecord,
-  previous: StoredRecord | undefined,
+  change: Change,
   acting: Acting,
-): void {
-  context.wake.hint();
-  const name = `${resource.name}.${action}`;
-  if (!context.events.has(name)) return;
-  context.events.emit(name, {
-    resource: resource.name,
-    action,
-    record,
-    previous,
-    user: acting.user,
-    requestId: acting.requestId,
+  hook: (ctx: HookContext) => unknown,
+): Promise<void> {
+  return context.afterCommit(async (outside) => {
+    announce(outside, resource, change, acting);
+    try {
+      await hook(hookContext(outside, acting));
+    } catch (error) {
+      const { action, record } = change;
+      outside.log.error({ err: error, resource: resource.name, record: record.id, action }, 'an after hook failed');
+    }
   });
 }

@@ -4,7 +4,7 @@ import { authorizeCollection } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { validate } from '../validate.ts';
-import { announce, causeOf, conflict, hookContext } from './after-write.ts';
+import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function create(
   const record = await store.insert(newId(), hashed, causeOf(acting)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
-  announce(context, resource, 'created', record, undefined, acting);
-  await hooks?.afterCreate?.(record as never, hookContext(context, acting));
+  const change = { action: 'created', record } as const;
+  await follow(context, resource, change, acting, (ctx) => hooks?.afterCreate?.(record as never, ctx));
   return record;
 }

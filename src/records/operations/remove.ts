@@ -6,7 +6,7 @@ import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { asksRecord, matchConditions } from '../if-match.ts';
 import type { WriteCondition } from '../store/store.ts';
-import { announce, causeOf, hookContext } from './after-write.ts';
+import { causeOf, follow, hookContext } from './after-write.ts';
 import { loadForWrite, MOST_ATTEMPTS, stillInReach, unchanged } from './update.ts';
 
 /** Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. */
@@ -35,7 +35,7 @@ export async function remove(
     if (attempt < MOST_ATTEMPTS) return remove(context, entity, id, acting, attempt + 1);
     throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
   }
-  announce(context, resource, 'deleted', removed, undefined, acting);
-  await hooks?.afterDelete?.(removed as never, hookContext(context, acting));
+  const change = { action: 'deleted', record: removed } as const;
+  await follow(context, resource, change, acting, (ctx) => hooks?.afterDelete?.(removed as never, ctx));
   return removed;
 }

@@ -9,7 +9,7 @@ import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { needsRecord, type Values, validate } from '../validate.ts';
-import { announce, causeOf, conflict, hookContext } from './after-write.ts';
+import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
 
 /** How often a write is tried whose record keeps changing under it. */
@@ -64,9 +64,11 @@ export async function update(
     if (attempt < MOST_ATTEMPTS) return update(context, entity, id, input, acting, attempt + 1);
     throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
   }
-  announce(context, resource, 'updated', written.record, written.previous, acting);
-  await hooks?.afterUpdate?.(written.record as never, written.previous as never, hookContext(context, acting));
-  return written.record;
+  const { record, previous } = written;
+  await follow(context, resource, { action: 'updated', record, previous }, acting, (ctx) =>
+    hooks?.afterUpdate?.(record as never, previous as never, ctx),
+  );
+  return record;
 }
 
 /**

@@ -29,17 +29,18 @@ export interface Store {
     conditions: readonly WriteCondition[],
     cause: Cause,
   ): Promise<{ record: StoredRecord; previous: StoredRecord } | undefined>;
-  remove(
-    id: string,
-    conditions: readonly WriteCondition[],
-    cause: Cause,
-  ): Promise<StoredRecord | undefined>;
+  remove(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
   /** The same records through another connection: that of a transaction. */
   on(database: Queryable): Store;
 }
 
 /** Makes the store of a resource. */
-export function createStore(resource: CompiledResource, codec: Codec, database: Queryable, names = createStatementNames()): Store {
+export function createStore(
+  resource: CompiledResource,
+  codec: Codec,
+  database: Queryable,
+  names = createStatementNames(),
+): Store {
   const { name: statement } = names;
   const table = quoted(resource.table);
   const width = codec.columns.split(', ').length;

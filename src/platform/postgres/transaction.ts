@@ -1,0 +1,53 @@
+import type { PoolClient } from 'pg';
+import type { Statement } from './pipeline.ts';
+import type { Queryable } from './queryable.ts';
+
+/** The statements of one transaction, whoever makes them. */
+export interface TransactionStatements extends Queryable {
+  /** Waits for what still runs. What is asked for afterwards is refused. */
+  end(): Promise<void>;
+}
+
+/**
+ * Runs statements on the connection of a transaction, one after the other. A write that fails is undone alone, so that code
+ * may catch its error (a duplicate) and go on: without a savepoint Postgres would refuse everything that follows.
+ */
+export function inTransaction(client: PoolClient): TransactionStatements {
+  let last: Promise<unknown> = Promise.resolve();
+  let ended = false;
+  let saved = false;
+
+  function next<T>(work: () => Promise<T>): Promise<T> {
+    if (ended) return Promise.reject(new Error('this transaction has ended: await everything that is done in it'));
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  }
+
+  async function run<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
+    return (await client.query<Row>({ ...statement, rowMode: 'array' })).rows;
+  }
+
+  async function write<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
+    await client.query(saved ? 'release savepoint one; savepoint one' : 'savepoint one');
+    saved = true;
+    try {
+      return await run(statement);
+    } catch (error) {
+      await client.query('rollback to savepoint one');
+      throw error;
+    }
+  }
+
+  const read: Queryable['read'] = (statement) => next(() => run(statement));
+  return {
+    read,
+    readList: read,
+    readSlowly: read,
+    write: (statement) => next(() => write(statement)),
+    async end() {
+      ended = true;
+      await last;
+    },
+  };
+}
