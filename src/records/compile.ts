@@ -4,6 +4,7 @@ import { compilePolicy, type Policy } from '../declare/policy.ts';
 import type { Action, AnyResource } from '../declare/resource.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
+import { defaultOrderIndex } from './sort-index.ts';
 
 const ACTIONS: readonly Action[] = ['list', 'read', 'create', 'update', 'delete'];
 
@@ -71,6 +72,8 @@ export function compileResource(resource: AnyResource, unknownFields: 'reject' |
   const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignore);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
+  const defaultSort = sortTerms(resource, timestamps);
+  const defaultOrder = defaultOrderIndex(defaultSort, (name) => (resource.fields as Fields)[name]?.spec);
   return {
     name: resource.name,
     declaration: resource,
@@ -92,7 +95,14 @@ export function compileResource(resource: AnyResource, unknownFields: 'reject' |
           : compilePolicy(resource.policies.reference, ignore),
     },
     actions: new Set(crud === true ? ACTIONS : crud === false ? [] : crud),
-    defaultSort: sortTerms(resource, timestamps),
+    defaultSort,
+    defaultOrder,
+    indexedSorts: new Set([
+      'id',
+      ...(timestamps ? ['createdAt', 'updatedAt'] : []),
+      ...fields.filter((field) => field.spec.sortable).map((field) => field.name),
+      ...(defaultOrder === undefined ? [] : [defaultOrder[0]!.field]),
+    ]),
     populated: fields.filter((field) => field.spec.populate).map((field) => field.name),
   };
 }

@@ -11,8 +11,8 @@ import {
   timestamp,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
-import { snakeCase } from '../declare/naming.ts';
-import { type CompiledField, type CompiledResource, columnOf } from './compiled.ts';
+import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from './compiled.ts';
+import { totalOrder } from './sort-index.ts';
 
 // Postgres cuts identifiers at 63 bytes, which could make two of them one.
 function identifier(name: string): string {
@@ -47,9 +47,16 @@ function fieldIndexes(resource: CompiledResource, field: CompiledField, columns:
   const gin = spec.kind === 'array' && field.type.column(spec).endsWith('[]');
   if (field.operators.size > 0 && gin) made.push(index(name('gin_index')).using('gin', own));
   if (spec.searchable) made.push(index(name('search_index')).using('gin', own.op('gin_trgm_ops')));
+  // An owner's records have an index of their own.
+  const owner = field.name === resource.ownerField;
   if (
-    spec.index ||
-    (field.operators.size > 0 && !gin && !spec.unique && !spec.sortable && field.type.column(spec) !== 'jsonb')
+    (spec.index && !owner) ||
+    (field.operators.size > 0 &&
+      !owner &&
+      !gin &&
+      !spec.unique &&
+      !spec.sortable &&
+      field.type.column(spec) !== 'jsonb')
   ) {
     // A long text does not fit into a btree; a hash finds equal ones whatever their length.
     made.push(spec.kind === 'text' ? index(name('index')).using('hash', own) : index(name('index')).on(own));
@@ -57,13 +64,56 @@ function fieldIndexes(resource: CompiledResource, field: CompiledField, columns:
   return made;
 }
 
-function declaredIndex(resource: CompiledResource, fields: readonly string[], unique: boolean, columns: Columns) {
-  const terms = fields.map((term) => ({ name: term.replace(/^-/, ''), descending: term.startsWith('-') }));
-  const names = terms.map((term) => columnOf(resource, term.name));
-  const on = terms.map((term) => (term.descending ? columns[term.name]!.desc() : columns[term.name]!));
-  const [first, ...rest] = on;
-  const made = unique ? uniqueIndex(indexName(resource, names, 'unique')) : index(indexName(resource, names, 'index'));
-  return made.on(first!, ...rest);
+function declaredIndexes(resource: CompiledResource, columns: Columns) {
+  return (resource.declaration.indexes ?? []).flatMap(({ fields, unique }) => {
+    const terms = fields.map((term) => ({ name: term.replace(/^-/, ''), descending: term.startsWith('-') }));
+    // The timestamps have theirs.
+    if (!unique && resource.timestamps && terms.length === 1 && ['createdAt', 'updatedAt'].includes(terms[0]!.name))
+      return [];
+    const names = terms.map((term) => columnOf(resource, term.name));
+    const [first, ...rest] = terms.map((term) => directed(columns[term.name]!, term.descending));
+    const made = unique
+      ? uniqueIndex(indexName(resource, names, 'unique'))
+      : index(indexName(resource, names, 'index'));
+    return [made.on(first!, ...rest)];
+  });
+}
+
+// Where ORDER BY … DESC expects them; drizzle's own choice would be the other end, and an index that serves no sort.
+function directed(column: ExtraConfigColumn, descending: boolean) {
+  return descending ? column.desc().nullsFirst() : column;
+}
+
+/** The indexes that give the orders of lists: by the timestamps, the default one, that of an owner's records. */
+function orderIndexes(resource: CompiledResource, columns: Columns) {
+  const { ownerField: owner, timestamps, defaultOrder } = resource;
+  const order = (name: string, terms: readonly SortTerm[]) => {
+    const [first, ...rest] = terms.map((term) => directed(columns[term.field]!, term.descending));
+    return index(name).on(first!, ...rest);
+  };
+  const ascending = (field: string): SortTerm => ({ field, column: columnOf(resource, field), descending: false });
+  const made = (timestamps ? ['createdAt', 'updatedAt'] : []).map((time) =>
+    order(indexName(resource, [columnOf(resource, time)], 'index'), totalOrder([ascending(time)])),
+  );
+  if (defaultOrder !== undefined && needsOwnIndex(resource, defaultOrder)) {
+    const columnNames = defaultOrder.map((term) => term.column);
+    made.push(order(indexName(resource, columnNames, 'order_index'), defaultOrder));
+  }
+  if (owner !== undefined && owner !== 'id') {
+    const within = defaultOrder ?? totalOrder(timestamps ? [ascending('createdAt')] : []);
+    const rest = within.filter((term) => term.field !== owner);
+    made.push(order(indexName(resource, [columnOf(resource, owner)], 'owner_index'), [ascending(owner), ...rest]));
+  }
+  return made;
+}
+
+// The id has an index, and a sortable field and the timestamps have one with the id.
+function needsOwnIndex({ timestamps, field }: CompiledResource, order: readonly SortTerm[]): boolean {
+  const [first] = order;
+  if (first!.field === 'id') return false;
+  if (order.length > 2) return true;
+  const spec = field.get(first!.field)?.spec;
+  return spec === undefined ? !timestamps : !spec.sortable;
 }
 
 /** The drizzle table of a resource. */
@@ -80,18 +130,10 @@ export function resourceTable(resource: CompiledResource): PgTable {
   const shape = { id: text('id').primaryKey(), ...fields, ...(resource.timestamps ? times : {}) };
   return pgTable(resource.table, shape, (table) => {
     const columns = table as unknown as Columns;
-    const made = resource.fields.flatMap((field) => fieldIndexes(resource, field, columns));
-    for (const declared of resource.declaration.indexes ?? []) {
-      made.push(declaredIndex(resource, declared.fields, declared.unique ?? false, columns));
-    }
-    if (resource.timestamps) {
-      made.push(index(indexName(resource, ['created_at'], 'index')).on(columns.createdAt!, columns.id!));
-    }
-    const owner = resource.ownerField;
-    if (owner !== undefined && owner !== 'id') {
-      const order = resource.timestamps ? [columns.createdAt!, columns.id!] : [columns.id!];
-      made.push(index(indexName(resource, [snakeCase(owner)], 'owner_index')).on(columns[owner]!, ...order));
-    }
-    return made;
+    return [
+      ...resource.fields.flatMap((field) => fieldIndexes(resource, field, columns)),
+      ...declaredIndexes(resource, columns),
+      ...orderIndexes(resource, columns),
+    ];
   }) as unknown as PgTable;
 }

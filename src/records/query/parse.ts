@@ -1,10 +1,11 @@
 import type { CompiledResource } from '../compiled.ts';
+import { totalOrder } from '../sort-index.ts';
 import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
 import type { Includes, ListQuery } from './list-query.ts';
 import { badQuery, echo, names, positive, single } from './parameter.ts';
-import { isIndexed, isOpen, parseSort, totalOrder } from './sort.ts';
+import { isOpen, parseSort } from './sort.ts';
 import type { Sight } from './visibility.ts';
 
 /** A query string: flat, a repeated parameter is an array. */
@@ -121,6 +122,6 @@ export function parseListQuery(
     limit,
     after: given.after === undefined ? undefined : parseCursor(resource, order, given.after),
     counted: given.after === undefined && given.count === undefined,
-    slow: (given.q ?? '') !== '' || (page - 1) * limit > FAR_DOWN || !isIndexed(resource, sort),
+    slow: (given.q ?? '') !== '' || (page - 1) * limit > FAR_DOWN || !resource.indexedSorts.has(sort[0]!.field),
   };
 }

@@ -35,13 +35,6 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Sigh
   return terms;
 }
 
-/** The order with the id as its last term, where it is not there already: no two records are equal in it. */
-export function totalOrder(sorted: readonly SortTerm[]): SortTerm[] {
-  if (sorted.some((term) => term.field === 'id')) return [...sorted];
-  // In the direction of the last term, so that an index on (field, id) serves both ways.
-  return [...sorted, { field: 'id', column: 'id', descending: sorted.at(-1)?.descending ?? false }];
-}
-
 /**
  * Whether every value of an order may stand in a cursor. The default order may use fields that not everybody sees. What the
  * system lists may be handed to anybody, so that it sees as little as somebody who is not signed in.
@@ -53,11 +46,4 @@ export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], 
     if (field === undefined) return true;
     return !field.secret && !UNSCALAR.has(field.spec.kind) && visibility(resource, field, sight) === undefined;
   });
-}
-
-/** Whether an index gives the order, or its first term at least. */
-export function isIndexed(resource: CompiledResource, sorted: readonly SortTerm[]): boolean {
-  const { field } = sorted[0]!;
-  if (field === 'id' || field === 'createdAt' || field === resource.defaultSort[0]!.field) return true;
-  return resource.field.get(field)?.spec.sortable ?? false;
 }
