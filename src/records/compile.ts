@@ -1,5 +1,6 @@
 import type { AnyField, FieldSpec, Fields } from '../declare/field.ts';
 import { pluralName, snakeCase } from '../declare/naming.ts';
+import { isPersonal } from '../declare/personal-data.ts';
 import { compilePolicy, type Policy } from '../declare/policy.ts';
 import type { Action, AnyResource } from '../declare/resource.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
@@ -30,6 +31,7 @@ function compileField(name: string, field: AnyField, unknownFields: 'reject' | '
     operators: new Set(operators),
     visibleTo: policy(spec.visibleTo),
     writableBy: policy(spec.writableBy),
+    personal: isPersonal(name, spec),
     secret: spec.hidden === true || spec.writeOnly === true || spec.kind === 'password',
     target: spec.target ?? spec.inner?.spec.target,
   };

@@ -19,6 +19,8 @@ export interface CompiledField {
   writableBy: CompiledPolicy | undefined;
   /** Never leaves the system, whoever looks. */
   secret: boolean;
+  /** Whether it holds personal data. */
+  personal: boolean;
   /** The resource whose record it names, or whose records its items name. */
   target: string | undefined;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
 import type { FieldType } from './field-type.ts';
+import { boundKeywords } from './json-schema.ts';
 
 // What nobody's list needs and anybody's server would suffer from.
 const MOST_ITEMS = 10_000;
@@ -29,6 +30,12 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
         .max(max, { error: spec.max?.message ?? `Must have at most ${count(max)}` })
         .pipe(z.array(context.inner(spec.inner!.spec)));
     },
+    jsonSchema: (spec, inner) => ({
+      type: 'array',
+      items: inner(spec.inner!.spec),
+      maxItems: MOST_ITEMS,
+      ...boundKeywords(spec, 'minItems', 'maxItems'),
+    }),
     operators: ['eq', 'in', 'nin', 'all', 'exists'],
     modifiers: ['min', 'max', 'filterable', 'encrypted', 'populate'],
     toColumn: (value, spec) => (holdsJson(spec) ? JSON.stringify(value) : value),

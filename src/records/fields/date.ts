@@ -50,6 +50,11 @@ export const dateType: FieldType = {
         error: spec.max?.message ?? `Must not be after ${shown(spec.max?.value ?? '')}`,
       });
   },
+  jsonSchema: (_spec, _inner, direction) => {
+    const iso = { type: 'string', format: 'date-time' };
+    const accepted = [iso, { type: 'string', format: 'date' }, { type: 'integer', description: 'Epoch milliseconds' }];
+    return direction === 'output' ? iso : { anyOf: accepted };
+  },
   operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   fromJson: (value) => parseDate(String(value)),

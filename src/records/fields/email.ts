@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FieldType } from './field-type.ts';
+import { textKeywords } from './json-schema.ts';
 import { normalize, textSchema } from './text-rules.ts';
 
 // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, its angle brackets included.
@@ -14,6 +15,7 @@ export const emailType: FieldType = {
   kind: 'email',
   column: () => 'text',
   schema: (spec) => textSchema(spec).pipe(address),
+  jsonSchema: (spec) => ({ maxLength: MAX_LENGTH, ...textKeywords(spec), format: 'email' }),
   operators: ['eq', 'ne', 'in', 'nin', 'exists'],
   modifiers: [
     'min',

@@ -7,6 +7,7 @@ export const enumType: FieldType = {
   column: () => 'text',
   schema: (spec) =>
     z.enum(spec.values as [string, ...string[]], { error: `Must be one of: ${spec.values!.join(', ')}` }),
+  jsonSchema: (spec) => ({ type: 'string', enum: spec.values }),
   operators: ['eq', 'ne', 'in', 'nin', 'exists'],
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
   fromQuery: (text, spec) => (spec.values!.includes(text) ? text : undefined),

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { FieldKind, FieldSpec, Operator } from '../../declare/field.ts';
+import type { Direction, JsonSchema } from './json-schema.ts';
 
 /** The modifiers that only some types take. */
 export type TypedModifier =
@@ -35,6 +36,12 @@ export interface FieldType {
   column(spec: FieldSpec): string;
   /** Validation of a value that is there: types, bounds, normalisation. Messages are public. */
   schema(spec: FieldSpec, context: SchemaContext): z.ZodType;
+  /**
+   * The JSON Schema of a value that is there.
+   *
+   * @param inner gives that of an inner field
+   */
+  jsonSchema(spec: FieldSpec, inner: (spec: FieldSpec) => JsonSchema, direction: Direction): JsonSchema;
   /** Operators of `filterable()` without arguments. */
   operators: readonly Operator[];
   modifiers: readonly TypedModifier[];

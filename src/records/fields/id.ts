@@ -12,6 +12,10 @@ export const idType: FieldType = {
       .string({ error: 'Must be a 24-character hex id' })
       .regex(ID, { error: 'Must be a 24-character hex id' })
       .transform((text) => text.toLowerCase()),
+  jsonSchema: (_spec, _inner, direction) => ({
+    type: 'string',
+    pattern: direction === 'output' ? '^[0-9a-f]{24}$' : '^[0-9a-fA-F]{24}$',
+  }),
   operators: ['eq', 'ne', 'in', 'nin', 'exists'],
   modifiers: ['unique', 'index', 'filterable', 'sortable'],
   fromQuery: (text) => (ID.test(text) ? text.toLowerCase() : undefined),

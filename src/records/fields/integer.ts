@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FieldType } from './field-type.ts';
+import { boundKeywords } from './json-schema.ts';
 import { bounded, numberFromQuery } from './number.ts';
 
 /** Whole numbers within ±(2^53−1). */
@@ -8,6 +9,12 @@ export const integerType: FieldType = {
   column: () => 'bigint',
   schema: (spec) =>
     bounded(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
+  jsonSchema: (spec) => ({
+    type: 'integer',
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    ...boundKeywords(spec, 'minimum', 'maximum'),
+  }),
   operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   fromQuery: (text) => {

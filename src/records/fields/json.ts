@@ -16,6 +16,7 @@ export const jsonType: FieldType = {
   kind: 'json',
   column: () => 'jsonb',
   schema: () => z.unknown().refine(storable, { error: 'Must be JSON without NUL or broken characters' }),
+  jsonSchema: () => ({}),
   operators: ['exists'],
   modifiers: ['filterable', 'encrypted'],
   toColumn: (value) => JSON.stringify(value),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
 import type { FieldType } from './field-type.ts';
+import { boundKeywords } from './json-schema.ts';
 
 const DECIMAL = /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -28,6 +29,7 @@ export const numberType: FieldType = {
   kind: 'number',
   column: () => 'double precision',
   schema: (spec) => bounded(z.number({ error: 'Must be a number' }), spec),
+  jsonSchema: (spec) => ({ type: 'number', ...boundKeywords(spec, 'minimum', 'maximum') }),
   operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   fromQuery: numberFromQuery,

@@ -40,6 +40,18 @@ export const objectType: FieldType = {
     };
     return context.unknownFields === 'strip' ? z.object(shape, options) : z.strictObject(shape, options);
   },
+  jsonSchema: (spec, inner, direction) => {
+    const fields = Object.entries(spec.shape as Record<string, AnyField>);
+    const there = ({ spec: own }: AnyField) =>
+      direction === 'output' ? own.required || 'default' in own : own.required && !('default' in own);
+    const required = fields.filter(([, field]) => there(field)).map(([name]) => name);
+    return {
+      type: 'object',
+      properties: Object.fromEntries(fields.map(([name, field]) => [name, inner(field.spec)])),
+      ...(required.length === 0 ? {} : { required }),
+      additionalProperties: false,
+    };
+  },
   operators: [],
   modifiers: ['filterable', 'encrypted'],
   toColumn: (value) => JSON.stringify(value),

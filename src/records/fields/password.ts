@@ -17,6 +17,7 @@ export const passwordType: FieldType = {
         abort: true,
       })
       .refine(isStorable, { error: 'Must not contain NUL or broken characters' }),
+  jsonSchema: () => ({ type: 'string', format: 'password', minLength: 8, maxLength: 128 }),
   operators: [],
   modifiers: [],
 };

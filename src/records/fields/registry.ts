@@ -9,6 +9,7 @@ import type { FieldType } from './field-type.ts';
 import { idType } from './id.ts';
 import { integerType } from './integer.ts';
 import { jsonType } from './json.ts';
+import type { Direction, JsonSchema } from './json-schema.ts';
 import { numberType } from './number.ts';
 import { objectType } from './object.ts';
 import { passwordType } from './password.ts';
@@ -38,6 +39,18 @@ const TYPES: Record<FieldKind, FieldType> = {
 /** The type of a field. */
 export function fieldTypeOf(spec: FieldSpec): FieldType {
   return TYPES[spec.kind];
+}
+
+/** The JSON Schema of a field's value that is there: as a body may hold it, or as answers hold it. */
+export function fieldJsonSchema(spec: FieldSpec, direction: Direction): JsonSchema {
+  const { description, example, default: preset } = spec;
+  return {
+    ...fieldTypeOf(spec).jsonSchema(spec, (inner) => fieldJsonSchema(inner, direction), direction),
+    ...(description === undefined ? {} : { description }),
+    ...(example === undefined ? {} : { examples: [example] }),
+    // What a function makes differs from record to record.
+    ...(preset === undefined || typeof preset === 'function' ? {} : { default: preset }),
+  };
 }
 
 /** The schema of a field's value that is there, inner fields included. Custom rules (`check`, `schema`) come after it. */

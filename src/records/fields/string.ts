@@ -1,4 +1,5 @@
 import type { FieldType } from './field-type.ts';
+import { textKeywords } from './json-schema.ts';
 import { normalize, textSchema } from './text-rules.ts';
 
 /** Short strings. Trimming is on unless the declaration says `trim(false)`. */
@@ -6,6 +7,7 @@ export const stringType: FieldType = {
   kind: 'string',
   column: () => 'text',
   schema: textSchema,
+  jsonSchema: textKeywords,
   operators: ['eq', 'ne', 'in', 'nin', 'exists'],
   modifiers: [
     'min',

@@ -1,4 +1,5 @@
 import type { FieldType } from './field-type.ts';
+import { textKeywords } from './json-schema.ts';
 import { textSchema } from './text-rules.ts';
 
 /** Long strings, kept as they come. */
@@ -6,6 +7,7 @@ export const textType: FieldType = {
   kind: 'text',
   column: () => 'text',
   schema: textSchema,
+  jsonSchema: textKeywords,
   operators: [],
   modifiers: ['min', 'max', 'pattern', 'trim', 'lowercase', 'uppercase', 'filterable', 'searchable', 'encrypted'],
   fromQuery: (text) => text,

@@ -1,4 +1,5 @@
 import type { FieldType } from './field-type.ts';
+import { textKeywords } from './json-schema.ts';
 import { textSchema } from './text-rules.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
@@ -16,6 +17,7 @@ export const urlType: FieldType = {
   kind: 'url',
   column: () => 'text',
   schema: (spec) => textSchema(spec).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
+  jsonSchema: (spec) => ({ ...textKeywords(spec), format: 'uri' }),
   operators: ['eq', 'ne', 'in', 'nin', 'exists'],
   modifiers: ['min', 'max', 'pattern', 'trim', 'unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
   fromQuery: (text) => text,

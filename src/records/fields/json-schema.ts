@@ -1,0 +1,32 @@
+import type { FieldSpec } from '../../declare/field.ts';
+
+/** A JSON Schema (draft 2020-12, as OpenAPI 3.1 has it). */
+export type JsonSchema = Record<string, unknown>;
+
+/** Whether a schema describes what a body may hold, or what an answer holds. */
+export type Direction = 'input' | 'output';
+
+/** The bounds of a field under the keywords of its type; none where the declaration has none. */
+export function boundKeywords(
+  { min, max }: FieldSpec,
+  least: string,
+  greatest: string,
+  convert: (value: number | string | Date) => unknown = Number,
+): JsonSchema {
+  return {
+    ...(min === undefined ? {} : { [least]: convert(min.value) }),
+    ...(max === undefined ? {} : { [greatest]: convert(max.value) }),
+  };
+}
+
+/** The keywords of a text: length and pattern. */
+export function textKeywords(spec: FieldSpec): JsonSchema {
+  const bounds = boundKeywords(spec, 'minLength', 'maxLength');
+  // An empty text does not count as present.
+  if (spec.required && !(Number(bounds.minLength) >= 1)) bounds.minLength = 1;
+  // What trimming and changing of case make of a text can't be told by a pattern of what is sent.
+  const changed = spec.trim || spec.lowercase || spec.uppercase;
+  const { pattern } = spec;
+  const expressible = pattern !== undefined && !changed && /^[dguy]*$/.test(pattern.regex.flags);
+  return { type: 'string', ...bounds, ...(expressible ? { pattern: pattern.regex.source } : {}) };
+}
