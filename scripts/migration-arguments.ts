@@ -1,8 +1,79 @@
+import { snakeCase } from '../src/declare/naming.ts';
+import type { Asked } from '../src/runtime/migrations/asked.ts';
+
 /** What was asked of `npm run migration:generate`. */
 export interface MigrationArguments {
   /** All words as a part of a file name; undefined when there is none. */
   name: string | undefined;
+  /** Drops everything that is no longer declared. */
   allowLoss: boolean;
+  /** Only says whether there is something to generate. */
+  check: boolean;
+  /** A file without statements, to be written by hand. */
+  empty: boolean;
+  asked: Asked;
+}
+
+const FLAGS = ['--allow-loss', '--check', '--empty'] as const;
+
+/** What the value of an option looks like. */
+const FORMS = {
+  '--rename': 'posts.title=headline',
+  '--rename-table': 'posts=articles',
+  '--using': `posts.age="nullif(age, '')::bigint"`,
+  '--drop': 'posts.subtitle',
+  '--drop-table': 'notes',
+} as const;
+
+type Valued = keyof typeof FORMS;
+
+const NAME = '([A-Za-z_][A-Za-z0-9_]*)';
+const PATTERNS: Record<Valued, RegExp> = {
+  '--rename': new RegExp(`^${NAME}\\.${NAME}=${NAME}$`),
+  '--rename-table': new RegExp(`^${NAME}=${NAME}$`),
+  '--using': new RegExp(`^${NAME}\\.${NAME}=(.+)$`, 's'),
+  '--drop': new RegExp(`^${NAME}\\.${NAME}$`),
+  '--drop-table': new RegExp(`^${NAME}$`),
+};
+
+function isFlag(word: string): word is (typeof FLAGS)[number] {
+  return (FLAGS as readonly string[]).includes(word);
+}
+
+/** Takes the options that have a value out of a command line: `--drop x` and `--drop=x` are the same. */
+function takeValued(given: readonly string[]): { words: string[]; values: Map<Valued, string[][]> } {
+  const words: string[] = [];
+  const values = new Map<Valued, string[][]>();
+  for (let at = 0; at < given.length; at++) {
+    const [, option = given[at]!, joined] = /^(--[a-z-]+)=(.*)$/s.exec(given[at]!) ?? [];
+    if (!Object.hasOwn(FORMS, option)) {
+      words.push(given[at]!);
+      continue;
+    }
+    const form = FORMS[option as Valued];
+    const value = joined ?? given[++at] ?? '';
+    const match = PATTERNS[option as Valued].exec(value);
+    if (match === null) throw new Error(`${option} ${value} should look like ${option} ${form}`);
+    values.set(option as Valued, [...(values.get(option as Valued) ?? []), match.slice(1)]);
+  }
+  return { words, values };
+}
+
+function askedOf(values: Map<Valued, string[][]>): Asked {
+  const all = (option: Valued) => values.get(option) ?? [];
+  // A field may be named as it is declared: its column is in snake case.
+  const column = (table: string, name: string) => `${table}.${snakeCase(name)}`;
+  return {
+    renamedTables: all('--rename-table').map(([from, to]) => ({ from: from!, to: to! })),
+    renamedColumns: all('--rename').map(([table, from, to]) => ({
+      table: table!,
+      from: snakeCase(from!),
+      to: snakeCase(to!),
+    })),
+    using: new Map(all('--using').map(([table, name, expression]) => [column(table!, name!), expression!])),
+    dropped: new Set(all('--drop').map(([table, name]) => column(table!, name!))),
+    droppedTables: new Set(all('--drop-table').map(([table]) => table!)),
+  };
 }
 
 /**
@@ -11,13 +82,23 @@ export interface MigrationArguments {
  * @throws Error with a line for the person at the terminal
  */
 export function readMigrationArguments(given: readonly string[]): MigrationArguments {
-  const unknown = given.filter((word) => word.startsWith('-') && word !== '--allow-loss');
-  if (unknown.length > 0) throw new Error(`Unknown option ${unknown.join(' ')}. There is one: --allow-loss`);
-  const words = given.filter((word) => word !== '--allow-loss').join(' ');
+  const { words: left, values } = takeValued(given);
+  const unknown = left.filter((word) => word.startsWith('-') && !isFlag(word));
+  if (unknown.length > 0) {
+    const known = [...Object.keys(FORMS), ...FLAGS].join(' ');
+    throw new Error(`Unknown option ${unknown.join(' ')}. There are: ${known}`);
+  }
+  const words = left.filter((word) => !isFlag(word)).join(' ');
   const name = words
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_|_$/g, '');
   if (words !== '' && name === '') throw new Error(`A name needs letters a to z or digits, unlike ${words}`);
-  return { name: name || undefined, allowLoss: given.includes('--allow-loss') };
+  return {
+    name: name || undefined,
+    allowLoss: left.includes('--allow-loss'),
+    check: left.includes('--check'),
+    empty: left.includes('--empty'),
+    asked: askedOf(values),
+  };
 }

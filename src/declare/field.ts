@@ -83,6 +83,7 @@ export interface FieldSpec {
   searchable?: boolean;
   owner?: boolean;
   populate?: boolean;
+  renamedFrom?: readonly string[];
 }
 
 /** Whether a value is there on create and in answers: drives the inferred types only. */
@@ -221,5 +222,9 @@ export class Field<T, P extends Presence = 'optional'> {
   /** Populates the reference on every read, as if `?include=<field>` were sent. */
   populate(): Field<T, P> {
     return this.#with({ populate: true });
+  }
+  /** Names that the field had before, latest first: migrations rename its column. Without effect once that is done. */
+  renamedFrom(...names: readonly string[]): Field<T, P> {
+    return this.#with({ renamedFrom: names });
   }
 }

@@ -45,6 +45,8 @@ export interface ResourceOptions<F extends Fields> {
   path?: string;
   /** Table name. Default plural snake_case name. */
   collection?: string;
+  /** Names (or tables) that the resource had before, latest first: migrations rename its table. Without effect once that is done. */
+  renamedFrom?: string | readonly string[];
   /** Whether records carry createdAt and updatedAt. Default true. */
   timestamps?: boolean;
   /** Default `-createdAt`, or `_id` without timestamps. */

@@ -5,7 +5,8 @@ import { startRelay } from '../platform/outbox/relay.ts';
 import type { Assembly } from './assemble.ts';
 import { connect } from './connect.ts';
 import { createApi } from './http/api.ts';
-import { checkSchema, missingColumns } from './migrations/check-schema.ts';
+import { checkSchema, missingParts } from './migrations/check-schema.ts';
+import { sayIfAhead } from './migrations/say-if-ahead.ts';
 
 export interface StartOptions {
   /** Of `web`. Default PORT; 0 for any free one. */
@@ -42,7 +43,7 @@ async function startWeb(parts: Assembly, port: number) {
       postgres: () => platform.database.write({ text: 'select 1', values: [] }),
       redis: () => platform.redis.commands.ping(),
       migrations: async () => {
-        const missing = await missingColumns(platform.database, tables);
+        const missing = await missingParts(platform.database, tables);
         if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
       },
     },
@@ -64,6 +65,7 @@ export async function startRoles(
   const roles = options.roles ?? rolesOf(platform.env);
   await connect(platform);
   await checkSchema(platform.database, tables);
+  await sayIfAhead(platform.database, platform.log);
   const presence = await encryption.takeUp();
   stops.push(() => presence.leave());
   for (const feature of features) {

@@ -108,7 +108,16 @@ function defaultMistakes(spec: FieldSpec, fault: Fault): void {
 
 function innerMistakes(spec: FieldSpec, fault: (path: string, text: string) => void): void {
   const topOnly = (path: string, inner: FieldSpec) => {
-    const marks = [...NOT_ENCRYPTED, 'populate', 'encrypted', 'hidden', 'writeOnly', 'readOnly', 'immutable'] as const;
+    const marks = [
+      ...NOT_ENCRYPTED,
+      'populate',
+      'encrypted',
+      'hidden',
+      'writeOnly',
+      'readOnly',
+      'immutable',
+      'renamedFrom',
+    ] as const;
     for (const mark of marks)
       if (inner[mark]) fault(path, `${mark} has no effect inside an array or object; set it on the outer field`);
     if (inner.visibleTo ?? inner.writableBy)

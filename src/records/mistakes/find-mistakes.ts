@@ -4,6 +4,7 @@ import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { ownerFieldOf } from '../compile.ts';
 import { specMistakes } from './field-mistakes.ts';
+import { renameMistakes } from './rename-mistakes.ts';
 import { customRouteMistakes } from './route-mistakes.ts';
 
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
@@ -151,6 +152,7 @@ export function findMistakes(resources: readonly AnyResource[], tables: Readonly
     unique('path', resource.path ?? `/${pluralName(resource.name)}`);
     unique('table', resource.collection ?? snakeCase(pluralName(resource.name)));
     fieldsMistakes(resource, { names, tables }, fault);
+    renameMistakes(resource, fault);
     ownerMistakes(resource, fault);
     policyMistakes(resource, fault);
     optionMistakes(resource, { names, tables }, fault);

@@ -2,24 +2,63 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { StartupError } from '../../platform/environment.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 
-const COLUMNS = `select table_name::text, column_name::text from information_schema.columns where table_schema = current_schema()`;
+// Types are compared as Postgres understands them, without their precision; one that it does not know is not compared.
+// An index that a broken build left is not valid, and holds nothing.
+const MISSING = `
+with place as (select oid from pg_namespace where nspname = current_schema()),
+there as (
+  select c.relname as "table", a.attname as "column", a.atttypid as type
+    from pg_class c join pg_attribute a on a.attrelid = c.oid
+   where c.relnamespace = (select oid from place) and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped)
+select 'table ' || w."table" from unnest($1::text[]) as w("table")
+ where not exists (select from there t where t."table" = w."table")
+union all
+select case when t.type is null then 'column ' || w."table" || '.' || w."column"
+       else 'column ' || w."table" || '.' || w."column" || ' as ' || w.type || ' (it is ' || format_type(t.type, null) || ')' end
+  from unnest($2::text[], $3::text[], $4::text[]) as w("table", "column", type)
+  left join there t on t."table" = w."table" and t."column" = w."column"
+ where exists (select from there t where t."table" = w."table")
+   and (t.type is null or t.type <> to_regtype(w.type)::oid)
+union all
+select 'unique index ' || w.name from unnest($5::text[], $6::text[]) as w("table", name)
+ where exists (select from there t where t."table" = w."table")
+   and not exists (select from pg_class c join pg_index i on i.indexrelid = c.oid
+                    where c.relname = w.name and c.relnamespace = (select oid from place) and i.indisunique and i.indisvalid)`;
 
-/** What the declarations have and the database lacks: `table posts`, `column posts.title`. */
-export async function missingColumns(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
-  const rows = await database.write<[string, string]>({ text: COLUMNS, values: [] });
-  const there = new Set(rows.flatMap(([table, column]) => [table, `${table}.${column}`]));
-  return Object.values(tables).flatMap((table) => {
-    const { name, columns } = getTableConfig(table);
-    if (!there.has(name)) return [`table ${name}`];
-    return columns
-      .filter((column) => !there.has(`${name}.${column.name}`))
-      .map((column) => `column ${name}.${column.name}`);
-  });
+function uniqueNames(table: PgTable): string[] {
+  const { columns, indexes, uniqueConstraints } = getTableConfig(table);
+  return [
+    ...indexes.flatMap(({ config }) => (config.unique && config.name !== undefined ? [config.name] : [])),
+    ...columns.flatMap((column) => (column.isUnique && column.uniqueName !== undefined ? [column.uniqueName] : [])),
+    ...uniqueConstraints.flatMap((constraint) => constraint.getName() ?? []),
+  ];
 }
 
-/** @throws StartupError when the database lacks declared columns, naming them and the command that mends it */
+/**
+ * What the declarations have and the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
+ * text)`, `unique index posts_slug_unique`. Other indexes are not looked at: without them it is slow, not wrong.
+ */
+export async function missingParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
+  const configs = Object.values(tables).map((table) => ({ ...getTableConfig(table), unique: uniqueNames(table) }));
+  const columns = configs.flatMap(({ name, columns }) => columns.map((column) => ({ name, column })));
+  const unique = configs.flatMap(({ name, unique }) => unique.map((index) => ({ name, index })));
+  const rows = await database.write<[string]>({
+    text: MISSING,
+    values: [
+      configs.map(({ name }) => name),
+      columns.map(({ name }) => name),
+      columns.map(({ column }) => column.name),
+      columns.map(({ column }) => column.getSQLType()),
+      unique.map(({ name }) => name),
+      unique.map(({ index }) => index),
+    ],
+  });
+  return rows.map(([missing]) => missing);
+}
+
+/** @throws StartupError when the database lacks what is declared, naming it and the command that mends it */
 export async function checkSchema(database: Database, tables: Record<string, PgTable>): Promise<void> {
-  const missing = await missingColumns(database, tables);
+  const missing = await missingParts(database, tables);
   if (missing.length === 0) return;
   const shown = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');
   throw new StartupError('The database does not match the declarations:', [

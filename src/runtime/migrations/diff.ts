@@ -1,31 +1,30 @@
-import type { PgTable } from 'drizzle-orm/pg-core';
+import { StartupError } from '../../platform/environment.ts';
+import { quoted } from '../../records/query/sql.ts';
+import type { Asked } from './asked.ts';
+import { changeColumns, type Refusal } from './column-changes.ts';
+import type { Declared } from './declared.ts';
+import { findRenames, type Renames } from './find-renames.ts';
+import { findLosses, type Loss } from './losses.ts';
+import { applyRenames, renameParts } from './rename.ts';
+import { drizzleStatements, emptySnapshot, type Snapshot } from './snapshot.ts';
 
-/** drizzle-kit's description of a set of tables. */
-export type Snapshot = {
-  id: string;
-  prevId: string;
-  tables: Record<
-    string,
-    { columns: Record<string, unknown>; indexes: Record<string, unknown> } & Record<string, unknown>
-  >;
-} & Record<string, unknown>;
-
-/** SQL statements, and those among them that lose data. */
-export interface Difference {
+/** What turns one description of the tables into another. */
+export interface Plan {
+  /** For one transaction, in order. Without the indexes. */
   statements: string[];
-  losses: string[];
+  /** Indexes of tables that were there before: `CREATE INDEX …`. */
+  indexes: string[];
+  /** What the statements lose. */
+  losses: Loss[];
+  /** What can not be done; while there is any, the statements are not to be run. */
+  refusals: Refusal[];
+  /** What a person should know before running them, a line each. */
+  notes: string[];
 }
 
-const LOSS = /^(DROP TABLE|ALTER TABLE .* DROP COLUMN)/i;
-
-// A development dependency of a second's loading time: wanted only when tables are compared.
-const kit = () => import('drizzle-kit/api');
-
-/** Describes tables. */
-export async function takeSnapshot(tables: Record<string, PgTable>): Promise<Snapshot> {
-  const { generateDrizzleJson } = await kit();
-  return generateDrizzleJson(tables) as unknown as Snapshot;
-}
+const DROPS_PART = /^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/;
+const INDEX = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)"/;
+const ADDED = /^ALTER TABLE "([^"]+)" ADD COLUMN "([^"]+)" [^;]+/;
 
 /** Everything of `next`, and what only `previous` has. */
 function union(previous: Snapshot, next: Snapshot): Snapshot {
@@ -37,19 +36,84 @@ function union(previous: Snapshot, next: Snapshot): Snapshot {
   return { ...next, tables };
 }
 
+/** A new column gives the rows that are there the default of its declaration; Postgres does so without touching them. */
+function filled(statement: string, declared: Declared): string[] {
+  const [added, table, column] = ADDED.exec(statement) ?? [];
+  const fill = declared.columns.get(`${table}.${column}`)?.fill;
+  if (added === undefined || fill === undefined) return [statement];
+  return [`${added} DEFAULT ${fill};`, `ALTER TABLE ${quoted(table!)} ALTER COLUMN ${quoted(column!)} DROP DEFAULT;`];
+}
+
+function notesOf(before: Snapshot, next: Snapshot, declared: Declared, renames: Renames, losses: Loss[]): string[] {
+  const notes: string[] = [];
+  for (const [key, table] of Object.entries(next.tables)) {
+    const old = before.tables[key];
+    if (old === undefined) continue;
+    for (const column of Object.values(table.columns).filter(({ name }) => old.columns[name] === undefined)) {
+      const unfilled = declared.columns.get(`${table.name}.${column.name}`)?.unfilled;
+      if (unfilled !== undefined)
+        notes.push(`${table.name}.${column.name} has no value in rows that are there: ${unfilled}`);
+      if (column.notNull && column.default === undefined)
+        notes.push(
+          `${table.name}.${column.name} can not be added while the table has rows: it is not null without a default`,
+        );
+    }
+    const [was, is] = [before.belfry?.resources[table.name], declared.tables.get(table.name)?.resource];
+    if (was !== undefined && is !== undefined && was !== is)
+      notes.push(
+        `resource ${was} becomes ${is}: its path and its events too, and who subscribed to ${was}.* gets none`,
+      );
+  }
+  if (renames.tables.length + renames.columns.length + losses.length > 0)
+    notes.push('processes of the old code fail on what is renamed or dropped: see docs/migrations.md for the order');
+  return notes;
+}
+
 /**
- * The statements that turn one description into another. First everything new, then everything gone: drizzle-kit asks on the
- * terminal whether a column was renamed as soon as it sees one added and one removed at once.
+ * What turns one description of the tables into another. drizzle-kit makes the statements, but it must never see one thing
+ * come and another go: it would ask on the terminal whether that is a rename. So renames and changes of type are made here
+ * first, then everything new, then everything gone.
  *
  * @param previous undefined for an empty database
+ * @throws StartupError when something that was asked for does not fit
  */
-export async function statementsBetween(previous: Snapshot | undefined, next: Snapshot): Promise<Difference> {
-  const { generateDrizzleJson, generateMigration } = await kit();
-  const from = previous ?? (generateDrizzleJson({}) as unknown as Snapshot);
-  const middle = union(from, next);
-  type Json = Parameters<typeof generateMigration>[0];
-  const added = await generateMigration(from as unknown as Json, middle as unknown as Json);
-  const removed = await generateMigration(middle as unknown as Json, next as unknown as Json);
-  const statements = [...added, ...removed];
-  return { statements, losses: statements.filter((statement) => LOSS.test(statement)) };
+export async function planChange(
+  previous: Snapshot | undefined,
+  next: Snapshot,
+  declared: Declared,
+  asked: Asked,
+): Promise<Plan> {
+  const from = previous ?? (await emptySnapshot());
+  const renames = findRenames(from, next, declared, asked);
+  const { statements: renaming, renamed } = applyRenames(from, renames);
+  const losses = findLosses(renamed, next, declared, renames);
+  const notes = notesOf(renamed, next, declared, renames, losses);
+  const before = structuredClone(renamed);
+  const columns = changeColumns(before, next, declared, asked, renames);
+  if (columns.unused.length > 0) {
+    const lines = columns.unused.map((column) => `--using ${column}=…: its type does not change`);
+    throw new StartupError('This does nothing:', lines);
+  }
+  renaming.push(...renameParts(before, next));
+
+  const middle = union(before, next);
+  const added = (await drizzleStatements(before, middle)).map((statement) => statement.trim());
+  const removed = await drizzleStatements(middle, next);
+  const isThere = (table: string | undefined) => table !== undefined && before.tables[`public.${table}`] !== undefined;
+  const indexes = added.filter((statement) => isThere(INDEX.exec(statement)?.[1]));
+  const drops = added.filter((statement) => DROPS_PART.test(statement));
+  const rest = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
+  return {
+    statements: [
+      ...renaming,
+      ...drops,
+      ...columns.statements,
+      ...rest.flatMap((statement) => filled(statement, declared)),
+      ...removed.map((statement) => statement.trim()),
+    ],
+    indexes,
+    losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],
+    refusals: columns.refusals,
+    notes: [...notes, ...columns.notes],
+  };
 }

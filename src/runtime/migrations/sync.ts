@@ -1,15 +1,28 @@
 import { createHash } from 'node:crypto';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
-import type { PoolClient } from 'pg';
+import type { Client } from 'pg';
 import { StartupError } from '../../platform/environment.ts';
 import type { Logger } from '../../platform/log.ts';
-import { type Snapshot, statementsBetween, takeSnapshot } from './diff.ts';
+import { quoted } from '../../records/query/sql.ts';
+import { NOTHING_ASKED } from './asked.ts';
+import type { Refusal } from './column-changes.ts';
+import type { Declared } from './declared.ts';
+import { type Plan, planChange } from './diff.ts';
+import { explainFailure } from './explain-failure.ts';
+import { type Snapshot, takeSnapshot } from './snapshot.ts';
+import { isMigrated } from './state.ts';
 
 const STATE = `create table if not exists belfry_sync (
   one boolean primary key default true check (one), fingerprint text not null, snapshot jsonb not null)`;
 
+/** Tables, and what the declarations say of them beyond their SQL. */
+interface Schema {
+  tables: Record<string, PgTable>;
+  declared: Declared;
+}
+
 /** Changes when the tables do, without the cost of loading drizzle-kit. */
-function fingerprint(tables: Record<string, PgTable>): string {
+function fingerprint({ tables, declared }: Schema): string {
   const described = Object.values(tables).map((table) => {
     const { name, columns, indexes, foreignKeys, primaryKeys, uniqueConstraints } = getTableConfig(table);
     return {
@@ -25,40 +38,71 @@ function fingerprint(tables: Record<string, PgTable>): string {
       keys: [foreignKeys.length, primaryKeys.length, uniqueConstraints.length],
     };
   });
-  return createHash('sha256').update(JSON.stringify(described)).digest('hex');
-}
-
-const TYPE_CHANGE = /ALTER COLUMN "([^"]+)" SET DATA TYPE/;
-
-function failed(statement: string, error: Error): StartupError {
-  const column = TYPE_CHANGE.exec(statement)?.[1];
-  const mend =
-    column === undefined
-      ? 'change the declaration or the rows that are in its way'
-      : `the values of "${column}" can not be turned into its new type: give it another name, or begin afresh (npm run dev -- --fresh)`;
-  return new StartupError('The database can not be made to match the declarations; nothing was changed:', [
-    `${statement.split('\n')[0]} …: ${error.message}`,
-    mend,
-  ]);
-}
-
-async function isMigrated(client: PoolClient): Promise<boolean> {
-  const { rows } = await client.query(`select to_regclass('drizzle.__drizzle_migrations') is not null as is`);
-  return rows[0].is;
+  const kept = [...declared.columns].map(([key, { kind, bound }]) => [key, kind, bound]);
+  return createHash('sha256')
+    .update(JSON.stringify([described, kept]))
+    .digest('hex');
 }
 
 /** Whether a database is kept by `sync`. */
-export async function isSynced(client: PoolClient): Promise<boolean> {
+export async function isSynced(client: Client): Promise<boolean> {
   const { rows } = await client.query(`select to_regclass('belfry_sync') is not null as is`);
   return rows[0].is;
 }
 
-async function run(client: PoolClient, statements: readonly string[]): Promise<void> {
+const AFRESH = 'give the field another name, or begin afresh (npm run dev -- --fresh)';
+
+async function run(client: Client, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
     await client.query(statement).catch((error: Error) => {
-      throw failed(statement, error);
+      const mend = statement.includes(' SET DATA TYPE ') ? AFRESH : 'change the declaration or the rows in its way';
+      throw new StartupError('The database can not be made to match the declarations; nothing was changed:', [
+        ...explainFailure(statement, error),
+        mend,
+      ]);
     });
   }
+}
+
+async function isEmpty(client: Client, { was }: Refusal): Promise<boolean> {
+  const [table, column] = was.split('.').map((name) => quoted(name!));
+  const { rows } = await client.query(`select exists (select 1 from ${table} where ${column} is not null) as found`);
+  return !rows[0].found;
+}
+
+/**
+ * What sync does. A migration is made without a look at the rows; sync has them before it: a column without values is
+ * made anew, and values are turned into another type if they can be.
+ */
+async function plan(client: Client, previous: Snapshot | undefined, next: Snapshot, declared: Declared): Promise<Plan> {
+  const first = await planChange(previous, next, declared, NOTHING_ASKED);
+  if (first.refusals.length === 0) return first;
+  const dropped = new Set<string>();
+  const using = new Map<string, string>();
+  for (const refusal of first.refusals) {
+    const key = `${refusal.table}.${refusal.column}`;
+    if (await isEmpty(client, refusal)) dropped.add(key);
+    else if (refusal.example !== undefined) using.set(key, `${quoted(refusal.column)}::text::${refusal.type}`);
+  }
+  const second = await planChange(previous, next, declared, { ...NOTHING_ASKED, dropped, using });
+  if (second.refusals.length > 0) {
+    throw new StartupError('The database can not be made to match the declarations; nothing was changed:', [
+      ...second.refusals.map(({ table, column, why }) => `${table}.${column}: ${why}`),
+      AFRESH,
+    ]);
+  }
+  const isKept = (loss: Plan['losses'][number]) =>
+    first.losses.some((one) => one.table === loss.table && one.column === loss.column);
+  // What is made anew held nothing.
+  return { ...second, losses: second.losses.filter(isKept) };
+}
+
+function lossLines(losses: Plan['losses']): string[] {
+  return losses.map(({ table, column, candidates }) => {
+    const lost = column === undefined ? `table ${table}` : `${table}.${column}`;
+    if (candidates.length === 0) return lost;
+    return `${lost}; if it is called ${candidates.join(' or ')} now, declare that there with renamedFrom`;
+  });
 }
 
 /**
@@ -68,12 +112,7 @@ async function run(client: PoolClient, statements: readonly string[]): Promise<v
  * @param mayLose whether columns and tables that are no longer declared are dropped, with a warning
  * @throws StartupError when a statement fails, would lose data that must be kept, or the database is kept by migrations
  */
-export async function sync(
-  client: PoolClient,
-  tables: Record<string, PgTable>,
-  mayLose: boolean,
-  log: Logger,
-): Promise<void> {
+export async function sync(client: Client, schema: Schema, mayLose: boolean, log: Logger): Promise<void> {
   if (!(await isSynced(client)) && (await isMigrated(client))) {
     throw new StartupError('The database is kept by migrations:', [
       'use npm run migration:generate and npm run migrate for it, or name another database for development',
@@ -86,15 +125,16 @@ export async function sync(
     const { rows } = await client.query<{ fingerprint: string; snapshot: Snapshot }>(
       'select fingerprint, snapshot from belfry_sync',
     );
-    const wanted = fingerprint(tables);
+    const wanted = fingerprint(schema);
     if (rows[0]?.fingerprint !== wanted) {
-      const next = await takeSnapshot(tables);
-      const { statements, losses } = await statementsBetween(rows[0]?.snapshot, next);
-      if (losses.length > 0 && !mayLose) {
-        throw new StartupError('The declarations no longer hold what the database has; this would lose data:', losses);
+      const next = await takeSnapshot(schema.tables, schema.declared);
+      const { statements, indexes, losses } = await plan(client, rows[0]?.snapshot, next, schema.declared);
+      const lost = lossLines(losses);
+      if (lost.length > 0 && !mayLose) {
+        throw new StartupError('The declarations no longer hold what the database has; this would lose data:', lost);
       }
-      for (const loss of losses) log.warn({ statement: loss }, 'the declarations no longer hold this; it is dropped');
-      await run(client, statements);
+      for (const loss of lost) log.warn({ loss }, 'the declarations no longer hold this; it is dropped');
+      await run(client, [...statements, ...indexes]);
       await client.query(
         `insert into belfry_sync (fingerprint, snapshot) values ($1, $2)
          on conflict (one) do update set fingerprint = excluded.fingerprint, snapshot = excluded.snapshot`,
@@ -103,7 +143,7 @@ export async function sync(
     }
     await client.query('commit');
   } catch (error) {
-    await client.query('rollback');
+    await client.query('rollback').catch(() => undefined);
     throw error;
   }
 }

@@ -1,0 +1,53 @@
+import pg from 'pg';
+import { quoted } from '../../src/records/query/sql.ts';
+import type { Loss } from '../../src/runtime/migrations/losses.ts';
+
+/** How many rows hold a value of what would be lost; `undefined` where that is not known. */
+export interface ValueCounts {
+  of(loss: Loss): number | undefined;
+  /** Why nothing is known, or some is not. */
+  fault: string | undefined;
+}
+
+const CONNECT_MS = 2000;
+const COUNT_MS = 5000;
+
+async function countTable(client: pg.Client, table: string, losses: readonly Loss[]): Promise<[Loss, number][]> {
+  const { rows } = await client.query('select to_regclass($1) is not null as is', [quoted(table)]);
+  if (!rows[0].is) return [];
+  const counts = losses.map(({ column }) => (column === undefined ? 'count(*)' : `count(${quoted(column)})`));
+  const text = `select ${counts.join(', ')} from ${quoted(table)}`;
+  const { rows: found } = await client.query<string[]>({ text, rowMode: 'array' });
+  return losses.map((loss, i) => [loss, Number(found[0]![i])]);
+}
+
+/**
+ * Counts what would be lost in a database.
+ *
+ * @param url undefined when none is named: then nothing is counted
+ */
+export async function countValues(url: string | undefined, losses: readonly Loss[]): Promise<ValueCounts> {
+  const counted = new Map<Loss, number>();
+  const of = (loss: Loss) => counted.get(loss);
+  if (url === undefined || url === '') return { of, fault: 'set DATABASE_URL to see how many rows hold a value' };
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: COUNT_MS,
+    query_timeout: COUNT_MS + 1000,
+    options: '-c default_transaction_read_only=on',
+  });
+  // What breaks the connection is told by the query that is under way.
+  client.on('error', () => undefined);
+  let fault: string | undefined;
+  try {
+    await client.connect();
+    for (const [table, own] of Map.groupBy(losses, ({ table }) => table)) {
+      for (const [loss, count] of await countTable(client, table, own)) counted.set(loss, count);
+    }
+  } catch (error) {
+    fault = `the rows that hold a value were not counted: ${(error as Error).message || 'the database does not answer'}`;
+  }
+  await client.end().catch(() => undefined);
+  return { of, fault };
+}

@@ -1,0 +1,64 @@
+import type { Refusal } from '../../src/runtime/migrations/column-changes.ts';
+import type { Loss } from '../../src/runtime/migrations/losses.ts';
+import type { ValueCounts } from './count-values.ts';
+
+/** The option that allows a loss. */
+function dropOption({ table, column }: Loss): string {
+  return column === undefined ? `--drop-table ${table}` : `--drop ${table}.${column}`;
+}
+
+function renameOption({ table, column }: Loss, candidate: string): string {
+  return column === undefined ? `--rename-table ${table}=${candidate}` : `--rename ${table}.${column}=${candidate}`;
+}
+
+function rowsOf(loss: Loss, counts: ValueCounts): string {
+  const count = counts.of(loss);
+  if (count === undefined) return '';
+  const rows = `${count} ${count === 1 ? 'row' : 'rows'}`;
+  if (loss.column === undefined) return `: it has ${rows}`;
+  return `: ${rows} ${count === 1 ? 'holds' : 'hold'} a value`;
+}
+
+/** A command line that says again what was said, and one thing more. */
+function withOption(given: readonly string[], option: string): string {
+  const words = given.map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
+  return ['npm run migration:generate --', ...(words.length > 0 ? words : ['<name>']), option].join(' ');
+}
+
+/**
+ * What a migration would lose, and the commands that say what is meant.
+ *
+ * @param given the command line that led here
+ */
+export function explainLosses(losses: readonly Loss[], counts: ValueCounts, given: readonly string[]): string[] {
+  const lines = ['This would lose data:'];
+  for (const loss of losses) {
+    lines.push(
+      `  - ${loss.column === undefined ? `table ${loss.table}` : `${loss.table}.${loss.column}`}${rowsOf(loss, counts)}`,
+    );
+    for (const candidate of loss.candidates)
+      lines.push(`      if it is called ${candidate} now: ${withOption(given, renameOption(loss, candidate))}`);
+    lines.push(`      if it is to be dropped: ${withOption(given, dropOption(loss))}`);
+  }
+  if (losses.length > 1)
+    lines.push('Put the options of all of them into one command; --allow-loss drops all that are not renamed.');
+  if (counts.fault !== undefined) lines.push(`(${counts.fault})`);
+  return lines;
+}
+
+/** What can not be done, and the ways around it. */
+export function explainRefusals(refusals: readonly Refusal[], given: readonly string[]): string[] {
+  const lines = ['This can not be done safely:'];
+  for (const { table, column, was, why, example } of refusals) {
+    lines.push(`  - ${table}.${column}: ${why}`);
+    if (example !== undefined)
+      lines.push(
+        `      to convert the values: ${withOption(given, `--using "${table}.${column}=${example.replaceAll('"', '\\"')}"`)}`,
+      );
+    lines.push(
+      '      to keep them: leave the field as it is, declare a new one beside it, and copy the values by code',
+    );
+    lines.push(`      to lose them: ${withOption(given, `--drop ${was}`)}`);
+  }
+  return lines;
+}

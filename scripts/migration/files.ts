@@ -1,0 +1,104 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Plan } from '../../src/runtime/migrations/diff.ts';
+import { type Journal, readJournal, readJson } from '../../src/runtime/migrations/journal.ts';
+import type { Snapshot } from '../../src/runtime/migrations/snapshot.ts';
+
+/** A file to be written. `snapshot`: the tables as they are after it. */
+interface NewMigration {
+  name: string;
+  /** The lines above the first statement. */
+  head: readonly string[];
+  statements: readonly string[];
+  snapshot: Snapshot;
+}
+
+const BREAKPOINT = '\n--> statement-breakpoint\n';
+
+const NO_TRANSACTION = [
+  '-- belfry: no transaction',
+  '-- Each statement is committed by itself, so that nobody who writes has to wait for an index. Broken off, it is run again.',
+];
+
+const BY_HAND = [
+  '-- Write your statements here, each followed by a line "--> statement-breakpoint" but the last. They run in one transaction.',
+  '-- With a line "-- belfry: no transaction" each is committed by itself, and must do no harm when it is run twice.',
+];
+
+function number(index: number): string {
+  return String(index).padStart(4, '0');
+}
+
+/** What the migrations of a folder add up to; undefined when there are none. */
+export function lastSnapshot(folder: string): Snapshot | undefined {
+  const last = readJournal(folder)?.entries.at(-1);
+  if (last === undefined) return undefined;
+  const file = join(folder, 'meta', `${number(last.idx)}_snapshot.json`);
+  const snapshot = readJson<Snapshot>(file);
+  if (snapshot === undefined) throw new Error(`${file} is missing: put it back from version control.`);
+  return snapshot;
+}
+
+/** A description without those indexes that are made later. */
+function withoutIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
+  const later = new Set(indexes.map((statement) => /INDEX "([^"]+)"/.exec(statement)?.[1]));
+  const tables = Object.entries(next.tables).map(([key, table]) => {
+    const kept = Object.entries(table.indexes).filter(([name]) => !later.has(name));
+    return [key, { ...table, indexes: Object.fromEntries(kept) }];
+  });
+  return { ...next, id: crypto.randomUUID(), tables: Object.fromEntries(tables) };
+}
+
+/**
+ * The files that a plan becomes: its statements for one transaction, and after them the indexes of tables that may be large,
+ * built while others write.
+ */
+export function migrationsOf(plan: Plan, name: string, next: Snapshot): NewMigration[] {
+  const made: NewMigration[] = [];
+  const { statements, indexes } = plan;
+  if (statements.length > 0) {
+    const snapshot = indexes.length > 0 ? withoutIndexes(next, indexes) : next;
+    made.push({ name, head: [], statements, snapshot });
+  }
+  if (indexes.length > 0) {
+    const concurrent = indexes.map((statement) => statement.replace(' INDEX ', ' INDEX CONCURRENTLY '));
+    const own = statements.length > 0 ? `${name}_indexes` : name;
+    made.push({ name: own, head: NO_TRANSACTION, statements: concurrent, snapshot: next });
+  }
+  return made;
+}
+
+/** A migration to be written by hand, which leaves the tables as they are. */
+export function emptyMigration(name: string, snapshot: Snapshot): NewMigration {
+  return { name, head: BY_HAND, statements: [], snapshot };
+}
+
+/**
+ * Writes migrations in drizzle-kit's format: the SQL, the snapshot, the entry in the journal.
+ *
+ * @returns their names, `0003_add_tasks`
+ */
+export function writeMigrations(folder: string, migrations: readonly NewMigration[]): string[] {
+  const journal: Journal = readJournal(folder) ?? { version: '7', dialect: 'postgresql', entries: [] };
+  const meta = join(folder, 'meta');
+  mkdirSync(meta, { recursive: true });
+  const json = (file: string, value: unknown) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
+  let previous = lastSnapshot(folder)?.id;
+  const names = migrations.map(({ name, head, statements, snapshot }) => {
+    const last = journal.entries.at(-1);
+    const idx = (last?.idx ?? -1) + 1;
+    const tag = `${number(idx)}_${name}`;
+    const id = snapshot.id === previous ? crypto.randomUUID() : snapshot.id;
+    const before = idx === 0 ? ['CREATE EXTENSION IF NOT EXISTS pg_trgm;'] : [];
+    const sql = [...head.map((line) => `${line}\n`), [...before, ...statements].join(BREAKPOINT)].join('');
+    writeFileSync(join(folder, `${tag}.sql`), `${sql.trimEnd()}\n`);
+    json(join(meta, `${number(idx)}_snapshot.json`), { ...snapshot, id, ...(previous && { prevId: previous }) });
+    previous = id;
+    // Later than the last one, whatever this machine's clock says: drizzle's own migrator goes by it.
+    const when = Math.max(Date.now(), (last?.when ?? 0) + 1);
+    journal.entries.push({ idx, version: '7', when, tag, breakpoints: true });
+    return tag;
+  });
+  json(join(meta, '_journal.json'), journal);
+  return names;
+}

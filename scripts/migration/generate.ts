@@ -1,0 +1,77 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Declared } from '../../src/runtime/migrations/declared.ts';
+import { type Plan, planChange } from '../../src/runtime/migrations/diff.ts';
+import type { Loss } from '../../src/runtime/migrations/losses.ts';
+import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/snapshot.ts';
+import { type MigrationArguments, readMigrationArguments } from '../migration-arguments.ts';
+import { countValues } from './count-values.ts';
+import { explainLosses, explainRefusals } from './explain.ts';
+import { emptyMigration, lastSnapshot, migrationsOf, writeMigrations } from './files.ts';
+
+/** What a command says, and whether it did what was asked. */
+export interface Outcome {
+  ok: boolean;
+  lines: string[];
+}
+
+const refused = (lines: string[]): Outcome => ({ ok: false, lines });
+
+/** What a plan loses that nobody allowed. Throws when something was to be dropped that stays. */
+function unallowed({ losses }: Plan, { allowLoss, asked }: MigrationArguments): Loss[] {
+  const key = ({ table, column }: Loss) => `${table}.${column}`;
+  const columns = new Set(losses.filter(({ column }) => column !== undefined).map(key));
+  const tables = new Set(losses.filter(({ column }) => column === undefined).map(({ table }) => table));
+  for (const name of asked.dropped)
+    if (!columns.has(name)) throw new Error(`--drop ${name}: nothing here would drop that column.`);
+  for (const name of asked.droppedTables)
+    if (!tables.has(name)) throw new Error(`--drop-table ${name}: nothing here would drop that table.`);
+  if (allowLoss) return [];
+  return losses.filter((loss) =>
+    loss.column === undefined ? !asked.droppedTables.has(loss.table) : !asked.dropped.has(key(loss)),
+  );
+}
+
+function behind(plan: Plan): Outcome {
+  const lines = [...plan.statements, ...plan.indexes].map((statement) => `  ${statement.split('\n')[0]}`);
+  return refused(['The migrations are behind the declarations. npm run migration:generate would write:', ...lines]);
+}
+
+function write(folder: string, plan: Plan, name: string, next: Snapshot): Outcome {
+  const migrations = migrationsOf(plan, name, next);
+  const names = writeMigrations(folder, migrations);
+  const files = migrations.map(({ statements }, i) => {
+    return `migrations/${names[i]}.sql: ${statements.length} ${statements.length === 1 ? 'statement' : 'statements'}.`;
+  });
+  const notes = plan.notes.map((note) => `Note: ${note}.`);
+  return { ok: true, lines: [...files, ...notes, 'Read what was written, then apply it with: npm run migrate'] };
+}
+
+/**
+ * Writes the migrations that bring a folder up to the declarations, or says why not.
+ *
+ * @param given the command line: see `readMigrationArguments`
+ * @param database a URL, to count what would be lost; undefined when none is named
+ * @throws Error with text for the person at the terminal
+ */
+export async function generate(
+  made: { tables: Record<string, PgTable>; declared: Declared },
+  folder: string,
+  given: readonly string[],
+  database: string | undefined,
+): Promise<Outcome> {
+  const args = readMigrationArguments(given);
+  const previous = lastSnapshot(folder);
+  const next = await takeSnapshot(made.tables, made.declared);
+  const plan = await planChange(previous, next, made.declared, args.asked);
+  const changes = plan.statements.length + plan.indexes.length > 0;
+  const lost = unallowed(plan, args);
+  if (plan.refusals.length > 0) return refused(explainRefusals(plan.refusals, given));
+  if (args.check && changes) return behind(plan);
+  if (lost.length > 0) return refused(explainLosses(lost, await countValues(database, lost), given));
+  if (changes) return write(folder, plan, args.name ?? (previous === undefined ? 'init' : 'change'), next);
+  if (args.empty && !args.check && previous !== undefined) {
+    const [name] = writeMigrations(folder, [emptyMigration(args.name ?? 'by_hand', previous)]);
+    return { ok: true, lines: [`migrations/${name}.sql: write your statements into it.`] };
+  }
+  return { ok: true, lines: ['The migrations are up to date with the declarations.'] };
+}

@@ -1,0 +1,40 @@
+import pg from 'pg';
+import { readMigrations } from '../../src/runtime/migrations/journal.ts';
+import { type MigrationState, migrationState } from '../../src/runtime/migrations/state.ts';
+
+function statusLines({ applied, pending, edited, unknown }: MigrationState): string[] {
+  const lines = applied.map((one) => {
+    return edited.includes(one) ? `applied  ${one.name}  (changed since then: put it back)` : `applied  ${one.name}`;
+  });
+  lines.push(...pending.map(({ name }) => `pending  ${name}`));
+  if (unknown > 0) lines.push(`unknown  ${unknown} more, which newer code applied`);
+  return lines.length > 0 ? lines : ['There are no migrations.'];
+}
+
+function sqlLines({ pending }: MigrationState): string[] {
+  if (pending.length === 0) return ['-- Nothing is pending.'];
+  return pending.flatMap(({ name, sql }) => [`-- ${name}.sql`, sql]);
+}
+
+/**
+ * Compares a database with a folder of migrations, without changing it.
+ *
+ * @returns a line for each migration, or the SQL of those that are pending
+ * @throws Error with a line for the person at the terminal
+ */
+export async function readDatabase(url: string, folder: string, what: 'status' | 'sql'): Promise<string[]> {
+  const migrations = readMigrations(folder);
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3000 });
+  try {
+    await client.connect();
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    throw new Error(`Postgres at ${new URL(url).host} can not be reached: ${message || code}`);
+  }
+  try {
+    const state = await migrationState(client, migrations);
+    return what === 'sql' ? sqlLines(state) : statusLines(state);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,20 @@
+/** What the person who makes a migration said beyond the declarations. Tables and columns by their names in the database. */
+export interface Asked {
+  renamedTables: readonly { from: string; to: string }[];
+  renamedColumns: readonly { table: string; from: string; to: string }[];
+  /** Expressions that give a column's values in its new type, by `<table>.<column>`. */
+  using: ReadonlyMap<string, string>;
+  /** Columns whose values may be lost: `<table>.<column>`. */
+  dropped: ReadonlySet<string>;
+  /** Tables that may be lost. */
+  droppedTables: ReadonlySet<string>;
+}
+
+/** Nothing beyond the declarations. */
+export const NOTHING_ASKED: Asked = {
+  renamedTables: [],
+  renamedColumns: [],
+  using: new Map(),
+  dropped: new Set(),
+  droppedTables: new Set(),
+};

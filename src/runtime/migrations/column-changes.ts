@@ -1,0 +1,139 @@
+import { quoted } from '../../records/query/sql.ts';
+import type { Asked } from './asked.ts';
+import { conversion } from './convert.ts';
+import type { Declared, DeclaredColumn } from './declared.ts';
+import type { Renames } from './find-renames.ts';
+import { type KeptColumn, NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
+
+/** A column that can not become what is declared without losing or breaking what it holds. */
+export interface Refusal {
+  table: string;
+  column: string;
+  /** As it was called before: `posts.title`. */
+  was: string;
+  /** A sentence. */
+  why: string;
+  /** For a change of type: an expression that `--using` could have. */
+  example: string | undefined;
+  /** Its type in the declarations. */
+  type: string;
+}
+
+interface ColumnChanges {
+  statements: string[];
+  refusals: Refusal[];
+  /** Columns that are made anew, as they were called before. */
+  replaced: { table: string; column: string }[];
+  notes: string[];
+  /** What was asked for as `using` of a column whose type does not change. */
+  unused: string[];
+}
+
+/** Kinds that hold any value of their type; a value of another may be none of the kind that it becomes. */
+const OPEN_KINDS = new Set(['string', 'text', 'json', 'array of string', 'array of text', 'array of json']);
+
+/** Why the values of a column could not be read as what it becomes, whatever its type. */
+function unreadable(kept: KeptColumn | undefined, now: DeclaredColumn | undefined, moved: boolean): string | undefined {
+  if (now === undefined) return undefined;
+  if (kept === undefined) {
+    return moved && now.bound !== undefined
+      ? `${now.field} is encrypted, and ciphertexts are bound to the names that they were written under`
+      : undefined;
+  }
+  if (kept.bound !== now.bound) {
+    if (now.bound === undefined) return `its values are encrypted, and ${now.field} would show them as they are stored`;
+    if (kept.bound === undefined) return `its values are not encrypted, and ${now.field} could not decrypt them`;
+    const was = kept.bound.replace('/', '.');
+    return `the ciphertexts of ${was} are bound to that name, and ${now.field} could not decrypt them`;
+  }
+  if (kept.kind === 'password' && now.kind !== 'password')
+    return `its values are hashes of passwords, and ${now.field} would show them`;
+  if (kept.kind !== 'password' && now.kind === 'password')
+    return `its values are no hashes of passwords, and nobody could sign in by ${now.field}`;
+  return undefined;
+}
+
+function usesColumn(part: NamedShape, column: string): boolean {
+  const lists = [part.columns, part.columnsFrom].filter(Array.isArray) as (string | { expression: string })[][];
+  return lists.flat().some((term) => (typeof term === 'string' ? term : term.expression) === column);
+}
+
+/** Takes a column out of a description, with the indexes and constraints that go with it. */
+function removeColumn(snapshot: Snapshot, table: TableShape, column: string): void {
+  delete table.columns[column];
+  delete snapshot.belfry?.columns[`${table.name}.${column}`];
+  for (const part of NAMED_PARTS) {
+    table[part] = Object.fromEntries(Object.entries(table[part]).filter(([, one]) => !usesColumn(one, column)));
+  }
+}
+
+/** How a table and a column were called before they were renamed. */
+export function namesBefore(renames: Renames, table: string, column: string): { table: string; column: string } {
+  return {
+    table: renames.tables.find(({ to }) => to === table)?.from ?? table,
+    column: renames.columns.find((one) => one.table === table && one.to === column)?.from ?? column,
+  };
+}
+
+/**
+ * Brings columns that stay to their declared types.
+ *
+ * @param snapshot with everything renamed already; changed in place to what it is after the statements
+ */
+export function changeColumns(
+  snapshot: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  asked: Asked,
+  renames: Renames,
+): ColumnChanges {
+  const changes: ColumnChanges = { statements: [], refusals: [], replaced: [], notes: [], unused: [] };
+  const unused = new Set(asked.using.keys());
+
+  function change(table: TableShape, column: string, type: string): void {
+    const key = `${table.name}.${column}`;
+    const before = namesBefore(renames, table.name, column);
+    const was = `${before.table}.${before.column}`;
+    const from = table.columns[column]!.type;
+    const now = declared.columns.get(key);
+    const kept = snapshot.belfry?.columns[key];
+    const expression = asked.using.get(key) ?? asked.using.get(was);
+    const refuse = (why: string, example?: string) =>
+      changes.refusals.push({ table: table.name, column, was, why, example, type });
+
+    const broken = unreadable(kept, now, was !== key);
+    const how = from === type ? undefined : conversion(quoted(column), from, type, now?.kind);
+    const wrong = broken !== undefined || (how !== undefined && 'fault' in how && expression === undefined);
+    if (wrong && (asked.dropped.has(key) || asked.dropped.has(was))) {
+      changes.statements.push(`ALTER TABLE ${quoted(table.name)} DROP COLUMN ${quoted(column)};`);
+      changes.replaced.push(before);
+      removeColumn(snapshot, table, column);
+      return;
+    }
+    if (broken !== undefined) refuse(broken);
+    else if (how === undefined) {
+      if (kept !== undefined && now !== undefined && kept.kind !== now.kind && !OPEN_KINDS.has(now.kind))
+        changes.notes.push(`${key} becomes ${now.kind}: values that are there stay as they are, unchecked`);
+      return;
+    } else if (wrong && 'fault' in how) {
+      refuse(`its type can not become ${type} (it is ${from}): ${how.fault}`, how.example);
+    } else {
+      const using = expression ?? ('using' in how ? how.using : '');
+      unused.delete(asked.using.has(key) ? key : was);
+      changes.statements.push(
+        `ALTER TABLE ${quoted(table.name)} ALTER COLUMN ${quoted(column)} SET DATA TYPE ${type} USING ${using};`,
+      );
+      changes.notes.push(`${key} becomes ${type}: nobody reads or writes ${table.name} while its rows are rewritten`);
+    }
+    // As if it were done: what else there is to say should be said at once.
+    table.columns[column]!.type = type;
+  }
+
+  for (const [key, table] of Object.entries(snapshot.tables)) {
+    for (const wanted of Object.values(next.tables[key]?.columns ?? {})) {
+      if (table.columns[wanted.name] !== undefined) change(table, wanted.name, wanted.type);
+    }
+  }
+  changes.unused.push(...unused);
+  return changes;
+}

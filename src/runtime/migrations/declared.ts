@@ -1,0 +1,77 @@
+import { pluralName, resourceName, snakeCase } from '../../declare/naming.ts';
+import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
+import { freshDefault } from '../../records/fields/object.ts';
+import { earlierNames } from '../../records/mistakes/rename-mistakes.ts';
+import { literal } from './literal.ts';
+
+/** What a declaration says of a column, beyond its SQL. */
+export interface DeclaredColumn {
+  /** As people know it: `post.title`. */
+  field: string;
+  /** `string`, `array of string`, … */
+  kind: string;
+  /** What its ciphertexts are bound to, when it is encrypted: `post/secret`. */
+  bound: string | undefined;
+  /** Columns that it may have been, latest first. */
+  earlier: readonly string[];
+  /** The default as SQL, for the rows that are there when the column is added. */
+  fill: string | undefined;
+  /** Why rows that are there get no value when the column is added, when that may surprise. */
+  unfilled: string | undefined;
+}
+
+/** What declarations say of tables, beyond their SQL. */
+export interface Declared {
+  /** By `<table>.<column>`. */
+  columns: ReadonlyMap<string, DeclaredColumn>;
+  /** By table. `earlier`: tables that it may have been, latest first. */
+  tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
+}
+
+function kindOf(spec: CompiledField['spec']): string {
+  return spec.inner === undefined ? spec.kind : `array of ${kindOf(spec.inner.spec)}`;
+}
+
+function hasStandard(spec: CompiledField['spec']): boolean {
+  if (spec.standard !== undefined) return true;
+  const inside = [...Object.values(spec.shape ?? {}), ...(spec.inner === undefined ? [] : [spec.inner])];
+  return inside.some((field) => hasStandard(field.spec));
+}
+
+function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'> {
+  const { spec } = field;
+  const nothing = (unfilled: string | undefined) => ({ fill: undefined, unfilled });
+  if (!('default' in spec)) return nothing(spec.required ? 'it is required and has no default' : undefined);
+  if (typeof spec.default === 'function') return nothing('its default is a function');
+  if (spec.default === undefined || spec.default === null) return nothing(undefined);
+  if (spec.encrypted) return nothing('it is encrypted');
+  if (spec.kind === 'password') return nothing('it is a password');
+  if (spec.unique) return nothing('it is unique, so one default can not stand in several rows');
+  if (hasStandard(spec)) return nothing('its default passes through schema()');
+  const value = freshDefault(spec);
+  const parsed = field.schema.parse(value instanceof Date ? value.toISOString() : value);
+  const stored = field.type.toColumn === undefined ? parsed : field.type.toColumn(parsed, spec);
+  return { fill: literal(stored, field.type.column(spec)), unfilled: undefined };
+}
+
+/** What compiled declarations say of their tables. */
+export function declaredTables(resources: readonly CompiledResource[]): Declared {
+  const columns = resources.flatMap((resource) =>
+    resource.fields.map((field): [string, DeclaredColumn] => [
+      `${resource.table}.${field.column}`,
+      {
+        field: `${resource.name}.${field.name}`,
+        kind: kindOf(field.spec),
+        bound: field.spec.encrypted ? `${resource.name}/${field.name}` : undefined,
+        earlier: (field.spec.renamedFrom ?? []).map(snakeCase).filter((name) => name !== field.column),
+        ...fillOf(field),
+      },
+    ]),
+  );
+  const tables = resources.map((resource): [string, { resource: string; earlier: string[] }] => {
+    const names = earlierNames(resource.declaration);
+    const earlier = names.flatMap((name) => [name, snakeCase(pluralName(resourceName(name)))]);
+    return [resource.table, { resource: resource.name, earlier: earlier.filter((name) => name !== resource.table) }];
+  });
+  return { columns: new Map(columns), tables: new Map(tables) };
+}

@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { readMigrations } from './journal.ts';
+import { migrationState } from './state.ts';
+
+/**
+ * Says in the log that the database has migrations that this code does not know, as after a deploy that was taken back. It
+ * is no fault as long as everything that is declared is there.
+ */
+export async function sayIfAhead(database: Database, log: Logger): Promise<void> {
+  const folder = join(process.cwd(), 'migrations');
+  if (!existsSync(join(folder, 'meta', '_journal.json'))) return;
+  const { applied, unknown } = await migrationState(database.pool, readMigrations(folder));
+  // A database with none of these migrations is that of something else, as in tests.
+  if (applied.length > 0 && unknown > 0)
+    log.warn(`the database has ${unknown} migrations that this code does not know: it is ahead of the code`);
+}

@@ -1,0 +1,77 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Declared } from './declared.ts';
+
+/** A column as drizzle-kit describes it. */
+export interface ColumnShape {
+  name: string;
+  type: string;
+  notNull: boolean;
+  primaryKey: boolean;
+  default?: unknown;
+}
+
+/** An index, a key or a constraint as drizzle-kit describes it: what it is made of depends on its kind. */
+export interface NamedShape {
+  name: string;
+  [detail: string]: unknown;
+}
+
+/** The parts of a table that have a name in the database. */
+export const NAMED_PARTS = [
+  'indexes',
+  'foreignKeys',
+  'compositePrimaryKeys',
+  'uniqueConstraints',
+  'checkConstraints',
+] as const;
+
+/** A table as drizzle-kit describes it. */
+export type TableShape = {
+  name: string;
+  columns: Record<string, ColumnShape>;
+} & Record<(typeof NAMED_PARTS)[number], Record<string, NamedShape>>;
+
+/** What is kept of a column to see, later, that its values can not be read as something else. */
+export interface KeptColumn {
+  /** `string`, `array of string`, … */
+  kind: string;
+  /** What its ciphertexts are bound to, when it is encrypted: `post/secret`. */
+  bound?: string;
+}
+
+/** drizzle-kit's description of a set of tables (its format 7), and beside it what only declarations know. */
+export interface Snapshot {
+  id: string;
+  prevId: string;
+  /** By `public.<table>`. */
+  tables: Record<string, TableShape>;
+  /** Columns by `<table>.<column>`; the names of resources by table. Not in snapshots of before there was this. */
+  belfry?: { columns: Record<string, KeptColumn>; resources: Record<string, string> };
+  [other: string]: unknown;
+}
+
+// A development dependency of a second's loading time: wanted only when tables are compared.
+const kit = () => import('drizzle-kit/api');
+
+/** Describes tables. */
+export async function takeSnapshot(tables: Record<string, PgTable>, declared: Declared): Promise<Snapshot> {
+  const { generateDrizzleJson } = await kit();
+  // As it is read back from a file: without keys that have no value.
+  const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
+  const columns = [...declared.columns].map(([key, { kind, bound }]) => [key, { kind, ...(bound && { bound }) }]);
+  const resources = [...declared.tables].map(([table, { resource }]) => [table, resource]);
+  return { ...described, belfry: { columns: Object.fromEntries(columns), resources: Object.fromEntries(resources) } };
+}
+
+/** The description of a database without tables. */
+export async function emptySnapshot(): Promise<Snapshot> {
+  const { generateDrizzleJson } = await kit();
+  return generateDrizzleJson({}) as unknown as Snapshot;
+}
+
+/** The statements that turn one description into another, by drizzle-kit. It must not have to ask: see `diff.ts`. */
+export async function drizzleStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
+  const { generateMigration } = await kit();
+  type Json = Parameters<typeof generateMigration>[0];
+  return generateMigration(from as unknown as Json, to as unknown as Json);
+}

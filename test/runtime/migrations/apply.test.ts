@@ -1,0 +1,178 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { generate } from '../../../scripts/migration/generate.ts';
+import { app as exampleApp } from '../../../src/app/index.ts';
+import type { Fields } from '../../../src/declare/field.ts';
+import { defineResource, f } from '../../../src/index.ts';
+import { migrating } from '../../support/migrating.ts';
+
+const note = (fields: Fields) => defineResource('note', { fields });
+const APPLIED = 'select 1 from drizzle.__drizzle_migrations';
+const DUPLICATES = `insert into notes (id, a) values ('1', 'same'), ('2', 'same'), ('3', 'other')`;
+
+test('the migrations folder is up to date with the example app', async () => {
+  const { env } = await migrating();
+  Object.assign(process.env, env);
+  const app = exampleApp();
+  expect(await generate(app, 'migrations', ['--check'], undefined)).toEqual({
+    ok: true,
+    lines: ['The migrations are up to date with the declarations.'],
+  });
+  await app.close();
+});
+
+test('ten instances that apply at once apply each migration once, those outside a transaction too, and all succeed', async () => {
+  const project = await migrating();
+  await project.generate([note({ a: f.string() })]);
+  await project.generate([note({ a: f.string().searchable().unique(), b: f.string().sortable() })]);
+  const applied = await Promise.all(Array.from({ length: 10 }, () => project.apply()));
+  expect(applied.flat()).toEqual(['0000_init', '0001_change', '0002_change_indexes']);
+  expect(await project.query(APPLIED)).toHaveLength(3);
+  const app = project.app(note({ a: f.string().searchable().unique(), b: f.string().sortable() }));
+  await app.start({ port: 0, roles: ['web'] });
+});
+
+test('apply on an empty folder says how the first migration is made', async () => {
+  const project = await migrating();
+  await expect(project.apply()).rejects.toThrow('npm run migration:generate');
+});
+
+test('indexes of a table that was there are built in a file of their own, while others write', async () => {
+  const project = await migrating();
+  await project.change([note({ a: f.string() })]);
+  await project.query(DUPLICATES);
+  expect(await project.change([note({ a: f.string().filterable() })], 'filter')).toEqual(['0001_filter']);
+  const sql = readFileSync(join(project.folder, '0001_filter.sql'), 'utf8');
+  expect(sql).toMatch(/^-- belfry: no transaction\n[\s\S]*CREATE INDEX CONCURRENTLY "notes_a_index"/);
+
+  const fields = { a: f.string().filterable().searchable() };
+  await project.generate([note(fields)]);
+  const writer = new pg.Client(project.url);
+  await writer.connect();
+  onTestFinished(() => writer.end());
+  await writer.query(`begin; insert into notes (id, a) values ('4', 'open')`);
+  const applying = project.apply();
+  const building = `select count(*)::int as n from pg_stat_activity where query like '%notes_a_search_index%' and wait_event_type = 'Lock' and datname = current_database()`;
+  await vi.waitUntil(async () => (await project.query(building))[0].n > 0, { timeout: 10_000 });
+  await project.query(`insert into notes (id, a) values ('5', 'meanwhile')`);
+  await writer.query('commit');
+  expect(await applying).toEqual(['0002_change']);
+});
+
+test('a unique index over duplicates fails by name, says how to find them, and leaves nothing; then it works', async () => {
+  const project = await migrating();
+  await project.change([note({ a: f.string() })]);
+  await project.query(DUPLICATES);
+  await project.generate([note({ a: f.string().unique() })], 'unique');
+  const failure = await project.apply().catch((error: Error) => error.message);
+  expect(failure).toContain('notes.a is to be unique, and rows have the same values');
+  const search = /find them with: (.*)$/m.exec(failure as string)![1]!;
+  expect(await project.query(search)).toEqual([{ a: 'same', count: '2' }]);
+  expect(await project.query(`select 1 from pg_class where relname = 'notes_a_unique'`)).toEqual([]);
+  expect(await project.query(APPLIED)).toHaveLength(1);
+  await project.query(`update notes set a = 'different' where id = '2'`);
+  expect(await project.apply()).toEqual(['0001_unique']);
+  await expect(project.query(`insert into notes (id, a) values ('4', 'same')`)).rejects.toThrow('notes_a_unique');
+});
+
+test('a broken index of an earlier run is built anew, and a whole one is not', async () => {
+  const project = await migrating();
+  await project.change([note({ a: f.string(), b: f.string() })]);
+  await project.query(DUPLICATES);
+  await project.query('create index notes_b_index on notes (b)');
+  await project.query('create unique index concurrently notes_a_unique on notes (a)').catch(() => undefined);
+  const broken = `select indisvalid as valid from pg_index where indexrelid = 'notes_a_unique'::regclass`;
+  expect(await project.query(broken)).toEqual([{ valid: false }]);
+  await project.query(`delete from notes where id = '2'`);
+  await project.generate([note({ a: f.string().unique(), b: f.string().filterable() })]);
+  await project.apply();
+  expect(await project.query(broken)).toEqual([{ valid: true }]);
+});
+
+test('a migration that fails in the middle leaves nothing of itself, and those before it stay', async () => {
+  const project = await migrating();
+  await project.generate([note({ a: f.string() })]);
+  await project.generate([note({ a: f.string() })], 'good', '--empty');
+  await project.generate([note({ a: f.string() })], 'bad', '--empty');
+  writeFileSync(join(project.folder, '0001_good.sql'), `insert into notes (id) values ('good');`);
+  writeFileSync(
+    join(project.folder, '0002_bad.sql'),
+    `insert into notes (id) values ('bad');\n--> statement-breakpoint\nupdate nots set a = 'x';`,
+  );
+  await expect(project.apply()).rejects.toThrow(
+    /The migration 0002_bad failed; nothing of it was kept:[\s\S]*update nots set a = 'x';: relation "nots" does not exist/,
+  );
+  expect(await project.query('select id from notes')).toEqual([{ id: 'good' }]);
+  expect(await project.query(APPLIED)).toHaveLength(2);
+});
+
+test('a migration steps back from a lock that others hold, lets them through, and comes again', async () => {
+  const project = await migrating();
+  await project.change([note({ a: f.string() })]);
+  await project.generate([note({ a: f.string(), b: f.string() })]);
+  const holder = new pg.Client(project.url);
+  await holder.connect();
+  onTestFinished(() => holder.end());
+  await holder.query('begin; select * from notes');
+  const applying = project.apply();
+  const waiting = `select count(*)::int as n from pg_locks l join pg_class c on c.oid = l.relation where c.relname = 'notes' and not granted`;
+  await vi.waitUntil(async () => (await project.query(waiting))[0].n === 1, { timeout: 10_000 });
+  // This one queues behind the migration, and is let through when that steps back.
+  expect(await project.query('select count(*)::int as n from notes')).toEqual([{ n: 0 }]);
+  await holder.query('commit');
+  expect(await applying).toEqual(['0001_change']);
+});
+
+test('a file that was edited after it was applied is reported, and nothing is applied', async () => {
+  const project = await migrating();
+  await project.change([note({ a: f.string() })]);
+  const file = join(project.folder, '0000_init.sql');
+  const text = readFileSync(file, 'utf8');
+  await project.generate([note({ a: f.string(), b: f.string() })]);
+  writeFileSync(file, `${text}\n-- a remark`);
+  await expect(project.apply()).rejects.toThrow(
+    /Migrations were changed after this database got them:\n {2}- 0000_init\.sql: put it back as it was/,
+  );
+  writeFileSync(file, text.replaceAll('\n', '\r\n'));
+  expect(await project.apply()).toEqual(['0001_change']);
+});
+
+test('a migration that came late, by a merge, is applied', async () => {
+  const project = await migrating();
+  await project.change([note({ a: f.string() })]);
+  await project.generate([note({ a: f.string(), b: f.string() })], 'early');
+  await project.generate([note({ a: f.string(), b: f.string(), c: f.string() })], 'late');
+  const file = join(project.folder, 'meta', '_journal.json');
+  const journal = JSON.parse(readFileSync(file, 'utf8'));
+  const early = journal.entries.splice(1, 1);
+  writeFileSync(file, JSON.stringify(journal));
+  expect(await project.apply()).toEqual(['0002_late']);
+  journal.entries.splice(1, 0, ...early);
+  writeFileSync(file, JSON.stringify(journal));
+  expect(await project.apply()).toEqual(['0001_early']);
+});
+
+test.each([
+  ['not JSON after a merge', '<<<<<<< HEAD\n{}', '_journal.json is not what npm run migration:generate wrote'],
+  ['without a file', undefined, '0001_gone.sql is named in meta/_journal.json and is not there'],
+])('a folder that is %s is refused with a line', async (_, text, line) => {
+  const project = await migrating();
+  await project.generate([note({ a: f.string() })]);
+  const file = join(project.folder, 'meta', '_journal.json');
+  const journal = JSON.parse(readFileSync(file, 'utf8'));
+  journal.entries.push({ ...journal.entries[0], idx: 1, when: journal.entries[0].when + 1, tag: '0001_gone' });
+  writeFileSync(file, text ?? JSON.stringify(journal));
+  await expect(project.apply()).rejects.toThrow(line);
+});
+
+test('a database that is ahead of the code is left as it is', async () => {
+  const project = await migrating();
+  await project.change([note({ a: f.string() })]);
+  await project.query(`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`);
+  await project.query('alter table notes add column newer text');
+  expect(await project.apply()).toEqual([]);
+  const app = project.app(note({ a: f.string() }));
+  await app.start({ port: 0, roles: ['web'] });
+});

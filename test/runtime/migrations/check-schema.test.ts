@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { defineResource, f } from '../../../src/index.ts';
+import { migrating } from '../../support/migrating.ts';
+
+const post = defineResource('post', {
+  fields: { title: f.string().unique(), views: f.integer(), tags: f.array(f.string()), at: f.date().filterable() },
+});
+
+test('an app refuses to start on an empty database, naming what is missing and the command that mends it', async () => {
+  const project = await migrating();
+  await expect(project.app(post).start({ port: 0 })).rejects.toThrow(/missing: .*table posts[\s\S]*npm run migrate/);
+});
+
+test.each([
+  ['alter table posts drop column views', 'missing: column posts.views\n'],
+  ['alter table posts alter column views type text', 'missing: column posts.views as bigint (it is text)\n'],
+  [
+    'alter table posts alter column at type timestamp',
+    'missing: column posts.at as timestamp(3) with time zone (it is timestamp without time zone)\n',
+  ],
+  ['drop index posts_title_unique', 'missing: unique index posts_title_unique\n'],
+  [
+    'drop index posts_title_unique; create index posts_title_unique on posts (title)',
+    'missing: unique index posts_title_unique\n',
+  ],
+  [
+    `update pg_index set indisvalid = false where indexrelid = 'posts_title_unique'::regclass`,
+    'missing: unique index posts_title_unique\n',
+  ],
+  [
+    'alter table sessions drop constraint sessions_token_hash_unique',
+    'missing: unique index sessions_token_hash_unique\n',
+  ],
+])('after %s an app refuses to start', async (sql, line) => {
+  const project = await migrating();
+  await project.sync([post]);
+  await project.query(sql);
+  await expect(project.app(post).start({ port: 0 })).rejects.toThrow(line);
+});
+
+test('an app starts without a plain index: it is slow then, not wrong', async () => {
+  const project = await migrating();
+  await project.sync([post]);
+  await project.query('drop index posts_at_index');
+  await project.app(post).start({ port: 0, roles: ['web'] });
+});

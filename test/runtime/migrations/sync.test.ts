@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { app as exampleApp } from '../../../src/app/index.ts';
+import type { Fields } from '../../../src/declare/field.ts';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { type Migrating, migrating } from '../../support/migrating.ts';
+
+const things = (fields: Fields) => [defineUser(), defineResource('thing', { fields })];
+
+async function withThings(project: Migrating, fields: Fields, ...rows: Record<string, unknown>[]) {
+  const app = project.app(...things(fields));
+  await app.migrate({ mode: 'sync' });
+  for (const row of rows) await app.service('thing').create(row);
+}
+
+test('sync adds and drops columns as the declarations change, and keeps the rows', async () => {
+  const project = await migrating();
+  await withThings(project, { title: f.string().required(), old: f.string() }, { title: 'kept', old: 'gone' });
+  const after = things({ title: f.string().required(), fresh: f.integer().sortable() });
+  await Promise.all([project.sync(after), project.sync(after)]);
+  expect(await project.query('select title, fresh from things')).toEqual([{ title: 'kept', fresh: null }]);
+  await expect(project.query('select old from things')).rejects.toThrow('column "old" does not exist');
+});
+
+test('sync gives rows that are there the default of a new field', async () => {
+  const project = await migrating();
+  await withThings(project, { a: f.string() }, { a: 'x' });
+  await project.sync(things({ a: f.string(), status: f.enum(['active', 'gone']).default('active').filterable() }));
+  expect(await project.query('select a, status from things')).toEqual([{ a: 'x', status: 'active' }]);
+});
+
+test('a sync that fails changes nothing, says what is in the way and how to find it, and works once it is mended', async () => {
+  const project = await migrating();
+  await withThings(project, { a: f.string() }, { a: 'same' }, { a: 'same' });
+  await expect(project.sync(things({ a: f.string().unique(), b: f.string() }))).rejects.toThrow(
+    /nothing was changed[\s\S]*things\.a is to be unique[\s\S]*find them with: select "a", count/,
+  );
+  const app = project.app(...things({ a: f.string(), b: f.string() }));
+  await app.migrate({ mode: 'sync' });
+  expect((await app.service('thing').list()).meta.total).toBe(2);
+});
+
+test('values are turned into a new type if they can be', async () => {
+  const project = await migrating();
+  await withThings(project, { a: f.string(), none: f.string() }, { a: '12' });
+  await project.sync(things({ a: f.integer(), none: f.date() }));
+  expect(await project.query('select a, none from things')).toEqual([{ a: '12', none: null }]);
+});
+
+test('a type that the values can not be turned into is refused, naming the column and the mend, and not the value', async () => {
+  const project = await migrating();
+  await withThings(project, { a: f.string() }, { a: 'not a number' });
+  const refused = project.sync(things({ a: f.integer() }));
+  await expect(refused).rejects.toThrow(/things\.a holds values that can not be turned into bigint[\s\S]*--fresh/);
+  await expect(refused).rejects.not.toThrow('not a number');
+});
+
+test('encryption is not switched on over values that are there, but over none', async () => {
+  const project = await migrating();
+  await withThings(project, { a: f.string() }, { a: 'plain' });
+  await expect(project.sync(things({ a: f.string().encrypted() }))).rejects.toThrow(
+    'things.a: its values are not encrypted, and thing.a could not decrypt them',
+  );
+  await project.query('update things set a = null');
+  await project.sync(things({ a: f.string().encrypted() }));
+});
+
+test('a sync that may not lose data refuses to drop a column or a table, and lists them', async () => {
+  const project = await migrating();
+  await withThings(project, { a: f.string(), b: f.string() });
+  await expect(project.sync(things({ a: f.string() }), false)).rejects.toThrow(/would lose data[\s\S]*things\.b/);
+  await expect(project.sync([defineUser()], false)).rejects.toThrow(/would lose data[\s\S]*table things/);
+});
+
+test('a database kept by migrations is not synced, and one kept by sync is not migrated', async () => {
+  const migrated = await migrating();
+  Object.assign(process.env, migrated.env);
+  const one = exampleApp();
+  await one.migrate({ mode: 'apply' });
+  await expect(one.migrate({ mode: 'sync' })).rejects.toThrow('kept by migrations');
+  await one.close();
+  const synced = await migrating();
+  Object.assign(process.env, synced.env);
+  const other = exampleApp();
+  await other.migrate({ mode: 'sync' });
+  await expect(other.migrate({ mode: 'apply' })).rejects.toThrow('kept by sync');
+  await other.close();
+});

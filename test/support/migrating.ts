@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { onTestFinished } from 'vitest';
+import { generate, type Outcome } from '../../scripts/migration/generate.ts';
+import type { AnyResource } from '../../src/declare/resource.ts';
+import { createApp } from '../../src/index.ts';
+import type { App } from '../../src/runtime/create-app.ts';
+import { createTestDatabase } from './database.ts';
+
+/** A project that changes: an empty database, and an empty folder of migrations. */
+export interface Migrating {
+  env: Record<string, string>;
+  url: string;
+  folder: string;
+  /** Makes an app of these resources; it is closed when the test ends. */
+  app(...resources: AnyResource[]): App;
+  /** `npm run migration:generate` for these resources, with a command line. */
+  generate(resources: AnyResource[], ...given: string[]): Promise<Outcome>;
+  /** `npm run migrate`. Gives the names of what was applied. */
+  apply(): Promise<string[]>;
+  /** Generates and applies; the generation must succeed. */
+  change(resources: AnyResource[], ...given: string[]): Promise<string[]>;
+  /** `npm run dev`, up to the database. */
+  sync(resources: AnyResource[], mayLose?: boolean): Promise<void>;
+  // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
+  query(text: string, values?: unknown[]): Promise<any[]>;
+}
+
+/** Makes a database and a folder for one test; both are gone when it ends. */
+export async function migrating(): Promise<Migrating> {
+  const database = await createTestDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'belfry-migrations-'));
+  const url = database.databaseUrl;
+  const client = new pg.Client(url);
+  const apps: App[] = [];
+  await client.connect();
+  onTestFinished(async () => {
+    await Promise.all(apps.map((app) => app.close()));
+    await client.end();
+    await database.drop();
+    await rm(folder, { recursive: true });
+  });
+  const env = {
+    NODE_ENV: 'test',
+    DATABASE_URL: url,
+    REDIS_URL: database.redisUrl,
+    REDIS_PREFIX: database.redisPrefix,
+  };
+  const project: Migrating = {
+    env,
+    url,
+    folder,
+    app(...resources) {
+      const app = createApp({ resources }, env) as App;
+      apps.push(app);
+      return app;
+    },
+    generate: (resources, ...given) => generate(project.app(...resources), folder, given, url),
+    async apply() {
+      const applied: string[] = [];
+      await project.app().migrate({ mode: 'apply', folder, say: (line) => applied.push(line.replace(' applied', '')) });
+      return applied;
+    },
+    async change(resources, ...given) {
+      const { ok, lines } = await project.generate(resources, ...given);
+      if (!ok) throw new Error(lines.join('\n'));
+      return project.apply();
+    },
+    sync: (resources, mayLose = true) => project.app(...resources).migrate({ mode: 'sync', mayLose }),
+    query: async (text, values) => (await client.query(text, values)).rows,
+  };
+  return project;
+}
+
+const COLUMNS = `select table_name || '.' || column_name || ' ' || udt_name || ' ' || is_nullable || ' ' || coalesce(column_default, '-') as line
+  from information_schema.columns where table_schema = 'public'`;
+const INDEXES = `select indexdef || ' ' || i.indisvalid as line from pg_indexes x
+  join pg_class c on c.relname = x.indexname join pg_index i on i.indexrelid = c.oid where schemaname = 'public'`;
+const CONSTRAINTS = `select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) as line
+  from pg_constraint where connamespace = 'public'::regnamespace and contype <> 'n'`;
+
+/** Everything that a database's tables are made of, a line each, whatever the order of columns. */
+export async function schemaOf({ query }: Pick<Migrating, 'query'>): Promise<string[]> {
+  const rows = await query(`${COLUMNS} union all ${INDEXES} union all ${CONSTRAINTS}`);
+  return rows
+    .map(({ line }) => line as string)
+    .filter((line) => !line.includes('belfry_sync'))
+    .sort();
+}
