@@ -98,6 +98,7 @@ test.each<[string, AnyField]>([
   ['an owner that is no user', f.ref('thing').owner()],
   ['an owner that is no reference', f.string().owner()],
   ['populate on a string', f.string().populate()],
+  ['populate on a list of strings', f.array(f.string()).populate()],
   ['searchable on a number', f.number().searchable()],
   ['pattern on a number', f.number().pattern(/1/)],
   ['min above max', f.string().min(3).max(2)],
@@ -134,6 +135,8 @@ test.each<[string, object, string]>([
   ['a built-in path', { path: '/auth' }, 'path'],
   ['a table of our own', { collection: 'outbox' }, 'collection'],
   ['a default sort by an unknown field', { defaultSort: '-nope' }, 'defaultSort'],
+  ['a default sort by a password', { fields: { secret: f.password() }, defaultSort: 'secret' }, 'defaultSort'],
+  ['a filterable field called like a parameter', { fields: { after: f.date().filterable() } }, 'query parameter'],
   ['a default sort by a time that is not kept', { timestamps: false, defaultSort: '-createdAt' }, 'defaultSort'],
   ['an index of an unknown field', { indexes: [{ fields: ['nope'] }] }, 'indexes'],
   ['an index of nothing', { indexes: [{ fields: [] }] }, 'indexes'],
@@ -217,6 +220,7 @@ test('what is right is accepted', () => {
   expect(withField(f.object({ a: f.string().required().max(3) }).filterable(['exists']))).toBe('');
   expect(withField(f.text().filterable(['eq', 'gt']))).toBe('');
   expect(withField(f.ref('Thing').populate())).toBe('');
+  expect(withField(f.array(f.ref('Thing')).populate())).toBe('');
   expect(withOptions({ policies: { list: ['owner', () => true] }, crud: ['list'], timestamps: false })).toBe('');
   expect(withRoute((route) => route.get('/', { policy: 'public' }, () => 1))).toBe('');
 });

@@ -114,9 +114,10 @@ function optionMistakes(resource: AnyResource, known: Known, fault: (text: strin
   }
   const times = resource.timestamps === false ? [] : ['createdAt', 'updatedAt'];
   const sortable = (name: string) =>
-    ['_id', 'id', ...times].includes(name) || (fields[name] !== undefined && !fields[name].spec.encrypted);
+    ['_id', 'id', ...times].includes(name) ||
+    (fields[name] !== undefined && !fields[name].spec.encrypted && fields[name].spec.kind !== 'password');
   for (const term of resource.defaultSort?.split(',') ?? []) {
-    if (!sortable(term.trim().replace(/^-/, ''))) fault(`defaultSort: "${term}" is not a field`);
+    if (!sortable(term.trim().replace(/^-/, ''))) fault(`defaultSort: "${term}" is not a field that has an order`);
   }
   for (const index of resource.indexes ?? []) {
     if (index.fields.length === 0) fault('indexes: an index needs at least one field');
