@@ -72,6 +72,11 @@ export interface Route {
   middleware?: readonly RequestHandler[];
   /** Of each client on this route, beside the global limit. `auth`: the setting `rateLimit.auth`. */
   rateLimit?: LimitRule | 'auth';
+  /**
+   * Of a POST: repeated with the same `Idempotency-Key`, it is carried out once. `create`: it makes a record with the id that
+   * is reserved for the request.
+   */
+  idempotent?: boolean | 'create';
   /** An API key needs this scope. */
   scope?: string;
   /** Left out of the OpenAPI document. */
@@ -101,7 +106,10 @@ export type RouteOptions = Pick<
   | 'rateLimit'
   | 'hidden'
   | 'scope'
->;
+> & {
+  /** false: a POST is carried out each time it comes, whatever its `Idempotency-Key`. */
+  idempotent?: boolean;
+};
 
 type AddRoute = {
   (path: string, handler: Route['handler']): Route;
@@ -119,7 +127,14 @@ export function routeBuilder(base: string, resource: string): RouteBuilder {
       const options = typeof second === 'function' ? {} : second;
       const handler = typeof second === 'function' ? second : third!;
       const loads = /\/:id(\/|$)/.test(path);
-      return { ...options, method, path: base + (path === '/' ? '' : path), ...(loads ? { resource } : {}), handler };
+      return {
+        ...(method === 'POST' ? { idempotent: true } : {}),
+        ...options,
+        method,
+        path: base + (path === '/' ? '' : path),
+        ...(loads ? { resource } : {}),
+        handler,
+      };
     };
   return { get: add('GET'), post: add('POST'), put: add('PUT'), patch: add('PATCH'), delete: add('DELETE') };
 }

@@ -13,6 +13,7 @@ import { remove } from './operations/remove.ts';
 import { update } from './operations/update.ts';
 import { present } from './populate.ts';
 import { parseReadQuery } from './query/parse.ts';
+import { reservedIdOf } from './reserved-id.ts';
 
 function acting(ctx: RouteContext): Acting {
   return { user: ctx.user, req: ctx.req, requestId: requestIdOf(ctx.req), system: false };
@@ -66,8 +67,11 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         path: resource.path,
         body: 'json',
         status: 201,
+        idempotent: 'create',
         summary: `Create a ${resource.name}`,
-        handler: async (ctx) => one(ctx, await create(context, entity, ctx.body, acting(ctx))),
+        async handler(ctx) {
+          return one(ctx, await create(context, entity, ctx.body, acting(ctx), { id: reservedIdOf(ctx.req) }));
+        },
       },
     ],
     update: [

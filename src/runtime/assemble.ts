@@ -25,6 +25,7 @@ import { compileResources, createRecords, type Records, resourceTables } from '.
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
 import { featureRouteMistakes } from '../records/mistakes/route-mistakes.ts';
 import { connectPostgres } from './connect.ts';
+import { idempotencyParts, idempotencyTables } from './http/idempotency/index.ts';
 import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { createTransact } from './transaction.ts';
@@ -77,6 +78,7 @@ function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
       outbox,
       encryption_keys: encryptionKeys,
       encryption_processes: encryptionProcesses,
+      ...idempotencyTables,
       ...accountTables,
       ...pushTables,
     },
@@ -147,7 +149,11 @@ export function assemble(
     transaction: createTransact(platform, records, push),
   };
 
-  const features: FeatureParts[] = [{ routes: records.routes, encrypted: encryptedColumns(compiled) }, push.parts];
+  const features: FeatureParts[] = [
+    { routes: records.routes, encrypted: encryptedColumns(compiled) },
+    push.parts,
+    idempotencyParts(platform),
+  ];
   if (users !== undefined)
     features.push(createAccounts(host, hasher, records.context, records.entities.get('user')!, users));
   const core = features.flatMap((feature) => feature.routes ?? []);

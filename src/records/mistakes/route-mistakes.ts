@@ -20,6 +20,7 @@ const OPTIONS = [
   'tags',
   'middleware',
   'rateLimit',
+  'idempotent',
   'hidden',
   'scope',
 ];
@@ -60,6 +61,9 @@ function commonMistakes(route: Route, path: string | undefined, fault: Fault): v
   }
   if (route.input !== undefined && typeof route.input['~standard']?.validate !== 'function') {
     fault('input: not a Standard Schema');
+  }
+  if (route.idempotent !== undefined && (typeof route.idempotent !== 'boolean' || route.method !== 'POST')) {
+    fault('idempotent: must be true or false, and is for POST routes');
   }
   if (route.rateLimit !== undefined) fault('rateLimit: not available yet; remove it');
 }

@@ -10,14 +10,14 @@ import { hashPasswords } from './hash-passwords.ts';
 /**
  * Creates a record: policy, validation, hooks, then the row and its event in one statement.
  *
- * @param options `authorized`: the caller has asked another policy already (registration)
+ * @param options `authorized`: the caller has asked another policy already (registration). `id`: the record's, new when left out
  */
 export async function create(
   context: RecordsContext,
   { resource, store }: Entity,
   input: unknown,
   acting: Acting,
-  options: { authorized?: boolean } = {},
+  options: { authorized?: boolean; id?: string | undefined } = {},
 ): Promise<StoredRecord> {
   if (!acting.system && !options.authorized) await authorizeCollection(resource.policies.create, 'create', acting);
   const rules = { unknownFields: context.settings.unknownFields, updating: false };
@@ -31,7 +31,7 @@ export async function create(
     values = await validate(resource, given, { ...acting, system: true }, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, values);
-  const record = await store.insert(newId(), hashed, causeOf(acting)).catch((error: unknown) => {
+  const record = await store.insert(options.id ?? newId(), hashed, causeOf(acting)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
   const change = { action: 'created', record } as const;

@@ -72,6 +72,7 @@ function corsOf(origins: readonly string[]): RequestHandler {
       'RateLimit-Reset',
       'Retry-After',
       'ETag',
+      'Idempotency-Replayed',
     ],
     maxAge: 600,
   });

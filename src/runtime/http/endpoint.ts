@@ -3,13 +3,15 @@ import type { Authenticator, Host } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { answerOf, sendAnswer, withVersion } from '../../platform/http/answer.ts';
+import { type Answer, answerOf, sendAnswer, withVersion } from '../../platform/http/answer.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
 import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
 import type { Records } from '../../records/index.ts';
+import { reserveId } from '../../records/reserved-id.ts';
 import { versionOf } from '../../records/version.ts';
 import { checkInput } from './check-input.ts';
 import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
+import { createOnce, readIdempotencyKey } from './idempotency/index.ts';
 import { presentRecords } from './present-records.ts';
 import { setIdentity } from './request-log.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
@@ -37,12 +39,18 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const status = route.status ?? 200;
   const item = entity !== undefined && isItemPath(route.path) ? entity : undefined;
   const tagged = isTagged(route);
+  const once = route.idempotent ? createOnce(route, host) : undefined;
+  const creates = route.idempotent === 'create';
 
   /** Asks the policy. Gives the record of an item route of a resource. */
   async function authorize(looking: SignedIn & { req: Request }, params: Record<string, string>): Promise<unknown> {
     if (byHandler) {
       // The rest is the handler's, but nobody's body is read who may not send one.
       if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+      // Nor is anybody shown an answer that was kept.
+      if (creates && looking.req.headers['idempotency-key'] !== undefined) {
+        await authorizeCollection(policy, 'create', looking);
+      }
       return undefined;
     }
     if (item === undefined) {
@@ -59,15 +67,31 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return { user, auth, doc: await authorize({ user, auth, req }, req.params as Record<string, string>) };
   }
 
+  /** Runs the handler. Undefined when it has answered by itself. */
+  async function respond(ctx: RouteContext): Promise<Answer | undefined> {
+    checkPreconditions(ctx.req, item, ctx.doc);
+    const value = await route.handler(ctx);
+    if (ctx.res.headersSent) return undefined;
+    if (byHandler) return answerOf(status, value);
+    return answerOf(status, withVersion(await presentRecords(records, value, ctx), versionOf(records.entities, value)));
+  }
+
+  /** What a create has answered, or would have, when it has made the record with this id. */
+  async function recover(id: string, ctx: RouteContext): Promise<Answer | undefined> {
+    const record = creates ? await entity!.store.read(id) : undefined;
+    if (record === undefined) return undefined;
+    return answerOf(status, withVersion(await presentRecords(records, record, ctx), entity!.versionOf(record)));
+  }
+
   return async (req, res) => {
     let admitted = await admit(req);
     const params = req.params as Record<string, string>;
+    const key = once === undefined ? undefined : readIdempotencyKey(req);
     const begun = performance.now();
     const body = takesBody ? await readJsonBody(req, host.settings.http.bodyLimit) : undefined;
     // A body that is kept back must not outlive a logout, or the loss of a role, in the meantime.
     if (performance.now() - begun > SLOW_BODY_MS) admitted = await admit(req);
     const { user, auth, doc } = admitted;
-    checkPreconditions(req, item, doc);
     const input = route.input === undefined ? undefined : await checkInput(route.input, body);
     const ctx: RouteContext = {
       user,
@@ -80,14 +104,25 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       req,
       res,
       service: host.service,
+      transaction: host.transaction,
       push: host.push,
       log: host.log,
     };
-    const value = await route.handler(ctx);
-    if (res.headersSent) return;
-    const shown = byHandler
-      ? value
-      : withVersion(await presentRecords(records, value, { user, req }), versionOf(records.entities, value));
-    sendAnswer(res, answerOf(status, shown), tagged ? (user?.id ?? '') : undefined);
+    const answer =
+      once === undefined || key === undefined
+        ? await respond(ctx)
+        : await once({
+            req,
+            res,
+            user,
+            key,
+            body,
+            run(recordId) {
+              reserveId(req, recordId);
+              return respond(ctx);
+            },
+            recover: (recordId) => recover(recordId, ctx),
+          });
+    if (answer !== undefined) sendAnswer(res, answer, tagged ? (user?.id ?? '') : undefined);
   };
 }

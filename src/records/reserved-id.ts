@@ -1,0 +1,13 @@
+import type { IncomingMessage } from 'node:http';
+
+const reserved = new WeakMap<IncomingMessage, string>();
+
+/** Says which id the record gets that a request creates: a request that is repeated can be told by it from a new one. */
+export function reserveId(req: IncomingMessage, id: string): void {
+  reserved.set(req, id);
+}
+
+/** The id that the record of this request must get; undefined for any new one. */
+export function reservedIdOf(req: IncomingMessage): string | undefined {
+  return reserved.get(req);
+}

@@ -1,0 +1,514 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { ApiError, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { openDatabase } from '../../src/platform/postgres/database.ts';
+import { idempotencySweep } from '../../src/runtime/http/idempotency/sweep.ts';
+import { type Answer, clientOf, startTestApp } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startProcess } from '../support/processes.ts';
+
+const ran: string[] = [];
+let gate: Promise<void> | undefined;
+let failing = false;
+
+const post = defineResource('post', {
+  fields: {
+    title: f.string().required().max(50),
+    slug: f.string().unique(),
+    secret: f.string().visibleTo('editor'),
+    author: f.ref('user').owner(),
+  },
+  policies: { list: 'public', read: 'public', create: 'authenticated', update: 'owner' },
+  routes: (route) => [
+    route.post('/pay', { policy: 'authenticated', status: 202 }, async ({ res, query }) => {
+      ran.push('pay');
+      await gate;
+      if (failing) throw new Error('down');
+      if (query.refuse !== undefined) throw new ApiError('CONFLICT', 'Declined', { details: { card: 'Is empty' } });
+      if (query.wrong !== undefined) throw new ApiError('VALIDATION_ERROR', 'Wrong');
+      res.setHeader('Location', '/api/posts/1');
+      return { receipt: ran.length };
+    }),
+    route.post('/silent', { policy: 'authenticated' }, () => void ran.push('silent')),
+    route.post('/self', { policy: 'authenticated' }, ({ res }) => {
+      ran.push('self');
+      res.status(200).json({ by: 'itself' });
+    }),
+    route.post('/large', { policy: 'authenticated' }, () => {
+      ran.push('large');
+      return 'x'.repeat(2 ** 20);
+    }),
+    route.post('/each', { policy: 'authenticated', idempotent: false }, () => ran.push('each')),
+    route.post('/:id/like', { policy: 'authenticated' }, ({ doc }) => {
+      ran.push(`like ${doc.id}`);
+      return doc;
+    }),
+    route.patch('/:id/rename', { policy: 'owner' }, ({ doc, service }) => {
+      ran.push('rename');
+      return service('post').update(doc.id, { title: 'renamed' });
+    }),
+  ],
+});
+const note = defineResource('note', { fields: { text: f.string() }, policies: { create: 'editor', read: 'editor' } });
+const slip = defineResource('slip', { fields: { text: f.string() }, policies: { create: 'public', read: 'admin' } });
+
+const { app, call, person, env } = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, note, slip],
+    extensions: [webhooks()],
+  },
+  // Without a relay events stay where they can be counted.
+  { start: { roles: ['web'] } },
+);
+const ann = await person('Ann');
+const bob = await person('Bob');
+const ed = await person('Ed', ['user', 'editor']);
+
+const created: string[] = [];
+app.on<{ record: { id: string } }>('post.created', ({ record }) => void created.push(record.id));
+
+let database: pg.Client;
+beforeAll(async () => {
+  database = new pg.Client({ connectionString: env.DATABASE_URL });
+  await database.connect();
+});
+afterAll(() => database.end());
+
+let keys = 0;
+const newKey = () => `key-${++keys}`;
+const withKey = (key: string) => ({ 'idempotency-key': key });
+const codeOf = (answer: Answer) => [answer.status, answer.body?.error?.code];
+const replayed = (answer: Answer) => answer.headers.get('idempotency-replayed');
+const times = (name: string) => ran.filter((one) => one === name).length;
+
+/** The rows whose request was made since, oldest first. */
+async function rows(): Promise<{ id: string; status: number | null; answer: string | null; record_id: string }[]> {
+  return (await database.query('select * from idempotency_keys order by created_at, id')).rows;
+}
+
+test('a create that is repeated with its key gives the first answer again and makes no second record', async () => {
+  const key = newKey();
+  const first = await ann.call('POST', '/api/posts', { title: 'Once' }, withKey(key));
+  expect([first.status, replayed(first)]).toEqual([201, null]);
+  await ann.call('PATCH', `/api/posts/${first.body.data.id}`, { title: 'Changed since' });
+  const again = await ann.call('POST', '/api/posts', { title: 'Once' }, withKey(key));
+  expect([again.status, again.body, replayed(again)]).toEqual([201, first.body, 'true']);
+  for (const name of ['etag', 'content-type', 'content-length', 'cache-control', 'vary']) {
+    expect(again.headers.get(name)).toBe(first.headers.get(name));
+  }
+  expect(created.filter((id) => id === first.body.data.id)).toHaveLength(1);
+});
+
+test('without a key every create makes a record, and nothing is noted', async () => {
+  const before = (await rows()).length;
+  const [one, two] = [
+    await ann.call('POST', '/api/posts', { title: 'x' }),
+    await ann.call('POST', '/api/posts', { title: 'x' }),
+  ];
+  expect(one.body.data.id).not.toBe(two.body.data.id);
+  expect(await rows()).toHaveLength(before);
+});
+
+test('50 creates at once with one key make one record and one event, and all get the same answer', async () => {
+  const key = newKey();
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => ann.call('POST', '/api/posts', { title: 'Fifty' }, withKey(key))),
+  );
+  expect(answers.map((answer) => answer.status)).toEqual(Array(50).fill(201));
+  const ids = new Set(answers.map((answer) => JSON.stringify(answer.body)));
+  expect(ids.size).toBe(1);
+  const { data } = answers[0]!.body;
+  expect((await database.query(`select 1 from posts where title = 'Fifty'`)).rowCount).toBe(1);
+  expect(created.filter((id) => id === data.id)).toHaveLength(1);
+  const events = await database.query(`select 1 from outbox where name = 'post.created' and record_id = $1`, [data.id]);
+  expect(events.rowCount).toBe(1);
+  expect(answers.filter((answer) => replayed(answer) === null)).toHaveLength(1);
+  expect(new Set(answers.map((answer) => answer.headers.get('etag'))).size).toBe(1);
+});
+
+test('a custom route that is repeated with its key runs once; its headers and status come again', async () => {
+  const key = newKey();
+  const before = times('pay');
+  const first = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
+  const again = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
+  expect([first.status, again.status, again.body]).toEqual([202, 202, first.body]);
+  expect([again.headers.get('location'), replayed(again)]).toEqual(['/api/posts/1', 'true']);
+  expect(times('pay')).toBe(before + 1);
+});
+
+test('20 at once on a custom route: it runs once', async () => {
+  const key = newKey();
+  const before = times('pay');
+  const open = Promise.withResolvers<void>();
+  gate = open.promise;
+  const all = Array.from({ length: 20 }, () => ann.call('POST', '/api/posts/pay', undefined, withKey(key)));
+  await vi.waitUntil(() => times('pay') > before);
+  open.resolve();
+  gate = undefined;
+  const answers = await Promise.all(all);
+  expect(new Set(answers.map((answer) => JSON.stringify([answer.status, answer.body]))).size).toBe(1);
+  expect(times('pay')).toBe(before + 1);
+});
+
+test('an answer without a body comes again', async () => {
+  const key = newKey();
+  const before = times('silent');
+  for (let n = 0; n < 3; n++)
+    expect((await ann.call('POST', '/api/posts/silent', undefined, withKey(key))).status).toBe(204);
+  expect(times('silent')).toBe(before + 1);
+});
+
+test('who waits longer than the first one takes is told to come back', { timeout: 20_000 }, async () => {
+  const key = newKey();
+  const before = times('pay');
+  const open = Promise.withResolvers<void>();
+  gate = open.promise;
+  const first = ann.call('POST', '/api/posts/pay', undefined, withKey(key));
+  await vi.waitUntil(() => times('pay') > before);
+  const late = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
+  expect([codeOf(late), late.headers.get('retry-after'), replayed(late)]).toEqual([[409, 'CONFLICT'], '5', null]);
+  open.resolve();
+  gate = undefined;
+  expect((await first).status).toBe(202);
+  expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).body).toEqual((await first).body);
+});
+
+test.each([
+  ['a body', () => ann.call('POST', '/api/posts', { title: 'Other' }, withKey('reused'))],
+  ['a query', () => ann.call('POST', '/api/posts?x=1', { title: 'First' }, withKey('reused'))],
+  ['no body', () => ann.call('POST', '/api/posts', undefined, withKey('reused'))],
+])('%s that is not the first with this key: 422 IDEMPOTENCY_KEY_REUSED', async (_what, act) => {
+  const { status } = await ann.call('POST', '/api/posts', { title: 'First' }, withKey('reused'));
+  expect(status).toBe(201);
+  const answer = await act();
+  expect([codeOf(answer), answer.body.error.details]).toEqual([
+    [422, 'IDEMPOTENCY_KEY_REUSED'],
+    { 'Idempotency-Key': 'Came with another request' },
+  ]);
+});
+
+test('a key is of one user, one route and one record: elsewhere it is another key', async () => {
+  const key = newKey();
+  const asks = withKey(key);
+  const mine = await ann.call('POST', '/api/posts', { title: 'Same' }, asks);
+  const his = await bob.call('POST', '/api/posts', { title: 'Same' }, asks);
+  const slips = await Promise.all([call, ann.call].map((one) => one('POST', '/api/slips', { text: 'x' }, asks)));
+  expect(new Set([mine, his, ...slips].map((answer) => answer.body.data.id)).size).toBe(4);
+  const [a, b] = [mine.body.data.id, his.body.data.id];
+  for (const id of [a, b, a]) await ann.call('POST', `/api/posts/${id}/like`, undefined, asks);
+  expect([times(`like ${a}`), times(`like ${b}`)]).toEqual([1, 1]);
+});
+
+test('who is signed out has keys by his address', async () => {
+  const key = newKey();
+  const first = await call('POST', '/api/slips', { text: 'x' }, withKey(key));
+  const again = await call('POST', '/api/slips', { text: 'x' }, withKey(key));
+  expect([again.body, replayed(again)]).toEqual([first.body, 'true']);
+});
+
+test.each([
+  ['a', 201],
+  ['x'.repeat(255), 201],
+  [`!#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~`, 201],
+  ['"quoted with spaces"', 201],
+  ['"with \\" and \\\\"', 201],
+  ['x'.repeat(256), 400],
+  [`"${'x'.repeat(256)}"`, 400],
+  ['', 400],
+  ['""', 400],
+  ['"', 400],
+  ['"open', 400],
+  ['"a" "b"', 400],
+  ['"a", "b"', 400],
+  ['a b', 400],
+  ['a, b', 400],
+  ['"a\\b"', 400],
+  ['"a"b', 400],
+  ['\u00e4', 400],
+  ['"a";p=1', 400],
+])('the key %s answers %i', async (key, status) => {
+  const answer = await ann.call('POST', '/api/posts', { title: 'key' }, withKey(key));
+  expect(codeOf(answer)).toEqual([status, status === 400 ? 'BAD_REQUEST' : undefined]);
+});
+
+test('a key with quotes is the one without them', async () => {
+  const first = await ann.call('POST', '/api/posts', { title: 'x' }, withKey('"same-key"'));
+  const again = await ann.call('POST', '/api/posts', { title: 'x' }, withKey('same-key'));
+  expect(again.body).toEqual(first.body);
+});
+
+test('what is refused for its content frees its key, whatever comes with it next', async () => {
+  const key = newKey();
+  expect(codeOf(await ann.call('POST', '/api/posts', { title: '' }, withKey(key)))).toEqual([422, 'VALIDATION_ERROR']);
+  expect(codeOf(await ann.call('POST', '/api/posts', { title: '' }, withKey(key)))).toEqual([422, 'VALIDATION_ERROR']);
+  const right = await ann.call('POST', '/api/posts', { title: 'Right' }, withKey(key));
+  expect([right.status, replayed(right)]).toEqual([201, null]);
+  expect((await ann.call('POST', '/api/posts', { title: 'Right' }, withKey(key))).body).toEqual(right.body);
+  expect(codeOf(await ann.call('POST', '/api/posts', { title: '' }, withKey(key)))).toEqual([
+    422,
+    'IDEMPOTENCY_KEY_REUSED',
+  ]);
+});
+
+test('a create that is refused for a duplicate frees its key', async () => {
+  const key = newKey();
+  const taken = await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' });
+  expect((await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' }, withKey(key))).status).toBe(409);
+  await app.service('post').delete(taken.body.data.id);
+  expect((await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' }, withKey(key))).status).toBe(201);
+});
+
+test('the refusal of a custom route is kept and comes again, with the request id of its own request', async () => {
+  const key = newKey();
+  const before = times('pay');
+  const first = await ann.call('POST', '/api/posts/pay?refuse', undefined, withKey(key));
+  const again = await ann.call('POST', '/api/posts/pay?refuse', undefined, withKey(key));
+  expect([codeOf(again), again.body.error.details, replayed(again)]).toEqual([
+    codeOf(first),
+    { card: 'Is empty' },
+    'true',
+  ]);
+  expect(again.body.error.requestId).toBe(again.headers.get('x-request-id'));
+  expect(times('pay')).toBe(before + 1);
+});
+
+test('a 422 of a custom route is not kept', async () => {
+  const key = newKey();
+  const before = times('pay');
+  for (let n = 0; n < 2; n++) {
+    expect((await ann.call('POST', '/api/posts/pay?wrong', undefined, withKey(key))).status).toBe(422);
+  }
+  expect(times('pay')).toBe(before + 2);
+  expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).status).toBe(202);
+});
+
+test('a fault is not kept: the same request is tried again at once, another one is still refused', async () => {
+  const key = newKey();
+  failing = true;
+  expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).status).toBe(500);
+  failing = false;
+  expect(codeOf(await ann.call('POST', '/api/posts/pay?other', undefined, withKey(key)))).toEqual([
+    422,
+    'IDEMPOTENCY_KEY_REUSED',
+  ]);
+  const again = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
+  expect([again.status, replayed(again)]).toEqual([202, null]);
+});
+
+test('authorisation is asked every time: nobody is shown an answer that he would not get now', async () => {
+  const key = newKey();
+  const act = () => ed.call('POST', '/api/notes', { text: 'x' }, withKey(key));
+  const first = await act();
+  expect(first.status).toBe(201);
+  await app.service('user').update(ed.id, { roles: ['user'] });
+  expect(codeOf(await act())).toEqual([403, 'FORBIDDEN']);
+  await app.service('user').update(ed.id, { roles: ['user', 'editor'] });
+  expect((await act()).body).toEqual(first.body);
+  await ed.call('POST', '/api/auth/logout');
+  expect((await act()).status).toBe(401);
+  expect((await call('POST', '/api/notes', { text: 'x' }, withKey(key))).status).toBe(401);
+});
+
+test('who has lost a role is not shown what was answered to him while he had it', async () => {
+  const key = newKey();
+  const eve = await person('Eve', ['user', 'editor']);
+  const act = () => eve.call('POST', '/api/posts', { title: 'x', secret: 'for editors' }, withKey(key));
+  expect((await act()).body.data.secret).toBe('for editors');
+  await app.service('user').update(eve.id, { roles: ['user'] });
+  const answer = await act();
+  expect([codeOf(answer), JSON.stringify(answer.body)]).toEqual([
+    [403, 'FORBIDDEN'],
+    expect.not.stringContaining('for editors'),
+  ]);
+  await app.service('user').update(eve.id, { roles: ['user', 'editor', 'admin'] });
+  expect((await act()).body.data.secret).toBe('for editors');
+});
+
+test('who was refused once is not refused for ever: refusals of authorisation are not kept', async () => {
+  const key = newKey();
+  const tim = await person('Tim');
+  expect((await tim.call('POST', '/api/notes', { text: 'x' }, withKey(key))).status).toBe(403);
+  await app.service('user').update(tim.id, { roles: ['user', 'editor'] });
+  expect((await tim.call('POST', '/api/notes', { text: 'x' }, withKey(key))).status).toBe(201);
+});
+
+test('answers are stored encrypted, and neither key, body nor address in the clear', async () => {
+  const key = 'an-easy-key-to-find';
+  await ann.call('POST', '/api/posts', { title: 'a very secret title' }, withKey(key));
+  const text = JSON.stringify(await rows());
+  for (const word of ['a very secret title', key, ann.id, '127.0.0.1']) expect(text).not.toContain(word);
+  expect((await rows()).at(-1)!.answer).toMatch(/^v1\./);
+});
+
+test.each([
+  ['an account', 'POST', '/api/auth/login', () => ({ email: ann.email, password: 'correct horse battery' })],
+  ['a webhook', 'POST', '/api/webhooks', () => ({ url: 'https://example.com/', events: ['*'] })],
+  ['a route that says so', 'POST', '/api/posts/each', () => undefined],
+  ['a change', 'PATCH', '/api/auth/me', () => ({ name: 'Ann' })],
+])('the key is passed over where answers hold secrets or nothing is made: %s', async (_what, method, path, body) => {
+  const before = (await rows()).length;
+  const answers = [1, 2].map(() => ann.call(method, path, body(), withKey('passed-over')));
+  for (const answer of await Promise.all(answers))
+    expect([answer.status < 300, replayed(answer)]).toEqual([true, null]);
+  expect(await rows()).toHaveLength(before);
+});
+
+test('a handler that answers by itself is run each time', async () => {
+  const key = newKey();
+  const before = times('self');
+  for (let n = 0; n < 2; n++) {
+    expect((await ann.call('POST', '/api/posts/self', undefined, withKey(key))).body).toEqual({ by: 'itself' });
+  }
+  expect(times('self')).toBe(before + 2);
+});
+
+test('an answer that is too large to be kept is given once; then 409, and nothing runs again', async () => {
+  const key = newKey();
+  const before = times('large');
+  expect((await ann.call('POST', '/api/posts/large', undefined, withKey(key))).status).toBe(200);
+  expect(codeOf(await ann.call('POST', '/api/posts/large', undefined, withKey(key)))).toEqual([409, 'CONFLICT']);
+  expect(times('large')).toBe(before + 1);
+});
+
+test('a repeated request with If-Match gets its first answer, though the record has changed by it', async () => {
+  const { body, headers } = await ann.call('POST', '/api/posts', { title: 'x' });
+  const asks = { ...withKey(newKey()), 'if-match': headers.get('etag')! };
+  const path = `/api/posts/${body.data.id}/like`;
+  const first = await ann.call('POST', path, undefined, asks);
+  await ann.call('PATCH', `/api/posts/${body.data.id}`, { title: 'y' });
+  const again = await ann.call('POST', path, undefined, asks);
+  expect([first.status, again.status, again.body]).toEqual([200, 200, first.body]);
+  expect((await ann.call('POST', path, undefined, { ...asks, ...withKey(newKey()) })).status).toBe(412);
+});
+
+test('after 24 hours a key begins anew, swept or not; the sweep removes what is over and nothing else', async () => {
+  const [old, young] = [newKey(), newKey()];
+  const first = await ann.call('POST', '/api/posts', { title: 'Old' }, withKey(old));
+  await ann.call('POST', '/api/posts', { title: 'Young' }, withKey(young));
+  const age = (id: string, by: string) =>
+    database.query(`update idempotency_keys set created_at = now() - $2::interval where record_id = $1`, [id, by]);
+  await age(first.body.data.id, '24 hours');
+  const anew = await ann.call('POST', '/api/posts', { title: 'Another' }, withKey(old));
+  expect([anew.status, replayed(anew)]).toEqual([201, null]);
+  expect((await ann.call('POST', '/api/posts', { title: 'Another' }, withKey(old))).body).toEqual(anew.body);
+  await age(anew.body.data.id, '24 hours');
+  const before = await rows();
+  const relays = openDatabase(env.DATABASE_URL!, 'relay', createLog('silent', 'test'));
+  await idempotencySweep(relays).run();
+  await relays.close();
+  const left = (await rows()).map((row) => row.record_id);
+  expect(left).toHaveLength(before.length - 1);
+  expect(left).not.toContain(anew.body.data.id);
+});
+
+test('a try whose process died is taken over when its lease is over; a create finds its record', async () => {
+  const key = newKey();
+  const first = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
+  const { id } = first.body.data;
+  const forget = (until: string) =>
+    database.query(
+      `update idempotency_keys set status = null, answer = null, claimed_until = now() + $2::interval where record_id = $1`,
+      [id, until],
+    );
+  await forget('0');
+  const again = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
+  expect([again.status, again.body, replayed(again)]).toEqual([201, first.body, 'true']);
+  expect(
+    (await database.query('select answer from idempotency_keys where record_id = $1', [id])).rows[0].answer,
+  ).not.toBeNull();
+  // Nor is a lease waited for, when the record is there.
+  await forget('1 hour');
+  const waited = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
+  expect([waited.status, waited.body, replayed(waited)]).toEqual([201, first.body, 'true']);
+  expect((await database.query(`select 1 from posts where title = 'Found'`)).rowCount).toBe(1);
+}, 15_000);
+
+test('of 20 that come when a lease is over one takes it over', async () => {
+  const key = newKey();
+  await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
+  const before = times('pay');
+  await database.query(
+    `update idempotency_keys set status = null, answer = null, claimed_until = now() where id = (select id from idempotency_keys order by created_at desc limit 1)`,
+  );
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => ann.call('POST', '/api/posts/pay', undefined, withKey(key))),
+  );
+  expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1);
+  expect(times('pay')).toBe(before + 1);
+});
+
+test('a try that died before its record was made makes it in the end, with the id that was reserved', async () => {
+  const key = newKey();
+  const { body } = await ann.call('POST', '/api/posts', { title: 'Late' }, withKey(key));
+  await database.query('delete from posts where id = $1', [body.data.id]);
+  await database.query(
+    'update idempotency_keys set status = null, answer = null, claimed_until = now() where record_id = $1',
+    [body.data.id],
+  );
+  const again = await ann.call('POST', '/api/posts', { title: 'Late' }, withKey(key));
+  expect([again.status, again.body.data.id, replayed(again)]).toEqual([201, body.data.id, null]);
+});
+
+test('web is killed between the record and its answer: repeated at another process, the create gives that one record', {
+  timeout: 60_000,
+}, async () => {
+  const own = await createTestDatabase();
+  onTestFinished(() => own.drop());
+  const clients = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const client = new pg.Client({ connectionString: own.databaseUrl });
+      await client.connect();
+      onTestFinished(() => client.end());
+      return client;
+    }),
+  );
+  const [watch, gate, hold] = clients as [pg.Client, pg.Client, pg.Client];
+  const count = async (sql: string) => (await watch.query(sql)).rowCount!;
+  const web = async () => {
+    const process = startProcess('src/web.ts', {
+      NODE_ENV: 'development',
+      LOG_LEVEL: 'error',
+      PORT: '0',
+      DATABASE_URL: own.databaseUrl,
+      REDIS_URL: own.redisUrl,
+      REDIS_PREFIX: own.redisPrefix,
+      RELAY: 'off',
+      WEBHOOKS_WORKER: 'off',
+      PUSH_WORKER: 'off',
+    });
+    await vi.waitUntil(() => process.said().includes('listens on'), { timeout: 30_000 });
+    return { ...process, url: /listens on (\S+)/.exec(process.said())![1]! };
+  };
+  const first = await web();
+  const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
+  const { token } = (await clientOf(first.url)('POST', '/api/auth/register', account)).body.data;
+  const create = (url: string) => clientOf(url, token)('POST', '/api/posts', { title: 'Killed' }, withKey('killed'));
+  const patience = { timeout: 10_000, interval: 10 };
+
+  // The table of posts is held until the key is there; then the key's row is, so that the record comes and its answer does not.
+  await gate.query('begin; lock table posts in share mode');
+  const broken = create(first.url).catch(() => 'broken off');
+  await vi.waitUntil(async () => (await count('select 1 from idempotency_keys')) === 1, patience);
+  await hold.query('begin; select 1 from idempotency_keys for update');
+  await gate.query('rollback');
+  const stuck = `from pg_stat_activity where wait_event_type = 'Lock' and query like 'update idempotency_keys%'`;
+  await vi.waitUntil(async () => (await count(`select 1 ${stuck}`)) === 1, patience);
+  first.child.kill('SIGKILL');
+  await first.ended;
+  // What the dead process had sent last must not be carried out after all.
+  await watch.query(`select pg_terminate_backend(pid) ${stuck}`);
+  await vi.waitUntil(async () => (await count(`select 1 ${stuck}`)) === 0, patience);
+  await hold.query('rollback');
+  expect(await broken).toBe('broken off');
+  expect(await count('select 1 from idempotency_keys where status is null')).toBe(1);
+
+  const second = await web();
+  const answer = await create(second.url);
+  expect([answer.status, answer.body.data.title, replayed(answer)]).toEqual([201, 'Killed', 'true']);
+  expect(await count(`select 1 from posts where id = '${answer.body.data.id}'`)).toBe(1);
+  expect(await count('select 1 from posts')).toBe(1);
+  expect(await count(`select 1 from outbox where name = 'post.created'`)).toBe(1);
+  second.child.kill('SIGTERM');
+  expect(await second.ended).toBe(0);
+});
