@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { StoredRecord } from '../declare/host.ts';
 import type { RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
+import { addressOf } from '../platform/http/client-address.ts';
 import { isStorable, UNSTORABLE } from '../records/fields/text-rules.ts';
 import type { AccountParts } from './parts.ts';
 
@@ -37,13 +38,13 @@ export async function login(parts: AccountParts, ctx: RouteContext<z.output<type
   const { email, password } = ctx.input;
   const user = await check(parts, email, password);
   if (user === undefined) {
-    parts.host.events.emit('security.login_failed', { email: email.trim().toLowerCase(), ip: ctx.req.ip });
+    parts.host.events.emit('security.login_failed', { email: email.trim().toLowerCase(), ip: addressOf(ctx.req) });
     throw new ApiError('UNAUTHORIZED', 'Invalid email or password');
   }
   if (user.status !== undefined && user.status !== 'active')
     throw new ApiError('FORBIDDEN', 'This account is disabled');
   const session = await parts.sessions.start(user.id, ctx.req);
-  parts.host.events.emit('auth.login', { user, ip: ctx.req.ip });
+  parts.host.events.emit('auth.login', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
   return { user: await parts.users.showToSelf(user, ctx.req), ...session };
 }

@@ -1,5 +1,6 @@
 import type { RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
+import { addressOf } from '../platform/http/client-address.ts';
 import type { AccountParts } from './parts.ts';
 
 /** `POST /auth/register`: creates the user by the user resource's own rules, with nobody signed in, and starts a session. */
@@ -7,7 +8,7 @@ export async function register(parts: AccountParts, ctx: RouteContext) {
   if (!parts.host.settings.auth.register) throw new ApiError('FORBIDDEN', 'Registration is closed');
   const user = await parts.users.register(ctx.body, ctx.req);
   const session = await parts.sessions.start(user.id, ctx.req);
-  parts.host.events.emit('auth.registered', { user, ip: ctx.req.ip });
+  parts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
   return { user: await parts.users.showToSelf(user, ctx.req), ...session };
 }

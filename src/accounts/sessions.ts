@@ -3,6 +3,7 @@ import type { Authenticator, Host, ResourceView, StoredRecord } from '../declare
 import type { Viewer } from '../declare/policy.ts';
 import { hashToken, isWellFormedToken, newToken } from '../platform/crypto/token.ts';
 import { invalidSession } from '../platform/errors.ts';
+import { addressOf } from '../platform/http/client-address.ts';
 import { newId } from '../platform/ids.ts';
 import { createLoader } from '../platform/postgres/loader.ts';
 
@@ -62,7 +63,7 @@ export function createSessions(host: Host, users: ResourceView): Sessions {
       const agent = String(req.headers['user-agent'] ?? '')
         .slice(0, 512)
         .toWellFormed();
-      const values = [newId(), userId, hashToken(token), expiresAt, req.ip ?? '', agent];
+      const values = [newId(), userId, hashToken(token), expiresAt, addressOf(req), agent];
       await database.write({ name: 'session_insert', text: INSERT, values });
       return { token, expiresAt };
     },

@@ -16,6 +16,7 @@ export const ERROR_CODES = {
   VALIDATION_ERROR: { status: 422, message: 'The request is invalid' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, message: 'This Idempotency-Key came with another request before' },
   HEADERS_TOO_LARGE: { status: 431, message: 'The request line and headers are too large' },
+  RATE_LIMITED: { status: 429, message: 'Too many requests; try again later' },
   INTERNAL: { status: 500, message: 'Something went wrong' },
   UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable' },
 } as const satisfies Record<string, { status: number; message: string }>;

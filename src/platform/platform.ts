@@ -1,6 +1,7 @@
 import type { Keyring } from './crypto/keyring.ts';
 import type { Environment } from './environment.ts';
 import type { Events } from './events.ts';
+import type { Limits } from './limits/index.ts';
 import type { Logger } from './log.ts';
 import type { Wake } from './outbox/wake.ts';
 import type { Database } from './postgres/database.ts';
@@ -16,6 +17,7 @@ export interface Platform {
   database: Database;
   redis: RedisClients;
   queues: Queues;
+  limits: Limits;
   wake: Wake;
   keyring: Keyring;
   events: Events;

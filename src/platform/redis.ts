@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from './log.ts';
 
 /** The Redis of one app. Connections are made at first use and come back by themselves. */
@@ -12,12 +12,16 @@ export interface RedisClients {
   close(): Promise<void>;
 }
 
+// A connection on which commands stay without an answer for so long is given up: of one whose other end vanished the system
+// would think well for many minutes.
+const SILENCE_MS = 5000;
+
 /** @param url `redis://…` or `rediss://…` */
 export function openRedis(url: string, log: Logger): RedisClients {
   const opened = new Set<Redis>();
   let away: Error | undefined;
 
-  function open(options: { enableOfflineQueue: boolean; maxRetriesPerRequest: number | null }): Redis {
+  function open(options: RedisOptions): Redis {
     const client = new Redis(url, {
       ...options,
       lazyConnect: true,
@@ -37,7 +41,7 @@ export function openRedis(url: string, log: Logger): RedisClients {
     return client;
   }
 
-  const commands = open({ enableOfflineQueue: false, maxRetriesPerRequest: 0 });
+  const commands = open({ enableOfflineQueue: false, maxRetriesPerRequest: 0, socketTimeout: SILENCE_MS });
   return {
     commands,
     patient: () => open({ enableOfflineQueue: true, maxRetriesPerRequest: null }),

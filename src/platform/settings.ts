@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { StartupError } from './environment.ts';
+import { limitRule, RULE_FORM } from './limits/rule.ts';
 
 const MOST_HASH_BYTES = 256 * 2 ** 20;
 
 /** Settings that later features give a meaning to; until then they are refused, so that nothing is silently ignored. */
-const NOT_YET = new Set(['auth.lockout', 'auth.resetTokenTtlMinutes', 'auth.resetUrl', 'rateLimit']);
+const NOT_YET = new Set(['auth.lockout', 'auth.resetTokenTtlMinutes', 'auth.resetUrl']);
+
+const ruleOrNone = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
 
 const settingsSchema = z.strictObject({
   auth: z
@@ -36,6 +39,29 @@ const settingsSchema = z.strictObject({
     .strictObject({
       /** Bytes of a request body, after decompression. */
       bodyLimit: z.number().int().positive().default(1_048_576),
+    })
+    .prefault({}),
+  rateLimit: z
+    .strictObject({
+      /** Whether any rate limit holds. Undefined: everywhere but in test mode. */
+      enabled: z.boolean().optional(),
+      /** Of each client, over all routes; false for none. */
+      global: ruleOrNone.default({ limit: 300, windowMs: 60_000 }),
+      /** Of each client and route, where a route says `rateLimit: 'auth'`; false for none. */
+      auth: ruleOrNone.default({ limit: 10, windowMs: 15 * 60_000 }),
+    })
+    .prefault({}),
+  openapi: z
+    .strictObject({
+      /** Whether `GET /api/openapi.json` and the reference are served. */
+      enabled: z.boolean().default(true),
+      /** Whether the reference at `GET /api/docs` is served. */
+      docs: z.boolean().default(true),
+      title: z.string().min(1).default('API'),
+      /** Of the API, as the team counts it. */
+      version: z.string().min(1).default('1.0.0'),
+      /** What stands at the top of the document; Markdown. */
+      description: z.string().optional(),
     })
     .prefault({}),
   relay: z

@@ -1,6 +1,7 @@
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { readEnvironment } from '../../src/platform/environment.ts';
 import { createEvents } from '../../src/platform/events.ts';
+import { createLimits } from '../../src/platform/limits/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createWake } from '../../src/platform/outbox/wake.ts';
 import type { Platform } from '../../src/platform/platform.ts';
@@ -26,6 +27,7 @@ export async function openPlatform(
     redis,
     database,
     queues,
+    limits: createLimits(redis.commands, env.redisPrefix, log),
     wake: createWake(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),

@@ -158,11 +158,6 @@ test.each<[string, Parameters<typeof withRoute>[0], string]>([
   ['a policy that is none', (route) => route.get('/a', { policy: 'admin & editor' }, () => 1), 'GET /things/a'],
   ['a path without slash', (route) => route.get('a', () => 1), '"a"'],
   ['a malformed path', (route) => route.get('/a(', () => 1), '/things/a('],
-  [
-    'a rate limit',
-    (route) => route.get('/a', { rateLimit: { limit: 1, windowMs: 1 } }, () => 1),
-    'rateLimit: not available yet',
-  ],
   ['owner on a route without a record', (route) => route.get('/a', { policy: 'owner' }, () => 1), '"owner" needs'],
   ['an unknown option', (route) => route.get('/a', { polizy: 'public' }, () => 1), 'polizy'],
   ['no handler', (route) => route.get('/a', { policy: 'public' }), 'handler'],
@@ -215,7 +210,25 @@ test.each([
   expect(withField(f.string().max(200).pattern(regex))).toBe('');
 });
 
+const wrongRules = [
+  ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 1e10, '10', null].map((limit) => ({ limit, windowMs: 1000 })),
+  ...[0, -1, 0.5, Number.NaN, 1e12, '1m'].map((windowMs) => ({ limit: 10, windowMs })),
+  ...[{}, { limit: 10 }, { windowMs: 1000 }, { limit: 10, windowMs: 1000, max: 5 }, 10, 'global', true, null, []],
+];
+
+test.each(wrongRules)('%j is no rate limit: neither of a route nor in the settings', (rateLimit) => {
+  const message = withRoute((route) => route.get('/a', { rateLimit }, () => 1));
+  expect(message).toContain("rateLimit: must be 'auth' or { limit, windowMs }: a limit from 1 to a billion");
+  for (const name of ['global', 'auth']) {
+    const settings = { rateLimit: { [name]: rateLimit } };
+    expect(complaint({ resources: [], settings: settings as never })).toContain(`settings.rateLimit.${name}`);
+  }
+});
+
 test('what is right is accepted', () => {
+  for (const rateLimit of ['auth', { limit: 1, windowMs: 1 }, { limit: 1e9, windowMs: 604_800_000 }]) {
+    expect(withRoute((route) => route.get('/a', { rateLimit }, () => 1))).toBe('');
+  }
   expect(withField(f.array(f.object({ a: f.string() })).filterable(['exists']))).toBe('');
   expect(withField(f.object({ a: f.string().required().max(3) }).filterable(['exists']))).toBe('');
   expect(withField(f.text().filterable(['eq', 'gt']))).toBe('');
@@ -228,7 +241,6 @@ test('what is right is accepted', () => {
 test.each([
   ['lockout', { auth: { lockout: { maxAttempts: 3 } } }],
   ['resetUrl', { auth: { resetUrl: 'https://x.example' } }],
-  ['rateLimit', { rateLimit: { global: 5 } }],
 ])('the setting %s has no effect yet and is refused', (name, settings) => {
   const message = complaint({ resources: [], settings: settings as never });
   expect(message).toContain(name);

@@ -50,7 +50,7 @@ test('mistakes in environment, settings, resources, extensions and transports ar
 
 test.each([
   ['a policy that is none', { policy: 'public!' }, 'not a policy token'],
-  ['a rate limit', { rateLimit: { limit: 1, windowMs: 1 } }, 'rateLimit: not available yet'],
+  ['a rate limit that is none', { rateLimit: { limit: 0, windowMs: 1000 } }, "rateLimit: must be 'auth' or { limit"],
   ['a path without a slash', { path: 'probe' }, 'the path must begin with /'],
   ['a path of a resource', { path: '/users' }, 'GET /users: a resource or extension has it already'],
 ])('a route of an extension is refused for %s', (_what, route, text) => {

@@ -3,6 +3,7 @@ import { pluralName } from '../../declare/naming.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { type Route, routeBuilder } from '../../declare/route.ts';
+import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
 import { ownerFieldOf } from '../compile.ts';
 
 type Fault = (text: string) => void;
@@ -65,7 +66,10 @@ function commonMistakes(route: Route, path: string | undefined, fault: Fault): v
   if (route.idempotent !== undefined && (typeof route.idempotent !== 'boolean' || route.method !== 'POST')) {
     fault('idempotent: must be true or false, and is for POST routes');
   }
-  if (route.rateLimit !== undefined) fault('rateLimit: not available yet; remove it');
+  const { rateLimit } = route;
+  if (rateLimit !== undefined && rateLimit !== 'auth' && !limitRule.safeParse(rateLimit).success) {
+    fault(`rateLimit: must be 'auth' or ${RULE_FORM}`);
+  }
 }
 
 /** The mistakes in a resource's custom routes. */

@@ -15,6 +15,7 @@ import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
 import { createEndpoint, type EndpointParts } from './endpoint.ts';
 import { type HealthChecks, healthRouter } from './health.ts';
+import { createRequestLimits, type RequestLimits } from './limits.ts';
 import { publicError } from './public-error.ts';
 import { logRequest } from './request-log.ts';
 import { trustProxy } from './trust-proxy.ts';
@@ -22,14 +23,31 @@ import { trustProxy } from './trust-proxy.ts';
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
 /** All routes of one path, so that a known path with another method is 405 and OPTIONS tells what there is. */
-function mountPath(router: Router, routes: readonly Route[], parts: EndpointParts): void {
+/** What a request of a route goes through: limits first, so that one too many costs nothing else. */
+function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | undefined): RequestHandler[] {
+  const middleware = route.middleware ?? [];
+  // What the route's middleware waits for would let the outcome of an early sign-in grow old.
+  const meanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts.authenticators);
+  return [
+    ...(limits === undefined ? [] : [limits.pass(route, meanwhile)]),
+    ...middleware,
+    createEndpoint(route, parts),
+  ];
+}
+
+function mountPath(
+  router: Router,
+  routes: readonly Route[],
+  parts: EndpointParts,
+  limits: RequestLimits | undefined,
+): void {
   const methods = new Set(routes.map((route) => route.method as string));
   if (methods.has('GET')) methods.add('HEAD');
   const allow = [...methods, 'OPTIONS'].join(', ');
   for (const route of routes) {
-    router[METHODS[route.method]](route.path, ...(route.middleware ?? []), createEndpoint(route, parts));
+    router[METHODS[route.method]](route.path, ...handlersOf(route, parts, limits));
   }
-  router.all(routes[0]!.path, (req, res) => {
+  router.all(routes[0]!.path, ...(limits === undefined ? [] : [limits.pass()]), (req: Request, res: Response) => {
     res.setHeader('Allow', allow);
     if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
     res.status(204).end();
@@ -40,7 +58,11 @@ function mountPath(router: Router, routes: readonly Route[], parts: EndpointPart
  * Routers by the first segment of the path. Express looks through a router's routes one by one: with fifty resources in one
  * router the last would pay for all others.
  */
-function mountRoutes(routes: readonly Route[], parts: EndpointParts): Map<string, Router> {
+function mountRoutes(
+  routes: readonly Route[],
+  parts: EndpointParts,
+  limits: RequestLimits | undefined,
+): Map<string, Router> {
   const bySegment = Map.groupBy(routes, (route) => route.path.split('/')[1]!);
   return new Map(
     [...bySegment].map(([segment, own]) => {
@@ -48,7 +70,7 @@ function mountRoutes(routes: readonly Route[], parts: EndpointParts): Map<string
       // A path without parameters goes first: `/posts/feed` is not a post with the id "feed".
       // What a parameter is called makes no other path: `/posts/:slug` and `/posts/:id` share their methods.
       const byPath = [...Map.groupBy(own, (route) => route.path.replace(/:\w+/g, ':x'))];
-      for (const [, list] of byPath.sort(([a], [b]) => specificity(a, b))) mountPath(router, list, parts);
+      for (const [, list] of byPath.sort(([a], [b]) => specificity(a, b))) mountPath(router, list, parts, limits);
       return [segment, router] as const;
     }),
   );
@@ -104,7 +126,9 @@ export function createApi(routes: readonly Route[], parts: EndpointParts, health
   if (env.corsOrigins.length > 0) app.use(corsOf(env.corsOrigins));
   app.use(healthRouter(health));
 
-  const routers = mountRoutes(routes, parts);
+  const limits = createRequestLimits(parts.host);
+  if (limits !== undefined) app.use(limits.begin);
+  const routers = mountRoutes(routes, parts, limits);
   app.use('/api', (req, res, next) => {
     const router = routers.get(req.path.split('/', 2)[1]!);
     if (router === undefined) next();
@@ -114,6 +138,11 @@ export function createApi(routes: readonly Route[], parts: EndpointParts, health
     throw new ApiError('NOT_FOUND');
   });
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
+  if (limits !== undefined) {
+    app.use((error: unknown, req: Request, res: Response, next: NextFunction) => {
+      limits.passUnrouted(req, res).then(() => next(error), next);
+    });
+  }
     const told = publicError(error);
     if (told.status >= 500) log.error({ err: error, requestId: requestIdOf(req) }, 'a request failed');
     if (res.headersSent) {

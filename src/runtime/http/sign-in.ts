@@ -10,6 +10,7 @@ export interface SignedIn {
   auth: Auth | undefined;
 }
 
+const begun = new WeakMap<Request, Promise<SignedIn>>();
 const SIGNED_OUT: SignedIn = { user: undefined, auth: undefined };
 const BEARER = /^bearer (\S+)$/i;
 const LONGEST = 512;
@@ -20,10 +21,24 @@ const LONGEST = 512;
  * @throws ApiError UNAUTHORIZED when there is a header and it does not hold a valid token
  */
 export async function signIn(req: Request, authenticators: readonly Authenticator[]): Promise<SignedIn> {
+  const early = begun.get(req);
+  if (early !== undefined) {
+    begun.delete(req);
+    return early;
+  }
   const header = req.headers.authorization;
   if (header === undefined) return SIGNED_OUT;
   const token = header.length <= LONGEST ? BEARER.exec(header)?.[1] : undefined;
   const authenticator = token === undefined ? undefined : authenticators.find((one) => one.recognizes(token));
   if (authenticator === undefined) throw invalidSession();
   return authenticator.authenticate(token!, req);
+}
+
+/** Begins to sign a request in while something else is waited for: the next `signIn` of the request takes the outcome. */
+export function beginSignIn(req: Request, authenticators: readonly Authenticator[]): void {
+  if (req.headers.authorization === undefined) return;
+  const early = signIn(req, authenticators);
+  // Whether it may fail is for who takes it; a request that is turned away is not signed in at all.
+  early.catch(() => undefined);
+  begun.set(req, early);
 }

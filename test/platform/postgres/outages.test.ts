@@ -1,50 +1,13 @@
-import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-
-/** A door in front of a server: it can be shut, which cuts all connections, and opened again. */
-async function door(target: URL) {
-  const sockets = new Set<Socket>();
-  let open = true;
-  const server: Server = createServer((client) => {
-    if (!open) return void client.destroy();
-    const upstream = connect(Number(target.port), target.hostname);
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on('error', () => other.destroy()).on('close', () => sockets.delete(socket));
-      socket.pipe(other);
-    }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const through = new URL(target);
-  through.host = `127.0.0.1:${(server.address() as { port: number }).port}`;
-  return {
-    url: through.href,
-    shut() {
-      open = false;
-      for (const socket of sockets) socket.destroy();
-    },
-    reopen() {
-      open = true;
-    },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
-}
+import { openDoor } from '../../support/door.ts';
 
 const note = defineResource('note', {
   fields: { text: f.string().required() },
   policies: { list: 'public', read: 'public', create: 'public' },
 });
-const postgres = await door(new URL(process.env.TEST_DATABASE_URL!));
+const postgres = await openDoor(new URL(process.env.TEST_DATABASE_URL!));
 const { call } = await startTestApp(
   { resources: [defineUser(), note] },
   { env: (own) => ({ DATABASE_URL: new URL(new URL(own.DATABASE_URL).pathname, postgres.url).href }) },

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, expect, test, vi } from 'vitest';
+import { createLimits } from '../../../src/platform/limits/index.ts';
+import { MemoryLimiter } from '../../../src/platform/limits/memory.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+const database = await createTestDatabase();
+const clients: Redis[] = [];
+afterAll(async () => {
+  for (const client of clients) client.disconnect();
+  await database.drop();
+});
+
+/** The limits of one process more. */
+function openLimits(prefix = database.redisPrefix) {
+  const redis = new Redis(database.redisUrl);
+  clients.push(redis);
+  return { redis, limits: createLimits(redis, prefix, createLog('silent', 'test')) };
+}
+
+const HOUR = { limit: 300, windowMs: 3_600_000 };
+
+test('of 400 at once from two processes exactly 300 pass, each told how many are left', async () => {
+  const limiters = [openLimits(), openLimits()].map(({ limits }) => limits.limiter('two', HOUR));
+  const verdicts = await Promise.all(Array.from({ length: 400 }, (_, i) => limiters[i % 2]!.consume('ann')));
+  const passed = verdicts.filter(({ allowed }) => allowed);
+  expect(passed.map(({ remaining }) => remaining).sort((a, b) => a - b)).toEqual([...Array(300).keys()]);
+  expect(new Set(verdicts.map(({ limit }) => limit))).toEqual(new Set([300]));
+});
+
+test('whatever comes in whatever order, each key passes as often as its rule says and no more', async () => {
+  const { limits } = openLimits();
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 5 }),
+      fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c'), waits: fc.boolean() }), { maxLength: 40 }),
+      async (limit, asked) => {
+        const limiter = limits.limiter(`run-${++run}`, { limit, windowMs: 60_000 });
+        const verdicts: Promise<readonly [string, boolean]>[] = [];
+        for (const { key, waits } of asked) {
+          const verdict = limiter.consume(key).then(({ allowed }) => [key, allowed] as const);
+          verdicts.push(verdict);
+          if (waits) await verdict;
+        }
+        const passed = Map.groupBy(await Promise.all(verdicts), ([key]) => key);
+        for (const list of passed.values()) {
+          const expected = list.map((_, i) => i < limit);
+          expect(list.map(([, allowed]) => allowed)).toEqual(expected);
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('a window ends by itself, in every process', async () => {
+  const rule = { limit: 2, windowMs: 300 };
+  const [here, there] = [openLimits(), openLimits()].map(({ limits }) => limits.limiter('short', rule));
+  const all = await Promise.all([here, here, here, there].map((limiter) => limiter!.consume('ann')));
+  expect(all.filter(({ allowed }) => allowed)).toHaveLength(2);
+  expect(all.every(({ leftMs }) => leftMs > 0 && leftMs <= 300)).toBe(true);
+  await vi.waitUntil(async () => (await there!.consume('ann')).allowed, { interval: 20 });
+  await vi.waitUntil(async () => (await here!.consume('ann')).allowed, { interval: 20 });
+});
+
+test('limiters of one name share their counts, those of another name, window or prefix do not', async () => {
+  const one = openLimits();
+  const spend = (name: string, windowMs = 60_000, { limits } = one) =>
+    limits.limiter(name, { limit: 1, windowMs }).consume('ann');
+  expect((await spend('mine')).allowed).toBe(true);
+  expect((await spend('mine')).allowed).toBe(false);
+  expect((await spend('yours')).allowed).toBe(true);
+  expect((await spend('mine', 120_000)).allowed).toBe(true);
+  expect((await spend('mine', 60_000, openLimits(`${database.redisPrefix}-other`))).allowed).toBe(true);
+});
+
+test('every key carries the prefix and ends by itself, also one that lost its end', async () => {
+  const { redis, limits } = openLimits(`${database.redisPrefix}-keys`);
+  const limiter = limits.limiter('POST /auth/login', { limit: 9, windowMs: 60_000 });
+  await limiter.consume('2001:db8::/64');
+  const keys = await redis.keys(`*${database.redisPrefix}-keys*`);
+  expect(keys).toEqual([`${database.redisPrefix}-keys:limit:POST /auth/login:60000:2001:db8::/64`]);
+  await redis.persist(keys[0]!);
+  expect((await limiter.consume('2001:db8::/64')).remaining).toBe(7);
+  expect(await redis.pttl(keys[0]!)).toBeGreaterThan(0);
+});
+
+test('who has spent a limit is known here: a flood asks Redis nothing more', async () => {
+  const { redis, limits } = openLimits();
+  const limiter = limits.limiter('flood', { limit: 3, windowMs: 3_600_000 });
+  expect(limiter.isSpent('ann')).toBe(false);
+  await Promise.all(Array.from({ length: 4 }, () => limiter.consume('ann')));
+  expect(limiter.isSpent('ann')).toBe(true);
+  expect(limiter.isSpent('bob')).toBe(false);
+  const key = `${database.redisPrefix}:limit:flood:3600000:ann`;
+  const flood = await Promise.all(Array.from({ length: 1000 }, () => limiter.consume('ann')));
+  expect(flood.every(({ allowed, leftMs }) => !allowed && leftMs > 3_500_000)).toBe(true);
+  expect(await redis.get(key)).toBe('4');
+});
+
+test('counts of one turn of the event loop are one command, whatever limits they are of', async () => {
+  const { redis, limits } = openLimits();
+  const limiters = ['x', 'y', 'z'].map((name) => limits.limiter(name, HOUR));
+  await limiters[0]!.consume('first');
+  const watched = vi.spyOn(redis, 'sendCommand');
+  await Promise.all(limiters.flatMap((limiter) => [limiter.consume('ann'), limiter.consume('bob')]));
+  expect(watched).toHaveBeenCalledTimes(1);
+});
+
+test('a script that Redis has forgotten is sent again', async () => {
+  const { redis, limits } = openLimits();
+  const limiter = limits.limiter('forgotten', HOUR);
+  await limiter.consume('ann');
+  await redis.script('FLUSH');
+  expect((await limiter.consume('ann')).remaining).toBe(298);
+});
+
+test('in memory a flood of ever new keys is forgotten from the oldest on', async () => {
+  const memory = new MemoryLimiter('memory', { limit: 5, windowMs: 3_600_000 });
+  await memory.consume('first');
+  for (let i = 0; i < 49_999; i++) await memory.consume(`key ${i}`);
+  expect(await memory.get('first')).toMatchObject({ consumedPoints: 1 });
+  await memory.consume('one more');
+  expect(await memory.get('first')).toBeNull();
+  expect(await memory.get('key 0')).toMatchObject({ consumedPoints: 1 });
+  expect(memory.dump().storage).toHaveLength(50_000);
+});

@@ -1,0 +1,109 @@
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { createLimits } from '../../../src/platform/limits/index.ts';
+import type { Limiter } from '../../../src/platform/limits/limiter.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { openRedis } from '../../../src/platform/redis.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { type Door, openDoor } from '../../support/door.ts';
+
+const database = await createTestDatabase();
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+afterAll(() => database.drop());
+
+/** The limits of a process whose Redis stands behind a door, and what it logs. */
+async function openLimits(door: Door) {
+  const log = createLog('silent', 'test');
+  const said: string[] = [];
+  vi.spyOn(log, 'warn').mockImplementation((_details: unknown, text?: string) => void said.push(`warn: ${text}`));
+  vi.spyOn(log, 'info').mockImplementation((text: unknown) => void said.push(`info: ${text}`));
+  const redis = openRedis(door.url, createLog('silent', 'test'));
+  await redis.commands.connect();
+  closing.push(() => redis.close());
+  return { limits: createLimits(redis.commands, database.redisPrefix, log), redis: redis.commands, said };
+}
+
+async function openOwnDoor(): Promise<Door> {
+  const door = await openDoor(new URL(database.redisUrl));
+  closing.push(() => door.close());
+  return door;
+}
+
+const AWAY = 'warn: limits are counted in this process alone: Redis is away';
+const BACK = 'info: limits are counted in Redis again';
+
+/** Goes on asking, as clients do: it is the asking that finds Redis again. */
+function until(limiter: Limiter, reached: () => boolean): Promise<unknown> {
+  const ask = async () => {
+    await limiter.consume('whoever');
+    return reached();
+  };
+  return vi.waitUntil(ask, { timeout: 10_000 });
+}
+
+const comesBack = (limiter: Limiter, said: readonly string[]) => until(limiter, () => said.includes(BACK));
+
+test.each(['shut', 'hang'] as const)(
+  'when Redis is gone (%s) each process counts by itself, when it is back both count together, and each change is logged once',
+  async (how) => {
+    const door = await openOwnDoor();
+    const rule = { limit: 3, windowMs: 3_600_000 };
+    const processes = [await openLimits(door), await openLimits(door)];
+    const [here, there] = processes.map(({ limits }) => limits.limiter(`gone-${how}`, rule));
+    expect((await here!.consume('ann')).remaining).toBe(2);
+    expect((await there!.consume('ann')).remaining).toBe(1);
+
+    door[how]();
+    for (const limiter of [here, there]) {
+      const verdicts = await Promise.all(Array.from({ length: 10 }, () => limiter!.consume('ann')));
+      expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(3);
+      expect((await limiter!.consume('ann')).allowed).toBe(false);
+      expect((await limiter!.consume('bob')).remaining).toBe(2);
+    }
+    for (const { said } of processes) expect(said).toEqual([AWAY]);
+
+    door.reopen();
+    await Promise.all([comesBack(here!, processes[0]!.said), comesBack(there!, processes[1]!.said)]);
+    for (const { said } of processes) expect(said).toEqual([AWAY, BACK]);
+    expect((await here!.consume('eve')).remaining).toBe(2);
+    expect((await there!.consume('eve')).remaining).toBe(1);
+  },
+);
+
+test('while Redis is away only an attempt now and then goes to it, one at a time', async () => {
+  const door = await openOwnDoor();
+  const { limits, redis } = await openLimits(door);
+  const limiter = limits.limiter('attempts', { limit: 1_000_000, windowMs: 3_600_000 });
+  await limiter.consume('ann');
+  door.hang();
+  await limiter.consume('ann');
+  const sent = vi.spyOn(redis, 'sendCommand');
+  await until(limiter, () => sent.mock.calls.length > 0);
+  for (let i = 0; i < 1000; i++) await limiter.consume('ann');
+  expect(sent).toHaveBeenCalledTimes(1);
+});
+
+test('a connection that stays silent is given up for a new one', async () => {
+  const door = await openOwnDoor();
+  const { limits, redis, said } = await openLimits(door);
+  const limiter = limits.limiter('silent', { limit: 1_000_000, windowMs: 3_600_000 });
+  await limiter.consume('ann');
+  door.hang();
+  await limiter.consume('ann');
+  await new Promise((resolve) => redis.once('close', resolve));
+  door.reopen();
+  await comesBack(limiter, said);
+  expect(said).toEqual([AWAY, BACK]);
+}, 20_000);
+
+test('an error of Redis itself, like one out of memory, counts in the process too', async () => {
+  const door = await openOwnDoor();
+  const { limits, redis, said } = await openLimits(door);
+  const limiter = limits.limiter('broken', { limit: 2, windowMs: 3_600_000 });
+  await redis.set(`${database.redisPrefix}:limit:broken:3600000:ann`, 'no number');
+  const verdicts = [await limiter.consume('ann'), await limiter.consume('ann'), await limiter.consume('ann')];
+  expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+  expect(said).toEqual([AWAY]);
+});
