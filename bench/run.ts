@@ -12,11 +12,12 @@ import { latency } from './groups/latency.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
 import { relay } from './groups/relay.ts';
+import { start } from './groups/start.ts';
 import { asJson, asMarkdown, asTable, isBusy } from './report.ts';
 import { seed } from './seed.ts';
 import { type BenchServices, startBenchServices } from './services.ts';
 
-const GROUPS: readonly Group[] = [records, queries, accounts, relay, deliveries, latency];
+const GROUPS: readonly Group[] = [records, queries, accounts, relay, deliveries, latency, start];
 const LONGEST_MS = 10 * 60_000;
 
 const { values: options, positionals: names } = parseArgs({

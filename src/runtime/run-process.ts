@@ -1,5 +1,6 @@
 import { StartupError } from '../platform/environment.ts';
 import type { App } from './create-app.ts';
+import { releaseMemory } from './release-memory.ts';
 import type { StartOptions } from './start.ts';
 
 // After this the platform sends SIGKILL anyway (Heroku-like ones give 30 s); nothing is lost by going first.
@@ -40,6 +41,7 @@ export async function runProcess(make: () => App, options: StartOptions): Promis
       await app.migrate({ mode: 'sync', mayLose: process.env.OWN_DATABASE === 'yes' });
     }
     const { url } = await app.start(options);
+    releaseMemory();
     if (url !== '') console.log(`Belfry listens on ${url}`);
   } catch (error) {
     if (!stopping) fail(error);

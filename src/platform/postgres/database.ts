@@ -1,4 +1,3 @@
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { createPipeline, type Statement } from './pipeline.ts';
@@ -12,8 +11,6 @@ export type { Executor } from './queryable.ts';
 export interface Database extends Queryable {
   /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
   transaction<T>(work: (tx: Executor & { client: pg.PoolClient }) => Promise<T>): Promise<T>;
-  /** Drizzle's query builder, for cold paths only: unprepared, it is 2.5 times slower. */
-  drizzle: NodePgDatabase;
   pool: pg.Pool;
   /** Ends all connections after what is running on them. */
   close(): Promise<void>;
@@ -92,7 +89,6 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
         client.release(broken);
       }
     },
-    drizzle: drizzle(pool),
     pool,
     async close() {
       await Promise.all([pipeline.close(), lists.close(), scans.end(), pool.end()]);

@@ -1,0 +1,17 @@
+// An app with fifty resources in a process of its own: its tables are made when BENCH_MIGRATE is set, else `web` is started.
+import { releaseMemory } from '../../src/runtime/release-memory.ts';
+import { fiftyResources } from '../fifty.ts';
+import { ready } from './child.ts';
+
+const app = fiftyResources(process.env);
+if (process.env.BENCH_MIGRATE === undefined) {
+  const { url } = await app.start({ port: 0, roles: ['web'] });
+  releaseMemory();
+  const answer = await fetch(`${url}/readyz`);
+  if (!answer.ok) throw new Error(`web is not ready: ${await answer.text()}`);
+  ready(url);
+} else {
+  await app.migrate({ mode: 'sync' });
+  await app.close();
+  ready('');
+}
