@@ -3,9 +3,8 @@ import type { StoredRecord } from '../declare/host.ts';
 import { ApiError } from '../platform/errors.ts';
 import { readEntityTags, versionIn } from '../platform/http/entity-tag.ts';
 import type { CompiledResource } from './compiled.ts';
-import type { Entity } from './context.ts';
 import type { Condition } from './query/condition.ts';
-import { timeOfVersion } from './version.ts';
+import { timeOfVersion, type VersionOf } from './version.ts';
 
 /** The versions of which a record must have one for a write to go ahead; `*` for any. */
 export type IfMatch = '*' | readonly string[];
@@ -40,7 +39,7 @@ export function matchConditions(resource: CompiledResource, ifMatch: IfMatch | u
 }
 
 /** @throws ApiError PRECONDITION_FAILED when the record has none of the versions */
-export function assertMatch(entity: Entity, record: StoredRecord, ifMatch: IfMatch | undefined): void {
-  if (ifMatch === undefined || ifMatch === '*' || ifMatch.includes(entity.versionOf(record))) return;
+export function assertMatch(versionOf: VersionOf, record: StoredRecord, ifMatch: IfMatch | undefined): void {
+  if (ifMatch === undefined || ifMatch === '*' || ifMatch.includes(versionOf(record))) return;
   throw new ApiError('PRECONDITION_FAILED');
 }

@@ -1,7 +1,6 @@
 import type { StoredRecord } from '../declare/host.ts';
 import type { Macs } from '../platform/crypto/mac.ts';
 import type { CompiledResource } from './compiled.ts';
-import type { Entity } from './context.ts';
 import { resourceOf } from './stored.ts';
 
 // Of a record without timestamps: 132 bits.
@@ -36,7 +35,7 @@ export function createVersionOf({ name, fields, timestamps }: CompiledResource, 
 }
 
 /** The version of a stored record of any resource; undefined for what is none. */
-export function versionOf(entities: ReadonlyMap<string, Entity>, value: unknown): string | undefined {
+export function versionOf(entities: ReadonlyMap<string, { versionOf: VersionOf }>, value: unknown): string | undefined {
   const name = typeof value === 'object' && value !== null ? resourceOf(value) : undefined;
   return name === undefined ? undefined : entities.get(name)!.versionOf(value as StoredRecord);
 }

@@ -101,7 +101,7 @@ export async function loadForWrite(
   acting: Acting,
 ): Promise<StoredRecord> {
   const record = await loadAllowed(entity, id, action, acting);
-  assertMatch(entity, record, acting.ifMatch);
+  assertMatch(entity.versionOf, record, acting.ifMatch);
   return record;
 }
 

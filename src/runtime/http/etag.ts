@@ -33,5 +33,5 @@ export function checkPreconditions(req: Request, entity: Entity | undefined, doc
   if (req.headers['if-match'] === undefined) return;
   if (entity === undefined) throw new ApiError('BAD_REQUEST', 'If-Match is for changes of a single record');
   const ifMatch = readIfMatch(req);
-  if (doc !== undefined) assertMatch(entity, doc as StoredRecord, ifMatch);
+  if (doc !== undefined) assertMatch(entity.versionOf, doc as StoredRecord, ifMatch);
 }

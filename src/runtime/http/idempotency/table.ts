@@ -3,7 +3,7 @@ import { index, integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 
 /** Requests that came with an `Idempotency-Key`, and what was answered. */
-export const idempotencyKeys = pgTable(
+const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
     /** SHA-256 of who, route and key. */
