@@ -1,0 +1,152 @@
+import { expect, test, vi } from 'vitest';
+import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
+import type { SettingsInput } from '../../src/platform/settings.ts';
+import { clientOf, startTestApp } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startProcess } from '../support/processes.ts';
+
+const note = defineResource('note', {
+  fields: { text: f.string() },
+  policies: { list: 'public' },
+  routes: (route) => [
+    route.get('/auth', { policy: 'public', rateLimit: 'auth' }, () => 'here'),
+    route.get('/own', { policy: 'public', rateLimit: { limit: 1, windowMs: 3_600_000 } }, () => 'here'),
+  ],
+});
+const resources = [defineUser(), note] as const;
+// One key for all, as they share a database.
+const SVC_ENCRYPTION_KEYS = Buffer.alloc(32, 1).toString('base64');
+const base = await startTestApp({ resources }, { env: () => ({ SVC_ENCRYPTION_KEYS }), start: { roles: ['web'] } });
+
+/** What an app with these settings, on a prefix of its own, answers to some requests: status and limit told. */
+async function ask(rateLimit: SettingsInput['rateLimit'], paths: readonly string[], env: Record<string, string> = {}) {
+  const REDIS_PREFIX = `${base.env.REDIS_PREFIX}-${Math.random().toString(36).slice(2)}`;
+  const app = createApp(
+    { resources, settings: { rateLimit } },
+    { ...base.env, REDIS_PREFIX, LOG_LEVEL: 'silent', ...env },
+  );
+  try {
+    const call = clientOf((await app.start({ port: 0, roles: ['web'] })).url);
+    const answers = [];
+    for (const path of paths) answers.push(await call('GET', path));
+    return answers.map(({ status, headers }) => [status, headers.get('ratelimit-limit')]);
+  } finally {
+    await app.close();
+  }
+}
+
+const TWICE = ['/api/notes', '/api/notes/auth', '/api/notes/own', '/api/notes/own', '/api/nothing'];
+const free = [200, null];
+
+test('in test mode no limit holds, nor where they are switched off', async () => {
+  const none = [free, free, free, free, [404, null]];
+  expect(await ask(undefined, TWICE)).toEqual(none);
+  expect(await ask({ enabled: false }, TWICE, { NODE_ENV: 'development' })).toEqual(none);
+});
+
+test('in development, in production and where they are switched on they hold, 300 and 10 by default', async () => {
+  const some = [
+    [200, '300'],
+    [200, '10'],
+    [200, '1'],
+    [429, '1'],
+    [404, '300'],
+  ];
+  expect(await ask({ enabled: true }, TWICE)).toEqual(some);
+  expect(await ask(undefined, TWICE, { NODE_ENV: 'development' })).toEqual(some);
+  expect(await ask({}, TWICE, { NODE_ENV: 'production', APP_URL: 'https://x.example' })).toEqual(some);
+});
+
+test('each limit can be set or left out by itself', async () => {
+  const rule = (limit: number) => ({ limit, windowMs: 3_600_000 });
+  expect(await ask({ enabled: true, global: false, auth: rule(7) }, TWICE)).toEqual([
+    free,
+    [200, '7'],
+    [200, '1'],
+    [429, '1'],
+    [404, null],
+  ]);
+  expect(await ask({ enabled: true, global: rule(4), auth: false }, TWICE)).toEqual([
+    [200, '4'],
+    [200, '4'],
+    [200, '1'],
+    [429, '1'],
+    [429, '4'],
+  ]);
+  expect(await ask({ enabled: true, global: false, auth: false }, TWICE.slice(0, 2))).toEqual([free, free]);
+});
+
+test('without TRUST_PROXY a forged X-Forwarded-For changes nothing', async () => {
+  const app = createApp({ resources, settings: { rateLimit: { enabled: true } } }, base.env);
+  try {
+    const call = clientOf((await app.start({ port: 0, roles: ['web'] })).url);
+    const left = [];
+    for (const forged of ['203.0.113.1', '203.0.113.2', '127.0.0.1', '']) {
+      const { headers } = await call('GET', '/api/notes', undefined, { 'x-forwarded-for': forged });
+      left.push(Number(headers.get('ratelimit-remaining')));
+    }
+    expect(left).toEqual([299, 298, 297, 296]);
+  } finally {
+    await app.close();
+  }
+});
+
+test.each([
+  ['2', '203.0.113.9, 203.0.113.1, 203.0.113.2', '203.0.113.8, 203.0.113.1, 203.0.113.3'],
+  ['loopback,10.0.0.0/8', '203.0.113.9, 203.0.113.1, 10.1.2.3', '203.0.113.8, 203.0.113.1'],
+])('with TRUST_PROXY=%s only the hop before the trusted ones counts', async (TRUST_PROXY, one, other) => {
+  const REDIS_PREFIX = `${base.env.REDIS_PREFIX}-${TRUST_PROXY.replace(/\W/g, '')}`;
+  const app = createApp(
+    { resources, settings: { rateLimit: { enabled: true } } },
+    { ...base.env, REDIS_PREFIX, TRUST_PROXY },
+  );
+  try {
+    const call = clientOf((await app.start({ port: 0, roles: ['web'] })).url);
+    const left = [];
+    for (const forwarded of [one, other]) {
+      const { headers } = await call('GET', '/api/notes', undefined, { 'x-forwarded-for': forwarded });
+      left.push(Number(headers.get('ratelimit-remaining')));
+    }
+    expect(left).toEqual([299, 298]);
+  } finally {
+    await app.close();
+  }
+});
+
+test('of 400 requests at once to two web processes exactly 300 pass', { timeout: 60_000 }, async () => {
+  const database = await createTestDatabase();
+  const env = {
+    NODE_ENV: 'development',
+    LOG_LEVEL: 'error',
+    PORT: '0',
+    TRUST_PROXY: 'loopback',
+    DATABASE_URL: database.databaseUrl,
+    REDIS_URL: database.redisUrl,
+    REDIS_PREFIX: database.redisPrefix,
+    RELAY: 'off',
+    WEBHOOKS_WORKER: 'off',
+    PUSH_WORKER: 'off',
+  };
+  const start = async () => {
+    const web = startProcess('src/web.ts', env);
+    await vi.waitUntil(() => web.said().includes('listens on'), { timeout: 30_000, interval: 25 });
+    return { ...web, call: clientOf(/listens on (\S+)/.exec(web.said())![1]!) };
+  };
+  const webs = [await start(), await start()];
+  const statuses = async (ip: string) => {
+    const one = async (_: unknown, i: number) =>
+      (await webs[i % 2]!.call('GET', '/api/posts', undefined, { 'x-forwarded-for': ip })).status;
+    const all = await Promise.all(Array.from({ length: 400 }, one));
+    return [200, 429].map((status) => all.filter((each) => each === status).length);
+  };
+  expect(await statuses('203.0.113.1')).toEqual([300, 100]);
+  // Spent in one process is spent in both; another client is not touched.
+  for (const { call } of webs) {
+    const ask = (ip: string) => call('GET', '/api/posts', undefined, { 'x-forwarded-for': ip });
+    expect((await ask('203.0.113.1')).status).toBe(429);
+    expect((await ask('203.0.113.2')).status).toBe(200);
+  }
+  for (const { child } of webs) child.kill('SIGTERM');
+  expect(await Promise.all(webs.map((web) => web.ended))).toEqual([0, 0]);
+  await database.drop();
+});
