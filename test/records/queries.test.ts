@@ -196,6 +196,28 @@ test.each([
   'limit=51',
   'limit=1000000000',
   'limit=5;drop',
+  'limit=%2B5',
+  'limit=٥',
+  'page=99999999999999999999',
+  'page[eq]=1',
+  'q=a&q=b',
+  'q[eq]=a',
+  `q=${'x'.repeat(501)}`,
+  'sort=title,amount,at,createdAt,updatedAt,title,amount,at,title',
+  'fields=title,title%20',
+  'amount[gte',
+  'amount]=1',
+  '[eq]=1',
+  'title[eq][eq]=x',
+  'title[]=x',
+  'title[0]=x',
+  'title=%',
+  'title=%zz',
+  'title=%ff',
+  'title=%C3',
+  'title=%ED%A0%80',
+  '%ff=1',
+  'title=x&'.repeat(1001),
   'token=svc_x',
 ])('?%s answers 400 BAD_REQUEST', async (query) => {
   const { status, body } = await get(query);
@@ -229,6 +251,31 @@ test.each(['secret', 'pin', 'word', 'locked'])(
     );
   },
 );
+
+test('a query that is malformed as a whole is refused on every route, after who asks was looked at', async () => {
+  for (const path of ['/api/items', `/api/items/${first.id}`, '/api/auth/me']) {
+    const { status } = await call('GET', `${path}?x=%zz`);
+    expect([path, status]).toEqual([path, path === '/api/auth/me' ? 401 : 400]);
+  }
+  const many = (count: number) => Array.from({ length: count }, () => 'title=x').join('&');
+  expect((await get(many(1001))).body.error.message).toContain('at most 1000 parameters');
+  expect((await get(many(1000))).body.error.message).toContain('"title" must be given once');
+});
+
+test('what a client called something is said back, but not at any length', async () => {
+  const long = 'x'.repeat(20_000);
+  for (const query of [
+    `${long}=1`,
+    `sort=${long}`,
+    `fields=${long}`,
+    `include=${long}`,
+    `title[${long}]=1`,
+    `after=${long}`,
+  ]) {
+    const { status, body } = await get(query);
+    expect([status, body.error.message.length < 500]).toEqual([400, true]);
+  }
+});
 
 test('a refused query says what is allowed', async () => {
   expect((await get('nope=1')).body.error.message).toMatch(/filterable fields: title, code/);
