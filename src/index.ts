@@ -1,5 +1,6 @@
 export { defineExtension } from './declare/extension.ts';
 export { f } from './declare/f.ts';
+export { recordShape } from './declare/record-shape.ts';
 export { defineResource } from './declare/resource.ts';
 export { defineUser } from './declare/user.ts';
 export { webhooks } from './extensions/webhooks/index.ts';

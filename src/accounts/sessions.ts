@@ -71,6 +71,11 @@ export function createSessions(host: Host, users: ResourceView): Sessions {
       await database.write({ name: 'session_remove', text: REMOVE, values: [id] });
     },
     authenticator: {
+      scheme: {
+        name: 'session',
+        description: 'The token that a login or a registration gave.',
+        bearerFormat: 'svc_…',
+      },
       recognizes: isWellFormedToken,
       async authenticate(token) {
         const row = await look(hashToken(token));

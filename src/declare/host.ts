@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
-import type { Auth } from './route.ts';
+import type { Auth, Route } from './route.ts';
 import type { AnyService } from './service.ts';
 import type { Transact } from './transaction.ts';
 
@@ -46,8 +46,20 @@ export interface ResourceView {
   load(ids: readonly string[]): Promise<StoredRecord[]>;
 }
 
+/** What the OpenAPI document says of a way to sign in. */
+export interface SignInScheme {
+  /** In camelCase: `session`. */
+  name: string;
+  description: string;
+  /** What its tokens look like, for people. */
+  bearerFormat: string;
+  /** The scopes of which a token needs one on a route; empty: it never signs in there. Left out: it does everywhere. */
+  scopesOf?(route: Route): readonly string[];
+}
+
 /** A way to sign in by the `Authorization` header. */
 export interface Authenticator {
+  scheme?: SignInScheme;
   /** Whether a token is of this kind, by its form alone. */
   recognizes(token: string): boolean;
   /** @throws ApiError UNAUTHORIZED when the token is not valid */

@@ -83,6 +83,8 @@ export interface Route {
   hidden?: boolean;
   /** The resource whose `:id` record is loaded, checked against the policy and handed over as `doc`. */
   resource?: string;
+  /** Which of the resource's CRUD actions it is. */
+  crud?: 'list' | 'read' | 'create' | 'update' | 'delete';
   /** The route's own name in policy functions' `action`. */
   action?: string;
   /** The answer's `data`; undefined answers 204. */

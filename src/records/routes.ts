@@ -1,4 +1,7 @@
+import { z } from 'zod';
 import type { StoredRecord } from '../declare/host.ts';
+import { pluralName } from '../declare/naming.ts';
+import { recordShape } from '../declare/record-shape.ts';
 import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
 import { withMeta, withVersion } from '../platform/http/answer.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
@@ -26,7 +29,11 @@ function guarded(ctx: RouteContext): Acting {
 /** The CRUD routes of a resource. Their handlers ask the policies themselves: often inside the statement that they run. */
 export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const { resource } = entity;
-  const shared = { tags: [resource.name], authorize: 'handler' as const, resource: resource.name };
+  const { name } = resource;
+  const shared = { tags: [name], authorize: 'handler' as const, resource: name };
+  const [spoken, spokenAll] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
+  const whole = recordShape(name);
+  const selected = z.union([whole, recordShape(name, 'selection')]);
   const one = async (ctx: RouteContext, record: StoredRecord) =>
     withVersion((await present(context, resource, [record], ctx))[0], entity.versionOf(record));
   const item = `${resource.path}/:id`;
@@ -39,7 +46,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         ...shared,
         method: 'GET',
         path: resource.path,
-        summary: `List ${resource.path.slice(1)}`,
+        summary: `List ${spokenAll}`,
+        output: z.array(selected),
         async handler(ctx) {
           const { records, query, meta } = await list(context, entity, ctx.query, acting(ctx));
           return withMeta(await present(context, resource, records, ctx, query), meta);
@@ -51,7 +59,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         ...shared,
         method: 'GET',
         path: item,
-        summary: `Read a ${resource.name}`,
+        summary: `Read a ${spoken}`,
+        output: selected,
         async handler(ctx) {
           const record = await read(entity, ctx.params.id!, acting(ctx));
           const query = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
@@ -68,14 +77,25 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         body: 'json',
         status: 201,
         idempotent: 'create',
-        summary: `Create a ${resource.name}`,
+        summary: `Create a ${spoken}`,
+        bodyShape: recordShape(name, 'create'),
+        output: whole,
         async handler(ctx) {
           return one(ctx, await create(context, entity, ctx.body, acting(ctx), { id: reservedIdOf(ctx.req) }));
         },
       },
     ],
     update: [
-      { ...shared, method: 'PATCH', path: item, body: 'json', summary: `Change a ${resource.name}`, handler: change },
+      {
+        ...shared,
+        method: 'PATCH',
+        path: item,
+        body: 'json',
+        summary: `Change a ${spoken}`,
+        bodyShape: recordShape(name, 'update'),
+        output: whole,
+        handler: change,
+      },
       { ...shared, method: 'PUT', path: item, body: 'json', hidden: true, handler: change },
     ],
     delete: [
@@ -83,7 +103,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         ...shared,
         method: 'DELETE',
         path: item,
-        summary: `Delete a ${resource.name}`,
+        status: 204,
+        summary: `Delete a ${spoken}`,
         async handler(ctx) {
           await remove(context, entity, ctx.params.id!, guarded(ctx));
         },
@@ -92,11 +113,12 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   };
   return [...resource.actions].flatMap((action) => {
     const policy = declaredPolicy(resource.declaration, action);
-    return routes[action]!.map((route) => ({ ...route, policy }));
+    return routes[action]!.map((route) => ({ ...route, crud: action, policy }));
   });
 }
 
 /** The custom routes of a resource: mounted before its CRUD routes. */
 export function customRoutes({ resource }: Entity): readonly Route[] {
-  return resource.declaration.routes?.(routeBuilder(resource.path, resource.name)) ?? [];
+  const routes = resource.declaration.routes?.(routeBuilder(resource.path, resource.name)) ?? [];
+  return routes.map((route) => ({ tags: [resource.name], ...route }));
 }

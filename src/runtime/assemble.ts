@@ -28,6 +28,8 @@ import { connectPostgres } from './connect.ts';
 import { idempotencyParts, idempotencyTables } from './http/idempotency/index.ts';
 import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
+import { operationIdMistakes } from './openapi/operation-id-mistakes.ts';
+import { openApiRoutes } from './openapi/routes.ts';
 import { createTransact } from './transaction.ts';
 
 interface Declared {
@@ -117,6 +119,14 @@ function accountMistakes(resources: readonly AnyResource[]): string[] {
   return email.unique ? [] : ['resource "user": field "email": accounts sign in by it; add unique()'];
 }
 
+/** What the OpenAPI document takes of all features, once they are there. */
+function openApiParts(features: readonly FeatureParts[]) {
+  return {
+    routes: features.flatMap((feature) => feature.routes ?? []),
+    authenticators: features.flatMap((feature) => feature.authenticators ?? []),
+  };
+}
+
 /**
  * Puts an app together: platform, records, accounts, push, extensions.
  *
@@ -153,6 +163,7 @@ export function assemble(
     { routes: records.routes, encrypted: encryptedColumns(compiled) },
     push.parts,
     idempotencyParts(platform),
+    { routes: openApiRoutes(settings, () => ({ ...openApiParts(features), resources: compiled, settings })) },
   ];
   if (users !== undefined)
     features.push(createAccounts(host, hasher, records.context, records.entities.get('user')!, users));
@@ -162,6 +173,7 @@ export function assemble(
     extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
     core,
   );
+  wrong.push(...operationIdMistakes([...core, ...extensions.flatMap(({ parts }) => parts.routes ?? [])]));
   if (wrong.length > 0) throw new StartupError('The declarations are wrong:', wrong);
   features.push(...extensions.map(({ parts }) => parts));
   const apis = extensions.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }]));

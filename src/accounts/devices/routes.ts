@@ -14,17 +14,19 @@ import {
 } from './store.ts';
 import { maskToken, PLATFORMS } from './token.ts';
 
-const deviceRecord = z.object({
-  id: z.string(),
-  platform: z.enum(PLATFORMS),
-  name: z.string().nullable(),
-  appVersion: z.string().nullable(),
-  locale: z.string().nullable(),
-  token: z.string().meta({ description: 'Masked: leading characters, an ellipsis, trailing characters' }),
-  signedIn: z.boolean().meta({ description: 'Whether the device is bound to a session' }),
-  createdAt: z.iso.datetime(),
-  lastSeenAt: z.iso.datetime(),
-});
+const deviceRecord = z
+  .object({
+    id: z.string(),
+    platform: z.enum(PLATFORMS),
+    name: z.string().nullable(),
+    appVersion: z.string().nullable(),
+    locale: z.string().nullable(),
+    token: z.string().meta({ description: 'Masked: leading characters, an ellipsis, trailing characters' }),
+    signedIn: z.boolean().meta({ description: 'Whether the device is bound to a session' }),
+    createdAt: z.iso.datetime(),
+    lastSeenAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Device' });
 
 function masked(device: OwnDevice): z.output<typeof deviceRecord> {
   return { ...device, token: maskToken(device.platform, device.token) };
@@ -44,7 +46,9 @@ export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'sett
       summary: 'Register a device for push notifications; a known token moves to this user and session',
       input: registerBody(env.nodeEnv !== 'production'),
       output: deviceRecord,
+      errors: [],
       status: 201,
+      operationId: 'registerDevice',
       async handler(ctx: RouteContext<Registration>) {
         const sessionId = settings.auth.devicesFollowSessions ? (sessionOf(ctx) ?? null) : null;
         const device = await registerDevice(database, ctx.input, { userId: ctx.user!.id, sessionId });
@@ -58,6 +62,8 @@ export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'sett
       tags,
       summary: 'Your devices',
       output: z.array(deviceRecord),
+      errors: [],
+      operationId: 'listMyDevices',
       handler: async (ctx) => (await listDevices(database, ctx.user!.id)).map(masked),
     },
     {
@@ -65,6 +71,9 @@ export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'sett
       path: '/auth/devices/:deviceId',
       tags,
       summary: 'Remove one of your devices',
+      errors: ['NOT_FOUND'],
+      status: 204,
+      operationId: 'removeMyDevice',
       async handler(ctx) {
         const id = ctx.params.deviceId;
         if (!isId(id) || !(await removeOwnDevice(database, id, ctx.user!.id))) throw new ApiError('NOT_FOUND');
@@ -76,6 +85,9 @@ export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'sett
       tags,
       summary: 'Remove the device that has a token, if it is yours',
       input: unregisterBody,
+      errors: [],
+      status: 204,
+      operationId: 'unregisterDevice',
       // The answer is the same for a token that is unknown or another user's: it must not tell which tokens exist.
       handler: (ctx: RouteContext<z.output<typeof unregisterBody>>) =>
         unregisterToken(database, ctx.input.token, ctx.user!.id),
@@ -86,6 +98,9 @@ export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'sett
       tags,
       summary: 'Report that a notification was tapped',
       input: openedBody,
+      errors: [],
+      status: 204,
+      operationId: 'reportOpenedPush',
       async handler(ctx: RouteContext<z.output<typeof openedBody>>) {
         const { pushId = null, data = {} } = ctx.input;
         const sessionId = sessionOf(ctx);

@@ -1,4 +1,4 @@
-import { defineResource, f } from '../../index.ts';
+import { defineResource, f, recordShape } from '../../index.ts';
 
 /** Articles. Drafts exist for their authors and for editors only; what is published is for everybody. */
 export const post = defineResource('post', {
@@ -24,7 +24,13 @@ export const post = defineResource('post', {
   routes: (route) => [
     route.post(
       '/:id/publish',
-      { policy: 'owner | editor | admin', scope: 'posts:publish', summary: 'Publish a post' },
+      {
+        policy: 'owner | editor | admin',
+        scope: 'posts:publish',
+        summary: 'Publish a post',
+        output: recordShape('post'),
+        errors: ['CONFLICT'],
+      },
       ({ doc, service }) => service('post').update(doc.id, { status: 'published' }),
     ),
   ],

@@ -31,7 +31,7 @@ function urlSchema(settings: WebhookSettings) {
 function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
   const valid = new Set(names);
   return z
-    .array(z.string({ error: 'Must be a string' }), required('an array of event names'))
+    .array(z.string({ error: 'Must be a string' }).meta({ enum: names }), required('an array of event names'))
     .min(1, { error: 'Must have at least 1 item', abort: true })
     .max(settings.maxEventsPerEndpoint, {
       error: `Must have at most ${settings.maxEventsPerEndpoint} items`,
@@ -75,6 +75,12 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
 
 const DEFAULT_LIMIT = 50;
 const MOST = 100;
+
+/** The query of the delivery log. */
+export const logQueryShape = z.object({
+  status: z.enum(DELIVERY_STATUSES).optional(),
+  limit: z.int().min(1).max(MOST).default(DEFAULT_LIMIT),
+});
 
 /**
  * Reads the query of the delivery log.

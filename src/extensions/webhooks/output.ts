@@ -4,46 +4,52 @@ import { DELIVERY_STATUSES } from './delivery.ts';
 const time = z.iso.datetime();
 
 /** The shape of an endpoint in answers. */
-export const endpointShape = z.strictObject({
-  id: z.string(),
-  url: z.string(),
-  events: z.array(z.string()),
-  description: z.string().optional(),
-  scope: z.enum(['own', 'global']),
-  enabled: z.boolean(),
-  status: z.enum(['active', 'failing', 'disabled']),
-  lastSuccessAt: time.nullable(),
-  lastFailureAt: time.nullable(),
-  lastError: z.string().nullable(),
-  consecutiveFailures: z.int(),
-  disabledReason: z.enum(['gone', 'failing', 'manual']).nullable(),
-  createdAt: time,
-  updatedAt: time,
-});
+export const endpointShape = z
+  .strictObject({
+    id: z.string(),
+    url: z.string(),
+    events: z.array(z.string()),
+    description: z.string().optional(),
+    scope: z.enum(['own', 'global']),
+    enabled: z.boolean(),
+    status: z.enum(['active', 'failing', 'disabled']),
+    lastSuccessAt: time.nullable(),
+    lastFailureAt: time.nullable(),
+    lastError: z.string().nullable(),
+    consecutiveFailures: z.int(),
+    disabledReason: z.enum(['gone', 'failing', 'manual']).nullable(),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Webhook' });
 
 /** The shape of the answer to a create. */
-export const endpointWithSecretShape = endpointShape.extend({ secret: z.string() });
+export const endpointWithSecretShape = endpointShape
+  .extend({ secret: z.string().meta({ description: 'What messages are signed with. It is shown this once.' }) })
+  .meta({ id: 'WebhookWithSecret' });
 
 /** The shape of a delivery in answers. */
-export const deliveryShape = z.strictObject({
-  id: z.string(),
-  type: z.string(),
-  messageId: z.string(),
-  status: z.enum(DELIVERY_STATUSES),
-  attempts: z.int(),
-  statusCode: z.int().nullable(),
-  durationMs: z.int().nullable(),
-  error: z.string().nullable(),
-  nextAttemptAt: time.nullable(),
-  response: z.string().nullable(),
-  payload: z.string(),
-  payloadTruncated: z.boolean(),
-  attemptLog: z.array(
-    z.strictObject({
-      at: time,
-      statusCode: z.int().nullable(),
-      durationMs: z.int().nullable(),
-      error: z.string().nullable(),
-    }),
-  ),
-});
+export const deliveryShape = z
+  .strictObject({
+    id: z.string(),
+    type: z.string(),
+    messageId: z.string(),
+    status: z.enum(DELIVERY_STATUSES),
+    attempts: z.int(),
+    statusCode: z.int().nullable(),
+    durationMs: z.int().nullable(),
+    error: z.string().nullable(),
+    nextAttemptAt: time.nullable(),
+    response: z.string().nullable(),
+    payload: z.string(),
+    payloadTruncated: z.boolean(),
+    attemptLog: z.array(
+      z.strictObject({
+        at: time,
+        statusCode: z.int().nullable(),
+        durationMs: z.int().nullable(),
+        error: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'WebhookDelivery' });

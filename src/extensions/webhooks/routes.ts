@@ -6,7 +6,7 @@ import { isId, newId } from '../../platform/ids.ts';
 import { type DeliveryRow, showDelivery } from './delivery.ts';
 import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
-import { createSchema, readLogQuery, updateSchema } from './input.ts';
+import { createSchema, logQueryShape, readLogQuery, updateSchema } from './input.ts';
 import { deliveryShape, endpointShape, endpointWithSecretShape } from './output.ts';
 import type { WebhookSettings } from './settings.ts';
 import { newSecret } from './sign.ts';
@@ -97,7 +97,9 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
       summary: 'Create a webhook endpoint; its secret is shown this once',
       input: createSchema(settings, names),
       output: endpointWithSecretShape,
+      errors: ['FORBIDDEN', 'LIMIT_REACHED'],
       status: 201,
+      operationId: 'createWebhook',
       handler: create,
     },
     {
@@ -105,6 +107,8 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
       method: 'GET',
       path: '/webhooks',
       summary: 'Your webhook endpoints',
+      errors: [],
+      operationId: 'listWebhooks',
       output: endpointShape.array(),
       handler: async (ctx) => {
         const rows = await database.read<EndpointRow>({ name: 'webhook_list', text: LIST, values: [ownerOf(ctx)] });
@@ -116,6 +120,8 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
       method: 'GET',
       path: '/webhooks/:id',
       summary: 'One webhook endpoint',
+      errors: ['NOT_FOUND'],
+      operationId: 'readWebhook',
       output: endpointShape,
       handler: async (ctx) => showEndpoint(await read(ctx)),
     },
@@ -124,6 +130,8 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
       method: 'PATCH',
       path: '/webhooks/:id',
       summary: 'Change a webhook endpoint; enabling it starts over',
+      errors: ['NOT_FOUND'],
+      operationId: 'updateWebhook',
       input: updateSchema(settings, names),
       output: endpointShape,
       handler: update,
@@ -133,6 +141,9 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
       method: 'DELETE',
       path: '/webhooks/:id',
       summary: 'Delete a webhook endpoint and its delivery log',
+      errors: ['NOT_FOUND'],
+      status: 204,
+      operationId: 'deleteWebhook',
       handler: remove,
     },
     {
@@ -140,6 +151,9 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
       method: 'GET',
       path: '/webhooks/:id/deliveries',
       summary: 'Recent deliveries, newest first',
+      queryShape: logQueryShape,
+      errors: ['NOT_FOUND'],
+      operationId: 'listWebhookDeliveries',
       output: deliveryShape.array(),
       handler: deliveries,
     },

@@ -30,3 +30,17 @@ export function textKeywords(spec: FieldSpec): JsonSchema {
   const expressible = pattern !== undefined && !changed && /^[dguy]*$/.test(pattern.regex.flags);
   return { type: 'string', ...bounds, ...(expressible ? { pattern: pattern.regex.source } : {}) };
 }
+
+const COLUMN_TYPES: Record<string, JsonSchema> = {
+  text: { type: 'string' },
+  boolean: { type: 'boolean' },
+  bigint: { type: 'integer' },
+  'double precision': { type: 'number' },
+  'timestamp(3) with time zone': { type: 'string', format: 'date-time' },
+};
+
+/** The JSON Schema of whatever a column can hold; anything for jsonb. */
+export function columnJsonSchema(column: string): JsonSchema {
+  if (column.endsWith('[]')) return { type: 'array', items: columnJsonSchema(column.slice(0, -2)) };
+  return { ...COLUMN_TYPES[column] };
+}

@@ -9,7 +9,7 @@ import type { FieldType } from './field-type.ts';
 import { idType } from './id.ts';
 import { integerType } from './integer.ts';
 import { jsonType } from './json.ts';
-import type { Direction, JsonSchema } from './json-schema.ts';
+import { columnJsonSchema, type Direction, type JsonSchema } from './json-schema.ts';
 import { numberType } from './number.ts';
 import { objectType } from './object.ts';
 import { passwordType } from './password.ts';
@@ -44,12 +44,18 @@ export function fieldTypeOf(spec: FieldSpec): FieldType {
 /** The JSON Schema of a field's value that is there: as a body may hold it, or as answers hold it. */
 export function fieldJsonSchema(spec: FieldSpec, direction: Direction): JsonSchema {
   const { description, example, default: preset } = spec;
+  const type = fieldTypeOf(spec);
+  // What a Standard Schema made of a value has passed none of the field's own rules.
+  const replaced = direction === 'output' && spec.standard !== undefined;
+  // What a function makes differs from record to record; and an answer has no default.
+  const filled = direction === 'input' && preset !== undefined && typeof preset !== 'function';
   return {
-    ...fieldTypeOf(spec).jsonSchema(spec, (inner) => fieldJsonSchema(inner, direction), direction),
+    ...(replaced
+      ? columnJsonSchema(spec.encrypted ? 'jsonb' : type.column(spec))
+      : type.jsonSchema(spec, (inner) => fieldJsonSchema(inner, direction), direction)),
     ...(description === undefined ? {} : { description }),
     ...(example === undefined ? {} : { examples: [example] }),
-    // What a function makes differs from record to record.
-    ...(preset === undefined || typeof preset === 'function' ? {} : { default: preset }),
+    ...(filled ? { default: preset } : {}),
   };
 }
 

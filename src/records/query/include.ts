@@ -4,7 +4,8 @@ import { badQuery, echo, names } from './parameter.ts';
 
 /** Paths in one `include`. */
 export const MOST_PATHS = 20;
-const MOST_LEVELS = 3;
+/** References in one path. */
+export const MOST_LEVELS = 3;
 
 /** Finds a resource by its name. */
 export type ResourceOf = (name: string) => CompiledResource;
@@ -44,8 +45,8 @@ function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: R
   }
 }
 
-/** Every path that `include` may hold, the short ones first. */
-export function includablePaths(resource: CompiledResource, resourceOf: ResourceOf): string[] {
+/** Every path of at most `most` references that `include` may hold, the short ones first. */
+export function includablePaths(resource: CompiledResource, resourceOf: ResourceOf, most: number): string[] {
   interface Way {
     path: string;
     end: string;
@@ -60,7 +61,7 @@ export function includablePaths(resource: CompiledResource, resourceOf: Resource
         passed: [...passed, target],
       }));
   const levels: Way[][] = [[{ path: '', end: resource.name, passed: [resource.name] }]];
-  while (levels.length <= MOST_LEVELS) levels.push(levels.at(-1)!.flatMap(onward));
+  while (levels.length <= most) levels.push(levels.at(-1)!.flatMap(onward));
   return levels.slice(1).flatMap((ways) => ways.map((way) => way.path));
 }
 

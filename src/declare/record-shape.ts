@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/**
+ * A view of a resource's records. `selection`: what `fields` left of a read. `register`: a create by somebody who is signed out.
+ */
+export type RecordView = 'read' | 'selection' | 'create' | 'update' | 'register';
+
+/** What a shape made by `recordShape` stands for. */
+export interface RecordShape {
+  resource: string;
+  view: RecordView;
+}
+
+/** The shapes that stand for records, and what for. */
+export const recordShapes = z.registry<RecordShape>();
+
+/**
+ * Stands for a record of a resource in the shape of an answer or a body. It describes only: records are validated and shown
+ * by the declaration itself.
+ *
+ * @example output: z.object({ user: recordShape('user'), token: z.string() })
+ */
+export function recordShape(resource: string, view: RecordView = 'read'): z.ZodType {
+  return z.unknown().register(recordShapes, { resource, view });
+}

@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { onDemand, type ServedBytes, servedBytes } from './served-bytes.ts';
+
+// Everything comes from here, nothing stands inline. The package draws its icons from data: URLs.
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const PAGE_HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Cache-Control': 'no-cache',
+  'Referrer-Policy': 'no-referrer',
+};
+const ASSET_HEADERS = { 'Cache-Control': 'public, max-age=3600' };
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const FROM_PACKAGE: Record<string, string> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': JAVASCRIPT,
+  'favicon-32x32.png': 'image/png',
+};
+
+// Next to the page stands the document. A token that is pasted is forgotten with the page.
+const START = `SwaggerUIBundle({
+  url: new URL('openapi.json', location.href).href,
+  dom_id: '#reference',
+  deepLinking: true,
+  validatorUrl: 'none',
+  persistAuthorization: false,
+  displayRequestDuration: true,
+  tagsSorter: 'alpha',
+});
+`;
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}
+
+function page(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title>
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<noscript>This page needs JavaScript. The document itself: <a href="openapi.json">openapi.json</a></noscript>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+}
+
+/** The page of the reference, and what it loads, by path below `/api`: each is made ready when it is first asked for. */
+export function docsFiles(title: string): Map<string, () => Promise<ServedBytes>> {
+  const text = (type: string, content: string, headers: Record<string, string>) =>
+    onDemand(() => servedBytes(type, Buffer.from(content), headers));
+  const packaged = Object.entries(FROM_PACKAGE).map(([name, type]) => {
+    const load = async () => {
+      const file = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
+      return servedBytes(type, await readFile(file), ASSET_HEADERS);
+    };
+    return [`/docs/${name}`, onDemand(load)] as const;
+  });
+  return new Map([
+    ['/docs', text('text/html; charset=utf-8', page(title), PAGE_HEADERS)],
+    ['/docs/start.js', text(JAVASCRIPT, START, ASSET_HEADERS)],
+    ...packaged,
+  ]);
+}

@@ -1,0 +1,87 @@
+import type { SignInScheme } from '../../declare/host.ts';
+import { compilePolicy } from '../../declare/policy.ts';
+import { recordShapes } from '../../declare/record-shape.ts';
+import type { Route } from '../../declare/route.ts';
+import type { Settings } from '../../platform/settings.ts';
+import type { CompiledResource } from '../../records/compiled.ts';
+import type { Components } from './components.ts';
+import { errorAnswers } from './error-answers.ts';
+import { answersFreely, errorCodes, takesBody } from './error-codes.ts';
+import type { Json } from './json.ts';
+import { listParameters, readParameters } from './list-parameters.ts';
+import { operationIdOf, pascalCase, spokenId } from './operation-id.ts';
+import { headerParameters, pathParameters, shapedParameters } from './parameters.ts';
+import { accessText, securityOf } from './security.ts';
+import { shapeSchema } from './shape.ts';
+import { successAnswers } from './success-answers.ts';
+
+/** What operations are made from, beside their routes. */
+export interface OperationParts {
+  resources: ReadonlyMap<string, CompiledResource>;
+  schemes: readonly SignInScheme[];
+  settings: Settings;
+  components: Components;
+}
+
+function queryParameters(route: Route, resource: CompiledResource | undefined, parts: OperationParts): Json[] {
+  const { resources, settings } = parts;
+  const resourceOf = (name: string) => resources.get(name)!;
+  if (route.crud === 'list') return listParameters(resource!, resourceOf, settings.pagination);
+  return route.crud === 'read' ? readParameters(resource!, resourceOf) : [];
+}
+
+/** What stands in the body of a route that reads one. A handler that checks it itself may take none. */
+function requestBody(route: Route, name: string, components: Components): Json {
+  if (!takesBody(route)) return {};
+  const shape = route.input ?? route.bodyShape;
+  const schema = shape === undefined ? {} : shapeSchema(shape, 'input', `${name}Body`, components);
+  return { requestBody: { required: shape !== undefined, content: { 'application/json': { schema } } } };
+}
+
+/** Whether a rate limit holds for a route. Where tests have none the document says what holds elsewhere. */
+function isLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all, auth } }: Settings): boolean {
+  const own = rateLimit !== undefined && (rateLimit !== 'auth' || auth !== false);
+  return enabled !== false && (all !== false || own);
+}
+
+/**
+ * The operation of a route: all that a client needs to call it, and to know what comes back.
+ *
+ * @param path as the document writes it
+ */
+export function operationOf(route: Route, path: string, parts: OperationParts): Json {
+  const { resources, schemes, settings, components } = parts;
+  const operationId = operationIdOf(route);
+  const name = pascalCase(operationId);
+  const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
+  const resource = route.resource === undefined ? undefined : resources.get(route.resource);
+  const body = route.bodyShape === undefined ? undefined : recordShapes.get(route.bodyShape);
+  const facts = {
+    policy,
+    resource,
+    written: body === undefined ? undefined : resources.get(body.resource),
+    scoped: schemes.some(({ scopesOf }) => scopesOf !== undefined),
+    limited: isLimited(route, settings),
+  };
+  const parameters = [
+    ...pathParameters(path, resource),
+    ...queryParameters(route, resource, parts),
+    ...shapedParameters(route, name, components),
+    ...headerParameters(route, components),
+  ];
+  const description = [route.description, accessText(route, policy, schemes)].filter((text) => text !== undefined);
+  return {
+    operationId,
+    summary: route.summary ?? spokenId(operationId),
+    description: description.join('\n\n'),
+    tags: route.tags ?? [route.path.split('/')[1]],
+    ...(route.scope === undefined ? {} : { 'x-required-scope': route.scope }),
+    security: securityOf(route, policy, schemes),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...requestBody(route, name, components),
+    responses: {
+      ...successAnswers(route, name, { limited: facts.limited, components }),
+      ...errorAnswers(errorCodes(route, facts), answersFreely(route, facts), components),
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
+import { needsUser } from '../../records/access.ts';
+import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
+import { fieldJsonSchema } from '../../records/fields/registry.ts';
+import type { Json } from './json.ts';
+import { ID_SCHEMA, TIME_SCHEMA } from './scalars.ts';
+
+interface Making {
+  unknownFields: 'reject' | 'strip';
+  /** Refers to the schema of another resource's records. */
+  record(shape: RecordShape): Json;
+}
+
+type Direction = 'input' | 'output';
+
+const ABOUT: Record<RecordView, (name: string) => string> = {
+  read: () => '',
+  selection: (name) => `What the parameter \`fields\` left of a ${name}.`,
+  create: (name) => `The body that creates a ${name}.`,
+  update: (name) => `The body that changes a ${name}: what is left out stays, null clears.`,
+  register: (name) => `The body with which somebody who is signed out becomes a ${name}.`,
+};
+
+/** A field's value in the given direction: what the declaration says of it, and who may see or set it. */
+function fieldSchema(field: CompiledField, direction: Direction): Json {
+  const schema: Json = fieldJsonSchema(field.spec, direction);
+  const policy = direction === 'input' ? field.writableBy : field.visibleTo;
+  const notes = [
+    schema.description,
+    policy === undefined ? undefined : `${direction === 'input' ? 'Set' : 'Seen'} by \`${policy.text}\` only.`,
+  ].filter((note) => note !== undefined);
+  return {
+    ...schema,
+    ...(notes.length === 0 ? {} : { description: notes.join(' ') }),
+    ...(field.personal ? { 'x-personal-data': true } : {}),
+    ...(field.spec.writeOnly || field.spec.kind === 'password' ? { writeOnly: true } : {}),
+    ...(direction === 'output' && isFixed(field) ? { readOnly: true } : {}),
+  };
+}
+
+function isFixed({ spec }: CompiledField): boolean {
+  return spec.readOnly === true || spec.owner === true;
+}
+
+/** A reference: the id, or the record that it names where the reader asked for it and may see it. */
+function referenceSchema(field: CompiledField, making: Making): Json {
+  const { description, readOnly, ...rest } = fieldSchema(field, 'output');
+  const notes = { ...(description === undefined ? {} : { description }), ...(readOnly ? { readOnly } : {}) };
+  const target = making.record({ resource: field.target!, view: 'read' });
+  if (field.spec.kind === 'ref') return { ...notes, oneOf: [rest, target] };
+  return { ...notes, ...rest, items: { oneOf: [rest.items, target] } };
+}
+
+function readSchema(resource: CompiledResource, making: Making): { properties: Json; always: string[] } {
+  const shown = resource.fields.filter((field) => !field.secret);
+  const times = resource.timestamps ? ['createdAt', 'updatedAt'] : [];
+  const properties: Json = { id: { ...ID_SCHEMA, readOnly: true } };
+  for (const field of shown) {
+    properties[field.name] = field.target === undefined ? fieldSchema(field, 'output') : referenceSchema(field, making);
+  }
+  for (const name of times) properties[name] = { ...TIME_SCHEMA, readOnly: true };
+  const required = shown.filter((field) => field.spec.required && field.visibleTo === undefined);
+  return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
+}
+
+/** Whether a client may send the field, as far as the declaration alone tells. */
+function isAccepted(resource: CompiledResource, { name, spec, writableBy }: CompiledField, view: RecordView): boolean {
+  if (spec.hidden || spec.readOnly || name === resource.ownerField) return false;
+  if (view === 'update') return !spec.immutable && spec.kind !== 'password';
+  return view !== 'register' || writableBy === undefined || !needsUser(writableBy);
+}
+
+/** What stands beside the type of a value: kept outside where null is added to the type. */
+const BESIDE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
+
+/** A schema beside which null is allowed, or that stands alone in a list of one. */
+function wrapped(schema: Json, keyword: 'anyOf' | 'allOf'): Json {
+  const entries = Object.entries(schema);
+  const outside = Object.fromEntries(entries.filter(([key]) => BESIDE.includes(key)));
+  const inside = Object.fromEntries(entries.filter(([key]) => !BESIDE.includes(key)));
+  return { ...outside, [keyword]: keyword === 'anyOf' ? [inside, { type: 'null' }] : [inside] };
+}
+
+function isAnything({ type, anyOf, enum: values }: Json): boolean {
+  return [type, anyOf, values].every((part) => part === undefined);
+}
+
+/**
+ * The default of a property stands one level inside: generators of clients take a property with a default for one that is
+ * always there, which holds for answers and not for what is sent.
+ */
+function insideDefaults(schema: Json): Json {
+  if (schema.type === 'array') return { ...schema, items: insideDefaults(schema.items as Json) };
+  if (schema.type !== 'object') return schema;
+  const members = Object.entries(schema.properties as Record<string, Json>).map(([name, member]) => {
+    const inner = insideDefaults(member);
+    return [name, 'default' in inner ? wrapped(inner, 'anyOf') : inner] as const;
+  });
+  return { ...schema, properties: Object.fromEntries(members) };
+}
+
+/** A field in a body. Null is as good as leaving it out of a create, and clears it in an update, unless it is required. */
+function bodySchema(field: CompiledField, view: RecordView): Json {
+  const { default: preset, ...rest } = insideDefaults(fieldSchema(field, 'input'));
+  const schema = view === 'update' || preset === undefined ? rest : { ...rest, default: preset };
+  if (isAnything(schema)) return schema;
+  if (!field.spec.required) return wrapped(schema, 'anyOf');
+  return 'default' in schema ? wrapped(schema, 'allOf') : schema;
+}
+
+/** The schema of a resource's records in one view. */
+export function recordSchema(resource: CompiledResource, view: RecordView, making: Making): Json {
+  const about = [view === 'read' ? resource.declaration.description : undefined, ABOUT[view](resource.name)];
+  const description = about.filter((text) => text !== undefined && text !== '').join(' ');
+  const head = { type: 'object', ...(description === '' ? {} : { description }) };
+  if (view === 'read' || view === 'selection') {
+    const { properties, always } = readSchema(resource, making);
+    return { ...head, properties, required: view === 'read' ? always : ['id'] };
+  }
+  const accepted = resource.fields.filter((field) => isAccepted(resource, field, view));
+  const required = accepted.filter(({ spec }) => spec.required && !('default' in spec)).map(({ name }) => name);
+  return {
+    ...head,
+    properties: Object.fromEntries(accepted.map((field) => [field.name, bodySchema(field, view)])),
+    ...(view === 'update' || required.length === 0 ? {} : { required }),
+    ...(making.unknownFields === 'reject' ? { additionalProperties: false } : {}),
+  };
+}

@@ -1,0 +1,62 @@
+import { recordShapes } from '../../declare/record-shape.ts';
+import type { Route } from '../../declare/route.ts';
+import { isTagged } from '../http/etag.ts';
+import type { Components } from './components.ts';
+import { answerHeaders, limitHeaders, replayedHeader, tagHeader } from './headers.ts';
+import type { Json } from './json.ts';
+import { isRevalidated } from './parameters.ts';
+import { shapeSchema } from './shape.ts';
+
+const LIST_META = {
+  type: 'object',
+  description: 'What is told of a page. `total`, `page` and `pages` are left out with `after` and with `count=none`.',
+  properties: {
+    total: { type: 'integer', description: 'Records in all pages.' },
+    page: { type: 'integer' },
+    limit: { type: 'integer', description: 'The most records that a page holds.' },
+    pages: { type: 'integer' },
+    next: { type: ['string', 'null'], description: 'What `after` takes to go on; absent or null on the last page.' },
+  },
+  required: ['limit'],
+};
+
+function envelope(route: Route, name: string, components: Components): Json {
+  const data = route.output === undefined ? {} : shapeSchema(route.output, 'output', name, components);
+  const meta = route.crud === 'list' ? { meta: components.named('schemas', 'ListMeta', LIST_META) } : {};
+  const properties = { data, ...meta };
+  return { type: 'object', properties, required: Object.keys(properties) };
+}
+
+/** Whether the answer to a change holds a record, whose entity tag it then carries. */
+function holdsRecord(route: Route): boolean {
+  return isTagged(route) && route.output !== undefined && recordShapes.has(route.output);
+}
+
+/** The successes of a route by status. Without `output` a handler may answer with anything, or with nothing. */
+export function successAnswers(
+  route: Route,
+  name: string,
+  { limited, components }: { limited: boolean; components: Components },
+): Json {
+  const { status = 200, output } = route;
+  const shared = {
+    ...answerHeaders(200, components),
+    ...(limited ? limitHeaders(components) : {}),
+    ...(route.idempotent ? replayedHeader(components) : {}),
+  };
+  const tagged = isRevalidated(route) || holdsRecord(route) ? { ...shared, ...tagHeader(components) } : shared;
+  const full = {
+    description: status === 201 ? 'It is made.' : 'It is done.',
+    headers: tagged,
+    content: { 'application/json': { schema: envelope(route, name, components) } },
+  };
+  return {
+    ...(status === 204 ? {} : { [status]: full }),
+    ...(status === 204 || output === undefined
+      ? { 204: { description: 'It is done; there is nothing to say.', headers: shared } }
+      : {}),
+    ...(isRevalidated(route) && status !== 204
+      ? { 304: { description: 'You have this answer already.', headers: tagged } }
+      : {}),
+  };
+}
