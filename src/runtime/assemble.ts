@@ -26,6 +26,7 @@ import { findMistakes } from '../records/mistakes/find-mistakes.ts';
 import { featureRouteMistakes } from '../records/mistakes/route-mistakes.ts';
 import { connectPostgres } from './connect.ts';
 import { idempotencyParts, idempotencyTables } from './http/idempotency/index.ts';
+import { checkSchema } from './migrations/check-schema.ts';
 import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { operationIdMistakes } from './openapi/operation-id-mistakes.ts';
@@ -190,6 +191,10 @@ export function assemble(
     encryption: createEncryption(
       platform,
       features.flatMap((feature) => feature.encrypted ?? []),
+      async () => {
+        await connectPostgres(platform);
+        await checkSchema(platform.database, tables);
+      },
     ),
     features,
     apis,

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import type { Extension } from '../../src/declare/extension.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { createTestDatabase } from './database.ts';
 
 /** A new encryption key. */
@@ -93,4 +94,36 @@ export async function patientsDatabase(atEnd: (clean: () => Promise<void>) => vo
       return app;
     },
   };
+}
+
+/** A database with tables, and two keys: everything is written with the older one. */
+export async function written() {
+  const database = await patientsDatabase(onTestFinished);
+  const [old, next] = [newKey(), newKey()];
+  const writer = database.app([old]);
+  await writer.migrate({ mode: 'sync' });
+  const keyIdsOf = async (table: string, columns: readonly string[]) => {
+    const heads = columns.map(
+      (column) => `select split_part("${column}", '.', 2) as id from ${table} where "${column}" <> ''`,
+    );
+    const found = await database.rows(`select distinct id from (${heads.join(' union all ')}) all_of order by 1`);
+    return found.map(({ id }) => id);
+  };
+  return { ...database, old, next, writer, keyIdsOf };
+}
+
+type Written = Awaited<ReturnType<typeof written>>;
+
+/** Many patients, straight into the table: ids and their `string`. */
+export async function manyPatients({ rows, old }: Written, count: number): Promise<Map<string, string>> {
+  const ring = createKeyring([old]);
+  const ids = Array.from({ length: count }, (_, i) => i.toString(16).padStart(24, '0'));
+  const of = (field: string, value: (i: number) => unknown) =>
+    ids.map((id, i) => ring.encrypt(JSON.stringify(value(i)), `patient/${field}/${id}`));
+  await rows(
+    `insert into patients (id, name, string, text, "array", updated_at)
+     select *, timestamptz '2020-01-01' from unnest($1::text[], $1::text[], $2::text[], $3::text[], $4::text[])`,
+    [ids, of('string', (i) => `s${i}`), of('text', (i) => 'x'.repeat(i % 3000)), of('array', (i) => [`a${i}`])],
+  );
+  return new Map(ids.map((id, i) => [id, `s${i}`]));
 }

@@ -25,20 +25,26 @@ export interface Replacement extends StoredValue {
   next: string;
 }
 
+/** Rows that are still to be gone through: those that follow `after`, up to and with `last`. */
+export interface Stretch {
+  after: string;
+  last: string;
+}
+
 /**
  * Somewhere that ciphertexts are kept, gone through in the order of a primary key. Every call is one short statement, whatever
  * the size of the table.
  */
 export interface EncryptedPlace {
   table: string;
-  /** Comes before every row. */
-  first: string;
-  /** Counts the values of the rows that follow `after`. `last` is undefined when there are none. */
-  count(after: string): Promise<{ counts: KeyCount[]; last: string | undefined }>;
-  /** The values of the rows that follow `after` which are not under `keyId`, whole rows in order: a batch, or none when the rows looked at have none. */
-  stale(after: string, keyId: string): Promise<StoredValue[]>;
-  /** The row up to which `stale` looked when it found none; undefined at the end. */
-  skip(after: string): Promise<string | undefined>;
+  /** All rows that there are now, so that a table that grows has an end; undefined when there are none. */
+  whole(): Promise<Stretch | undefined>;
+  /** Counts the values of the first rows of a stretch. `at` is the last of these rows; undefined when there was none. */
+  count(stretch: Stretch): Promise<{ counts: KeyCount[]; at: string | undefined }>;
+  /** The values which are not under `keyId`, of whole rows in order: a batch, or none when the first rows have none. */
+  stale(stretch: Stretch, keyId: string): Promise<StoredValue[]>;
+  /** The last of the rows that `stale` looked at when it found none; undefined when it saw all. */
+  skip(stretch: Stretch): Promise<string | undefined>;
   /**
    * Puts ciphertexts in the place of others, in one statement. A row that changed since it was read, or that somebody is changing, is
    * left as it is. Gives how many values it replaced.

@@ -46,16 +46,19 @@ function placesOf(database: Platform['database'], columns: readonly EncryptedCol
  * What there is to know and to do about encryption at rest.
  *
  * @param columns every column that holds ciphertexts, of all features
+ * @param ready asked before anything but a start, which has asked already: rejects when the database is away or lacks tables
  */
 export function createEncryption(
   platform: Pick<Platform, 'database' | 'keyring' | 'log' | 'env'>,
   columns: readonly EncryptedColumn[],
+  ready: () => Promise<void>,
 ): Encryption {
   const { database, keyring } = platform;
   const places = placesOf(database, columns);
   return {
     takeUp: () => takeUpKeys(platform, places),
     async status() {
+      await ready();
       const { counts, processes } = await takeSurvey(database, places, keyring.keyIds[0]!);
       const records = new Map((await readKeyRecords(database)).map((record) => [record.keyId, record]));
       const values = [...counts.values()].flat();
@@ -74,6 +77,9 @@ export function createEncryption(
       });
       return { keys, values };
     },
-    rotate: (options = {}) => rotate({ database, keyring, places }, options),
+    async rotate(options = {}) {
+      await ready();
+      return rotate({ database, keyring, places }, options);
+    },
   };
 }

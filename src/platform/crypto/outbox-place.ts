@@ -6,14 +6,21 @@ import { CIPHERTEXT_HEAD, ciphertextHead } from './keyring.ts';
 /** Rows that one statement looks at: each holds a record or two. */
 const PAGE = 500;
 
-// Every value of a page of events that an encrypted column put there. $1 after, $2 rows, $3 resources, $4 their columns.
+const WHOLE = 'select max(id) from outbox';
+
+// Everywhere $1 and $2 are the stretch.
+const REST = 'outbox where id > $1 and id <= $2 order by id';
+
+// Every value of a page of events that an encrypted column put there. $3 rows, $4 resources, $5 their columns. Each record is
+// taken apart once: looking up its columns one by one would decompress it as often.
 const VALUES = `
-  page as materialized (select id, resource, record_id, payload from outbox where id > $1 order by id limit $2),
+  page as materialized (select id, resource, record_id, payload from ${REST} limit $3),
   stored as (
-    select page.id, page.record_id, p.n::int - 1 as n, part, page.payload->part->>p.name as text
-    from page join unnest($3::text[], $4::text[]) with ordinality as p(resource, name, n) on p.resource = page.resource
-    cross join unnest(array['record', 'previous']) as part
-    where page.payload->part->>p.name <> ''
+    select page.id, page.record_id, p.n::int - 1 as n, part, value as text
+    from page cross join lateral jsonb_each(page.payload) as parts(part, columns)
+    cross join lateral jsonb_each_text(case when jsonb_typeof(columns) = 'object' then columns end) as c(name, value)
+    join unnest($4::text[], $5::text[]) with ordinality as p(resource, name, n) on p.resource = page.resource and p.name = c.name
+    where part in ('record', 'previous') and value <> ''
   )`;
 
 // The row without a column tells where the page ends.
@@ -23,12 +30,12 @@ const COUNT = `
   from stored group by 1, 2
   union all select null, null, null, max(id) from page`;
 
-// $5 head of the newest key.
+// $6 head of the newest key.
 const STALE = `
   with ${VALUES}
-  select id, record_id, n, part, text from stored where left(text, ${CIPHERTEXT_HEAD.length}) <> $5 order by id`;
+  select id, record_id, n, part, text from stored where left(text, ${CIPHERTEXT_HEAD.length}) <> $6 order by id`;
 
-const SKIP = `select id from outbox where id > $1 order by id offset ${PAGE - 1} limit 1`;
+const SKIP = `select id from ${REST} offset ${PAGE - 1} limit 1`;
 
 // $1 ids, $2 and $3 the record's columns before and after, $4 and $5 those of the previous record. A row that a relay holds is left out.
 const REPLACE = `
@@ -63,24 +70,28 @@ export function outboxPlace(database: Database, columns: readonly EncryptedColum
 
   return {
     table: 'outbox',
-    first: '0',
 
-    async count(after) {
+    async whole() {
+      const [row] = await database.write<[number | null]>({ text: WHOLE, values: [] });
+      return row![0] === null ? undefined : { after: '0', last: String(row![0]) };
+    },
+
+    async count({ after, last }) {
       const rows = await database.write<[number | null, string | null, number, number | null]>({
         text: COUNT,
-        values: [after, PAGE, ...where],
+        values: [after, last, PAGE, ...where],
       });
       const counts = rows.flatMap(([n, keyId, count]) =>
         n === null ? [] : [{ name: `outbox: ${carried[n]!.name}`, keyId, count }],
       );
-      const last = rows.find(([n]) => n === null)?.[3];
-      return { counts, last: last === null || last === undefined ? undefined : String(last) };
+      const at = rows.find(([n]) => n === null)?.[3];
+      return { counts, at: at === null || at === undefined ? undefined : String(at) };
     },
 
-    async stale(after, keyId) {
+    async stale({ after, last }, keyId) {
       const rows = await database.write<[number, string, number, string, string]>({
         text: STALE,
-        values: [after, PAGE, ...where, ciphertextHead(keyId)],
+        values: [after, last, PAGE, ...where, ciphertextHead(keyId)],
       });
       return rows.map(([id, recordId, n, part, text]) => ({
         row: String(id),
@@ -91,8 +102,8 @@ export function outboxPlace(database: Database, columns: readonly EncryptedColum
       }));
     },
 
-    async skip(after) {
-      const [row] = await database.write<[number]>({ text: SKIP, values: [after] });
+    async skip({ after, last }) {
+      const [row] = await database.write<[number]>({ text: SKIP, values: [after, last] });
       return row === undefined ? undefined : String(row[0]);
     },
 

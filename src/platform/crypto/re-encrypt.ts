@@ -30,14 +30,15 @@ function reEncrypted(keyring: Keyring, values: readonly StoredValue[], watching:
  * is left to the next time.
  */
 export async function reEncrypt(place: EncryptedPlace, keyring: Keyring, watching: Watching): Promise<void> {
-  let after: string | undefined = place.first;
-  while (after !== undefined && !watching.isStopped()) {
-    const values = await place.stale(after, keyring.keyIds[0]!);
+  let stretch = await place.whole();
+  while (stretch !== undefined && !watching.isStopped()) {
+    const values = await place.stale(stretch, keyring.keyIds[0]!);
     const replacements = reEncrypted(keyring, values, watching);
     if (replacements.length > 0) {
       await watching.beforeWriting();
       watching.replaced(place, await place.replace(replacements));
     }
-    after = values.length > 0 ? values.at(-1)!.row : await place.skip(after);
+    const at: string | undefined = values.length > 0 ? values.at(-1)!.row : await place.skip(stretch);
+    stretch = at === undefined ? undefined : { ...stretch, after: at };
   }
 }

@@ -24,30 +24,33 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
   const names = columns.map(({ column }) => quoted(column));
   // `left` fetches the start of a long value only.
   const head = (name: string) => `left(${name}, ${CIPHERTEXT_HEAD.length})`;
-  const isStale = (name: string) => `(${name} <> '' and ${head(name)} <> $2)`;
+  const isStale = (name: string) => `(${name} <> '' and ${head(name)} <> $3)`;
 
-  // $1 after, $2 rows. The row without a column tells where the page ends.
+  const WHOLE = `select ${id} from ${from} order by ${id} desc limit 1`;
+
+  // Everywhere $1 and $2 are the stretch. $3 rows. The row without a column tells where the page ends.
+  const rest = `${from} where ${id} > $1 and ${id} <= $2 order by ${id}`;
   const COUNT = `
   with page as materialized (
-    select ${id} as id, ${names.map((name, i) => `${head(name)} as h${i}`).join(', ')} from ${from} where ${id} > $1 order by ${id} limit $2
+    select ${id} as id, ${names.map((name, i) => `${head(name)} as h${i}`).join(', ')} from ${rest} limit $3
   )
   select n, substring(head from '${CIPHERTEXT_HEAD.pattern}') as key, count(*)::int, null as last
   from page cross join lateral (values ${names.map((_, i) => `(${i}, h${i})`).join(', ')}) as v(n, head) where head <> '' group by 1, 2
   union all select null, null, null, max(id) from page`;
 
-  // $1 after, $2 head of the newest key, $3 rows looked at, $4 rows, $5 bytes: at least one row. Stops looking when it has its rows.
+  // $3 head of the newest key, $4 rows looked at, $5 rows, $6 bytes: at least one row. Stops looking when it has its rows.
   const STALE = `
   select id, ${names.map((_, i) => `c${i}`).join(', ')} from (
     select id, ${names.map((_, i) => `c${i}`).join(', ')}, row_number() over (order by id) as place, sum(bytes) over (order by id) as bytes
     from (
       select id, ${names.map((name, i) => `case when ${isStale(name)} then ${name} end as c${i}`).join(', ')},
         ${names.map((name) => `coalesce(octet_length(${name}), 0)`).join(' + ')} as bytes
-      from (select ${id} as id, ${names.join(', ')} from ${from} where ${id} > $1 order by ${id} limit $3) page
-      where ${names.map(isStale).join(' or ')} order by id limit $4
+      from (select ${id} as id, ${names.join(', ')} from ${rest} limit $4) page
+      where ${names.map(isStale).join(' or ')} order by id limit $5
     ) found
-  ) counted where place = 1 or bytes <= $5 order by id`;
+  ) counted where place = 1 or bytes <= $6 order by id`;
 
-  const SKIP = `select ${id} from ${from} where ${id} > $1 order by ${id} offset ${PAGE - 1} limit 1`;
+  const SKIP = `select ${id} from ${rest} offset ${PAGE - 1} limit 1`;
 
   // $1 ids, then old and new by column; null: this column stays. Whoever holds a row goes first: it is left out.
   const pairs = columns.map((_, i) => [`o${i}`, `n${i}`] as const);
@@ -63,21 +66,25 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
 
   return {
     table,
-    first: '',
 
-    async count(after) {
+    async whole() {
+      const [row] = await database.write<[string]>({ text: WHOLE, values: [] });
+      return row === undefined ? undefined : { after: '', last: row[0] };
+    },
+
+    async count({ after, last }) {
       const rows = await database.write<[number | null, string | null, number, string | null]>({
         text: COUNT,
-        values: [after, PAGE],
+        values: [after, last, PAGE],
       });
       const counts = rows.flatMap(([n, keyId, count]) =>
         n === null ? [] : [{ name: columns[n]!.name, keyId, count }],
       );
-      return { counts, last: rows.find(([n]) => n === null)?.[3] ?? undefined };
+      return { counts, at: rows.find(([n]) => n === null)?.[3] ?? undefined };
     },
 
-    async stale(after, keyId) {
-      const values = [after, ciphertextHead(keyId), PAGE, BATCH, BATCH_BYTES];
+    async stale({ after, last }, keyId) {
+      const values = [after, last, ciphertextHead(keyId), PAGE, BATCH, BATCH_BYTES];
       const rows = await database.write<[string, ...(string | null)[]]>({ text: STALE, values });
       return rows.flatMap(([row, ...texts]) =>
         texts.flatMap((text, i) =>
@@ -86,8 +93,8 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
       );
     },
 
-    async skip(after) {
-      const [row] = await database.write<[string]>({ text: SKIP, values: [after] });
+    async skip({ after, last }) {
+      const [row] = await database.write<[string]>({ text: SKIP, values: [after, last] });
       return row?.[0];
     },
 

@@ -1,0 +1,80 @@
+import type { EncryptionStatus, KeyStatus } from '../../src/platform/crypto/encryption.ts';
+import type { Rotation } from '../../src/platform/crypto/rotate.ts';
+
+const shown = (count: number) => count.toLocaleString('en-US');
+const some = (count: number, thing: string, more = `${thing}s`) => `${shown(count)} ${count === 1 ? thing : more}`;
+
+/** Lines of cells that stand under one another. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
+  return rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('   ')}`.trimEnd());
+}
+
+function roleOf({ place }: KeyStatus): string {
+  if (place === undefined) return 'not in SVC_ENCRYPTION_KEYS';
+  return place === 0 ? 'encrypts' : 'decrypts';
+}
+
+function historyOf({ firstUsedAt, retiredAt }: KeyStatus): string {
+  if (firstUsedAt === undefined) return 'never used by a running process';
+  const since = `in use since ${firstUsedAt.slice(0, 10)}`;
+  return retiredAt === undefined ? since : `${since}, retired ${retiredAt.slice(0, 10)}`;
+}
+
+/** What `npm run keys -- status` prints. */
+export function statusLines({ keys, values }: EncryptionStatus): string[] {
+  const order = keys.toSorted((a, b) => (a.place ?? keys.length) - (b.place ?? keys.length));
+  const of = (name: string, keyId: string | null) =>
+    values.find((one) => one.name === name && one.keyId === keyId)?.count ?? 0;
+  const names = [...new Set(values.map(({ name }) => name))].sort();
+  const total = (keyId: string) => names.reduce((sum, name) => sum + of(name, keyId), 0);
+  const keyRows = order.map((key) => [
+    key.keyId,
+    roleOf(key),
+    historyOf(key),
+    some(total(key.keyId), 'value'),
+    key.processes > 0 ? `${some(key.processes, 'process encrypts', 'processes encrypt')} with it` : '',
+  ]);
+  const valueRows = names.map((name) => [
+    name,
+    ...order.map(({ keyId }) => (of(name, keyId) === 0 ? '-' : shown(of(name, keyId)))),
+    of(name, null) === 0 ? '' : `${some(of(name, null), 'is', 'are')} no ciphertext`,
+  ]);
+  return [
+    'Keys, by their ids:',
+    ...table(keyRows),
+    '',
+    ...(names.length === 0
+      ? ['Nothing is encrypted yet.']
+      : ['Values under each:', ...table([['', ...order.map(({ keyId }) => keyId), ''], ...valueRows])]),
+  ];
+}
+
+/** What is left of a rotation for a person to do, a line each; empty when all is well. */
+export function faultLines({ undecryptable, left, busy }: Rotation): string[] {
+  return [
+    ...undecryptable.map(({ name, count, ids }) => {
+      const more = count > ids.length ? ` and ${shown(count - ids.length)} more` : '';
+      return `${name}: ${some(count, 'value')} can not be decrypted: ${ids.join(', ')}${more}`;
+    }),
+    ...(left > 0
+      ? [`${some(left, 'value is', 'values are')} still under older keys: others hold them; run this again`]
+      : []),
+    ...busy.map(
+      ({ keyId, processes }) =>
+        `key ${keyId} can not be retired: ${some(processes, 'running process encrypts', 'running processes encrypt')} with it; restart them with the newest key first, then run this again (one that was killed counts for a minute)`,
+    ),
+  ];
+}
+
+/** What a rotation did. */
+export function rotationLines({ keyId, rotated, removable, stopped }: Rotation): string[] {
+  if (stopped) return [`Stopped after ${some(rotated, 'value')}. Run it again to go on.`];
+  return [
+    `${some(rotated, 'value was', 'values were')} put under key ${keyId}.`,
+    ...removable.map(
+      (id) =>
+        `No value is under key ${id} any more: it may be removed from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
+    ),
+  ];
+}

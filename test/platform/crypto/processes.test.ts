@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { idOf, manyPatients, written } from '../../support/patients.ts';
+
+const web = { port: 0, roles: ['web' as const] };
+
+test('a process that lacks the newest key stops a rotation before it changes anything', async () => {
+  const database = await written();
+  const { next, old, app, keyIdsOf } = database;
+  await manyPatients(database, 10);
+  const behind = app([old]);
+  await behind.start(web);
+  const rotating = app([next, old]);
+  await expect(rotating.encryption.rotate()).rejects.toThrow(
+    `Key ${idOf(next)} is not known to every running process yet:\n  - 1 process does not have it`,
+  );
+  expect(await keyIdsOf('patients', ['string'])).toEqual([idOf(old)]);
+  await behind.close();
+  expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 30, removable: [idOf(old)] });
+});
+
+test('a process that still encrypts with the old key keeps it from being retired', async () => {
+  const database = await written();
+  const { next, old, app } = database;
+  await manyPatients(database, 10);
+  const slow = app([old, next]);
+  await slow.start(web);
+  const rotating = app([next, old]);
+  const kept = { busy: [{ keyId: idOf(old), processes: 1 }], removable: [] };
+  expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 30, left: 0, ...kept });
+  await slow.service('patient').create({ name: 'late', string: 'late' });
+  await slow.close();
+  // The record and its event.
+  expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 2, busy: [], removable: [idOf(old)] });
+});
+
+test('a process that was killed counts for a minute', async () => {
+  const database = await written();
+  const { next, old, app, rows } = database;
+  await manyPatients(database, 10);
+  const values = ['killed', [idOf(old)], 59];
+  await rows(`insert into encryption_processes values ($1, $2, now() - $3 * interval '1 second')`, values);
+  const rotating = app([next, old]);
+  await expect(rotating.encryption.rotate()).rejects.toThrow('1 process does not have it');
+  await rows(`update encryption_processes set seen_at = now() - interval '61 seconds'`);
+  expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 30, busy: [], removable: [idOf(old)] });
+});
+
+test('a process that came, encrypted with the old key and went while the values were counted keeps it from being retired', async () => {
+  const database = await written();
+  const { next, old, app, rows, keyIdsOf } = database;
+  await manyPatients(database, 10);
+  const rotating = app([next, old]);
+  await rotating.encryption.rotate();
+  await rows('update encryption_keys set retired_at = null');
+  await rows('begin');
+  await rows('lock table webhook_endpoints');
+  const counting = rotating.encryption.rotate();
+  const waiting = `select 1 from pg_locks where relation = 'webhook_endpoints'::regclass and not granted`;
+  await expect.poll(() => rows(waiting)).toHaveLength(1);
+  const slow = app([old, next]);
+  await slow.start(web);
+  await slow.service('patient').create({ name: 'missed', string: 'missed' });
+  await slow.close();
+  await rows('delete from outbox');
+  await rows('commit');
+  expect(await counting).toMatchObject({ rotated: 0, left: 0, busy: [], removable: [] });
+  expect(await keyIdsOf('patients', ['string'])).toEqual([idOf(old), idOf(next)].sort());
+  expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 1, removable: [idOf(old)] });
+});

@@ -1,0 +1,196 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { app as exampleApp } from '../../src/app/index.ts';
+import { createKeyring } from '../../src/platform/crypto/keyring.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { idOf, newKey } from '../support/patients.ts';
+
+/** Runs a script as its npm command does. */
+function begin(command: string, env: Record<string, string> = {}) {
+  const [script, ...args] = command.split(' ');
+  const child = spawn(process.execPath, [join('scripts', script!), ...args], {
+    env: { PATH: process.env.PATH, ...env },
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const out = { said: '' };
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (out.said += text));
+  const ended = once(child, 'close').then(([code, signal]) => ({ code: code ?? signal, said: out.said.trim() }));
+  return { child, out, ended };
+}
+
+// Every command is a process that loads the whole app.
+vi.setConfig({ testTimeout: 90_000 });
+
+/** Waits until a command says something; rejects when it ends without. */
+async function says({ out, ended }: ReturnType<typeof begin>, text: string): Promise<void> {
+  const said = vi.waitUntil(() => out.said.includes(text), { timeout: 60_000, interval: 2 });
+  await Promise.race([said, ended]);
+  expect(out.said).toContain(text);
+}
+
+/** A database with the tables of this deployment, and `count` endpoints whose secrets are under the older of two keys. */
+async function endpoints(count: number) {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const client = new Client(database.databaseUrl);
+  await client.connect();
+  onTestFinished(() => client.end());
+  const env = { DATABASE_URL: database.databaseUrl };
+  Object.assign(process.env, { NODE_ENV: 'test', ...env, REDIS_URL: database.redisUrl });
+  const app = exampleApp();
+  await app.migrate({ mode: 'apply' });
+  await app.close();
+  const [old, next] = [newKey(), newKey()];
+  const ids = Array.from({ length: count }, (_, i) => i.toString(16).padStart(24, '0'));
+  const ring = createKeyring([old]);
+  const secrets = ids.map((id, i) => ring.encrypt(`whsec_${i}`, `webhook_endpoints/secret/${id}`));
+  await client.query(
+    `insert into webhook_endpoints (id, owner_id, url, events, scope, secret, updated_at)
+     select id, 'o', 'https://example.com', '{*}', 'own', secret, timestamptz '2020-01-01' from unnest($1::text[], $2::text[]) as e(id, secret)`,
+    [ids, secrets],
+  );
+  const stored = async () =>
+    (await client.query<{ id: string; secret: string }>('select id, secret from webhook_endpoints order by id')).rows;
+  return {
+    client,
+    stored,
+    keys: [old, next] as const,
+    env: { ...env, SVC_ENCRYPTION_KEYS: `${next},${old}` },
+    /** How many are under which key. */
+    async under(key: string) {
+      return (await stored()).filter(({ secret }) => secret.split('.')[1] === idOf(key)).length;
+    },
+    /** Whether all secrets come back under the newer key alone. */
+    async allReadable() {
+      const after = createKeyring([next]);
+      const read = (await stored()).map(({ id, secret }) => after.decrypt(secret, `webhook_endpoints/secret/${id}`));
+      expect(read).toEqual(ids.map((_, i) => `whsec_${i}`));
+    },
+  };
+}
+
+test.each([
+  ['keys.ts', 'Say what to do: npm run keys -- generate, status or rotate.'],
+  ['keys.ts show', 'Unknown command show: npm run keys -- generate, status or rotate.'],
+  ['keys.ts rotate now', 'Unknown argument now. npm run keys takes one: generate, status or rotate.'],
+  ['keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.'],
+  ['keys.ts status', 'SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.'],
+])('%s is refused with one line', async (command, line) => {
+  expect(await begin(command).ended).toEqual({ code: 1, said: line });
+});
+
+test('keys -- generate prints a key and nothing else, another one each time', async () => {
+  const [one, other] = await Promise.all([begin('keys.ts generate').ended, begin('keys.ts generate').ended]);
+  expect(one.code).toBe(0);
+  expect(createKeyring([one.said, other.said]).keyIds).toEqual([idOf(one.said), idOf(other.said)]);
+});
+
+test('a malformed key is refused without being printed, and a database without tables names the command that mends it', async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const env = { DATABASE_URL: database.databaseUrl, SVC_ENCRYPTION_KEYS: 'short-and-secret' };
+  const malformed = await begin('keys.ts rotate', env).ended;
+  expect(malformed.code).toBe(1);
+  expect(malformed.said).toContain('SVC_ENCRYPTION_KEYS is malformed');
+  expect(malformed.said).not.toContain('short-and-secret');
+  const bare = await begin('keys.ts status', { ...env, SVC_ENCRYPTION_KEYS: newKey() }).ended;
+  expect(bare).toMatchObject({ code: 1, said: expect.stringContaining('npm run migrate') });
+});
+
+test('status, rotate, status: what is under which key, and which one may be removed', async () => {
+  const { env, keys, client, allReadable } = await endpoints(1200);
+  const [old, next] = keys.map(idOf);
+  const before = await begin('keys.ts status', env).ended;
+  expect(before.code).toBe(0);
+  expect(before.said).toMatch(new RegExp(`${next} +encrypts +never used by a running process +0 values`));
+  expect(before.said).toMatch(new RegExp(`${old} +decrypts +never used by a running process +1,200 values`));
+  expect(before.said).toMatch(/webhook_endpoints.secret +- +1,200/);
+
+  const rotated = await begin('keys.ts rotate', env).ended;
+  expect(rotated.code).toBe(0);
+  expect(rotated.said.split('\n').at(0)).toBe('webhook_endpoints: 500 of 1,200 values');
+  expect(rotated.said.split('\n').slice(-3)).toEqual([
+    'webhook_endpoints: 1,200 of 1,200 values',
+    `1,200 values were put under key ${next}.`,
+    `No value is under key ${old} any more: it may be removed from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
+  ]);
+  await allReadable();
+  const untouched = await client.query(`select 1 from webhook_endpoints where updated_at <> '2020-01-01'`);
+  expect(untouched.rows).toEqual([]);
+  expect((await client.query('select 1 from outbox')).rows).toEqual([]);
+
+  const after = await begin('keys.ts status', { ...env, SVC_ENCRYPTION_KEYS: keys[1] }).ended;
+  expect(after.said).toMatch(new RegExp(`${next} +encrypts +in use since \\S+ +1,200 values`));
+  expect(after.said).toMatch(
+    new RegExp(`${old} +not in SVC_ENCRYPTION_KEYS +in use since \\S+, retired \\S+ +0 values`),
+  );
+  for (const said of [before.said, rotated.said, after.said]) {
+    for (const key of keys) expect(said).not.toContain(key);
+    expect(said).not.toContain('whsec_');
+  }
+  const again = await begin('keys.ts rotate', env).ended;
+  expect(again.code).toBe(0);
+  expect(again.said).toContain(`0 values were put under key ${next}.`);
+});
+
+test('a rotation killed in the middle loses nothing, and the next one does the rest', async () => {
+  const { env, keys, under, allReadable } = await endpoints(20_000);
+  const [old, next] = keys;
+  const killed = begin('keys.ts rotate', env);
+  await says(killed, '500 of 20,000');
+  killed.child.kill('SIGKILL');
+  expect((await killed.ended).code).toBe('SIGKILL');
+  const done = await under(next);
+  expect(done).toBeGreaterThanOrEqual(500);
+  expect(await under(old)).toBe(20_000 - done);
+  expect(done).toBeLessThan(20_000);
+
+  const rest = await begin('keys.ts rotate', env).ended;
+  expect(rest.code).toBe(0);
+  expect(rest.said).toContain(`${(20_000 - done).toLocaleString('en-US')} values were put under key ${idOf(next)}.`);
+  await allReadable();
+});
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after its batch', async (signal) => {
+  const { env, keys, under } = await endpoints(20_000);
+  const stopped = begin('keys.ts rotate', env);
+  await says(stopped, '500 of 20,000');
+  stopped.child.kill(signal);
+  const { code, said } = await stopped.ended;
+  expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
+  const done = await under(keys[1]);
+  expect(done % 500).toBe(0);
+  expect(said).toContain(`Stopped after ${done.toLocaleString('en-US')} values. Run it again to go on.`);
+  expect(await under(keys[0])).toBe(20_000 - done);
+});
+
+test('what can not be decrypted is named by its id, the rest is rotated, and the command fails', async () => {
+  const { env, keys, client, under } = await endpoints(600);
+  const id = (n: number) => n.toString(16).padStart(24, '0');
+  await client.query(`update webhook_endpoints set secret = 'plain and secret' where id = $1`, [id(7)]);
+  await client.query(`update webhook_endpoints set secret = $2 where id = $1`, [
+    id(8),
+    createKeyring([newKey()]).encrypt('x', `webhook_endpoints/secret/${id(8)}`),
+  ]);
+  const { code, said } = await begin('keys.ts rotate', env).ended;
+  expect(code).toBe(1);
+  expect(said).toContain(`webhook_endpoints.secret: 2 values can not be decrypted: ${id(7)}, ${id(8)}`);
+  expect(said).toContain(`598 values were put under key ${idOf(keys[1])}.`);
+  expect(said).not.toMatch(/plain and secret|v1\./);
+  expect(await under(keys[1])).toBe(598);
+});
+
+test('a running process that lacks the newest key stops a rotation before it begins', async () => {
+  const { env, keys, client, under } = await endpoints(10);
+  await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[idOf(keys[0])]]);
+  const { code, said } = await begin('keys.ts rotate', env).ended;
+  expect(code).toBe(1);
+  expect(said).toContain(`Key ${idOf(keys[1])} is not known to every running process yet`);
+  expect(await under(keys[0])).toBe(10);
+});
