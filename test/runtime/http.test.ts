@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { ApiError, defineResource, defineUser, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
@@ -30,6 +30,7 @@ const { url, call, person } = await startTestApp(
   { resources: [defineUser(), post, frozen], settings: { http: { bodyLimit: 100_000 } } },
   { env: () => ({ CORS_ORIGINS: 'https://app.example.com,https://other.example.com' }) },
 );
+const toAll = await startTestApp({ resources: [frozen] }, { env: () => ({ CORS_ORIGINS: '*' }) });
 const ann = await person('Ann');
 const json = { 'content-type': 'application/json' };
 
@@ -108,13 +109,22 @@ test('gzip is inflated; another encoding answers 415; a broken one 400', async (
   expect((await send('{"title":"x"}', { ...json, 'content-encoding': 'constructor' })).status).toBe(415);
   expect((await send('{"title":"x"}', gzip)).status).toBe(400);
   expect((await send(gzipSync('{"title":"cut"}').subarray(0, 20), gzip)).status).toBe(400);
+  const twice = gzipSync(gzipSync('{"title":"twice"}'));
+  expect((await send(twice, { ...json, 'content-encoding': 'gzip, gzip' })).status).toBe(415);
 });
 
-test('the limit of a body is counted on its inflated size: a bomb answers 413', async () => {
-  const bomb = gzipSync(Buffer.alloc(50_000_000, 0x20));
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+])('the limit of a body is counted on its inflated size: a bomb of %s answers 413', async (encoding, pack) => {
+  const bomb = pack(Buffer.alloc(50_000_000, 0x20));
   expect(bomb.length).toBeLessThan(100_000);
-  const answer = await send(bomb, { ...json, 'content-encoding': 'gzip' });
+  const answer = await send(bomb, { ...json, 'content-encoding': encoding });
   expect([answer.status, answer.body.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+});
+
+test('a body above the limit answers 413', async () => {
   expect((await send(`{"title":"${'x'.repeat(100_000)}"}`, json)).status).toBe(413);
 });
 
@@ -233,6 +243,9 @@ test('a request id from outside is kept when it is short and plain, else made an
     expect(made.body.error.requestId).toBe(made.headers.get('x-request-id'));
   }
   expect((await call('GET', '/api/posts')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  const two = 'X-Request-Id: one\r\nX-Request-Id: two';
+  const answer = await raw(`GET /api/pages HTTP/1.1\r\nHost: x\r\n${two}\r\nConnection: close\r\n\r\n`);
+  expect(answer).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m);
 });
 
 test('answers are private to who asked', async () => {
@@ -261,6 +274,25 @@ test('a preflight needs no sign-in', async () => {
   const answer = await call('OPTIONS', '/api/users/0123456789abcdef01234567', undefined, asks);
   expect(answer.status).toBe(204);
   expect(answer.headers.get('access-control-allow-methods')).toContain('PATCH');
+  for (const origin of ['https://evil.example.com', 'null']) {
+    const refused = await call('OPTIONS', '/api/posts', undefined, { ...asks, origin });
+    expect(refused.headers.get('access-control-allow-origin')).toBeNull();
+  }
+});
+
+test('with every origin allowed none may send credentials of its own', async () => {
+  const { headers } = await toAll.call('GET', '/api/pages', undefined, { origin: 'https://any.example.org' });
+  expect(headers.get('access-control-allow-origin')).toBe('*');
+  expect(headers.get('access-control-allow-credentials')).toBeNull();
+});
+
+test('a browser may send what is conditional or repeated, and read what is answered to it', async () => {
+  const origin = 'https://app.example.com';
+  const asks = { origin, 'access-control-request-method': 'POST' };
+  const allowed = (await call('OPTIONS', '/api/posts', undefined, asks)).headers.get('access-control-allow-headers');
+  for (const name of ['Authorization', 'Idempotency-Key', 'If-Match', 'If-None-Match']) expect(allowed).toContain(name);
+  const shown = (await call('GET', '/api/posts', undefined, { origin })).headers.get('access-control-expose-headers');
+  for (const name of ['ETag', 'Idempotency-Replayed', 'Retry-After', 'X-Request-Id']) expect(shown).toContain(name);
 });
 
 const body = '{"title":"smuggled"}';
@@ -270,16 +302,83 @@ test.each([
     'a length beside chunks',
     `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nTransfer-Encoding: chunked`,
   ],
+  ['the same length twice', `Host: x\r\nContent-Length: ${body.length}\r\nContent-Length: ${body.length}`],
+  ['a list of lengths', `Host: x\r\nContent-Length: ${body.length}, ${body.length}`],
+  ['a length with a sign', `Host: x\r\nContent-Length: +${body.length}`],
+  ['chunks that are not the last coding', 'Host: x\r\nTransfer-Encoding: chunked, identity'],
+  ['a coding that is not chunks', 'Host: x\r\nTransfer-Encoding: gzip'],
   ['no host', `Content-Type: application/json\r\nContent-Length: ${body.length}`],
+  ['two hosts', `Host: x\r\nHost: x\r\nContent-Length: ${body.length}`],
   ['a line that is no header', 'Host: x\r\nnonsense'],
-])('%s answers 400', async (_what, headers) => {
-  expect(await raw(`POST /api/posts HTTP/1.1\r\n${headers}\r\n\r\n${body}`)).toMatch(/^HTTP\/1\.1 400 /);
+  ['a space before the colon', 'Host: x\r\nX-Odd : 1'],
+  ['a folded line', 'Host: x\r\nX-Odd: 1\r\n 2'],
+  ['NUL in a header', 'Host: x\r\nX-Odd: 1\0'],
+])('%s answers 400 with the envelope, once', async (_what, headers) => {
+  const authorization = `Authorization: Bearer ${ann.token}\r\nContent-Type: application/json`;
+  const before = (await call('GET', '/api/posts?title=smuggled')).body.meta.total;
+  const answer = await raw(`POST /api/posts HTTP/1.1\r\n${authorization}\r\n${headers}\r\n\r\n${body}`);
+  expect(answer).toMatch(/^HTTP\/1\.1 400 .*"error":\{"code":"BAD_REQUEST".*"requestId":"[0-9a-f-]{36}"/s);
+  expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  expect((await call('GET', '/api/posts?title=smuggled')).body.meta.total).toBe(before);
+});
+
+test('what is malformed behind a whole request does not touch the answer of that', async () => {
+  const answer = await raw('GET /api/pages HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n');
+  expect(answer).toMatch(/^HTTP\/1\.1 200 .*^Connection: close\r$.*\{"data":/ms);
+  expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+});
+
+test('HTTP/1.0 needs no host', async () => {
+  expect(await raw('GET /api/pages HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('an expectation other than 100-continue answers 417 with the envelope', async () => {
+  const ask = (expect: string) =>
+    raw(
+      `POST /api/posts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\nExpect: ${expect}\r\nContent-Type: application/json\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"title":"100"}`,
+    );
+  expect(await ask('magic')).toMatch(/^HTTP\/1\.1 417 .*"error":\{"code":"EXPECTATION_FAILED"/s);
+  expect(await ask('100-continue')).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
+});
+
+test.each([
+  ['CONNECT x:443', 400],
+  ['TRACE /api/posts', 405],
+  ['OPTIONS *', 404],
+  ['GET *', 404],
+])('%s answers %i with the envelope', async (start, status) => {
+  const answer = await raw(`${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*"error":`, 's'));
+});
+
+test('a target with scheme and host is the route of its path, with the same checks', async () => {
+  const ask = (target: string) => raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  expect(await ask('http://evil.example.com/api/pages')).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await ask('http://evil.example.com/api/users')).toMatch(/^HTTP\/1\.1 401 /);
+  expect(await ask('http://evil.example.com/api/pages?nothing=1')).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test('an upgrade is passed over: the request is answered as it stands', async () => {
+  const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+  expect(await raw(`GET /api/pages HTTP/1.1\r\n${upgrade}`)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('of two Authorization headers the first counts', async () => {
+  const ask = (first: string, second: string) =>
+    raw(
+      `GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${first}\r\nAuthorization: Bearer ${second}\r\nConnection: close\r\n\r\n`,
+    );
+  expect(await ask(ann.token, 'junk')).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await ask('junk', ann.token)).toMatch(/^HTTP\/1\.1 401 /);
 });
 
 test('a request line beyond every bound answers 431, and what is no HTTP 400, both with the envelope', async () => {
   const long = await raw(`GET /api/posts?q=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
   expect(long).toMatch(/^HTTP\/1\.1 431 /);
-  expect(long).toContain('"error":{"code":"BAD_REQUEST"');
+  expect(long).toContain('"error":{"code":"HEADERS_TOO_LARGE"');
+  const many = Array.from({ length: 5000 }, (_, i) => `a${i}: 1`).join('\r\n');
+  const flood = await raw(`GET /api/posts HTTP/1.1\r\nHost: x\r\n${many}\r\n\r\n`);
+  expect(flood).toMatch(/^HTTP\/1\.1 431 .*"error":\{"code":"HEADERS_TOO_LARGE"/s);
   expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"error":/s);
 });
 

@@ -1,9 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { StartupError } from '../environment.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, type ErrorCode } from '../errors.ts';
+import { sendError } from './answer.ts';
+import { assignRequestId } from './request-id.ts';
 
 /** A server that listens. */
 export interface ListeningServer {
@@ -21,10 +30,22 @@ export interface ListeningServer {
  */
 export async function listen(handler: RequestListener, port: number): Promise<ListeningServer> {
   const server = createServer(
-    // Headers: room for a filter with a thousand ids in the query.
-    { keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 60_000, maxHeaderSize: 65_536 },
-    handler,
+    {
+      keepAliveTimeout: 65_000,
+      headersTimeout: 60_000,
+      requestTimeout: 60_000,
+      // Room for a filter with a thousand ids in the query.
+      maxHeaderSize: 65_536,
+      // What it refuses has no envelope.
+      requireHostHeader: false,
+    },
+    (req, res) => {
+      if (hasOneHost(req)) handler(req, res);
+      else refuse(req, res, 'BAD_REQUEST');
+    },
   );
+  server.on('checkExpectation', (req, res) => refuse(req, res, 'EXPECTATION_FAILED'));
+  server.on('connect', (_req, socket) => refuseRaw(socket, 'BAD_REQUEST'));
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -40,17 +61,53 @@ export async function listen(handler: RequestListener, port: number): Promise<Li
   };
 }
 
+/** Whether a request names one host, as HTTP/1.1 asks (RFC 9112 §3.2). Two would be read differently by who stands in between. */
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
+}
+
+/** Refuses a request that never gets to the app. */
+function refuse(req: IncomingMessage, res: ServerResponse, code: ErrorCode): void {
+  const requestId = assignRequestId(req);
+  res.setHeader('X-Request-Id', requestId);
+  res.setHeader('Connection', 'close');
+  sendError(res, new ApiError(code), requestId);
+}
+
+const MALFORMED: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
+};
+
 /** Answers what is no HTTP: with the error envelope like everything else. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-  const { code, message } = new ApiError('BAD_REQUEST');
-  const body = JSON.stringify({ error: { code, message, requestId: randomUUID() } });
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8`;
-  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  const { _httpMessage: begun } = socket as Duplex & { _httpMessage?: ServerResponse | null };
+  // Behind the head of an answer another one would be read as part of it.
+  if (!socket.writable || error.code === 'ECONNRESET' || begun?.headersSent) socket.destroy();
+  // A whole request came before: it gets its own answer, and then the connection ends.
+  else if (begun?.req.complete) begun.setHeader('Connection', 'close');
+  else refuseRaw(socket, MALFORMED[error.code ?? ''] ?? 'BAD_REQUEST');
+}
+
+/** Refuses where there is no response object to do it with. */
+function refuseRaw(socket: Duplex, code: ErrorCode): void {
+  const { status, message } = new ApiError(code);
+  const requestId = randomUUID();
+  const body = JSON.stringify({ error: { code, message, requestId } });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 async function closeServer(server: Server, graceMs: number): Promise<void> {

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { entityTag, readEntityTags, versionIn } from '../../../src/platform/http/entity-tag.ts';
+
+// What RFC 9110 allows between the quotes, as Latin-1.
+const isAllowed = (code: number) => code === 0x21 || (code >= 0x23 && code <= 0x7e) || code >= 0x80;
+const letter = fc.integer({ min: 0x21, max: 0xff }).filter(isAllowed);
+const opaque = fc.string({ unit: letter.map((code) => String.fromCharCode(code)) });
+const tag = fc.record({ weak: fc.boolean(), opaque });
+
+test('a list that is written as RFC 9110 says is read as it was meant, empty elements and blanks left out', () => {
+  const blank = fc.constantFrom('', ' ', '\t', '  ');
+  fc.assert(
+    fc.property(fc.array(tag, { minLength: 1 }), fc.array(blank, { minLength: 1 }), blank, (tags, blanks, end) => {
+      const texts = tags.map(
+        (one, i) =>
+          `${blanks[i % blanks.length]}${one.weak ? 'W/' : ''}"${one.opaque}"${blanks[(i + 1) % blanks.length]}`,
+      );
+      expect(readEntityTags(`${texts.join(',,')},${end}`)).toEqual(tags);
+    }),
+  );
+});
+
+test('any text at all is read or refused, quickly', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('"', ',', 'W', '/', ' ', '*', 'a', '\t'), maxLength: 40 }),
+      (text) => {
+        const tags = readEntityTags(text);
+        if (Array.isArray(tags)) expect(tags.length).toBeGreaterThan(0);
+      },
+    ),
+  );
+  expect(readEntityTags(`${'"",'.repeat(20_000)}x`)).toBeUndefined();
+  expect(readEntityTags(' '.repeat(60_000))).toBeUndefined();
+});
+
+test.each([['*'], [' *\t']])('%j stands for any', (text) => {
+  expect(readEntityTags(text)).toBe('*');
+});
+
+test.each([
+  '',
+  ' ',
+  ',',
+  ',,',
+  'a',
+  '"a',
+  'a"',
+  '*,*',
+  '"a" "b"',
+  'w/"a"',
+  'W /"a"',
+  'W/',
+  '"a"W/"b"',
+  '"\x7f"',
+  '"a b"',
+])('%j is malformed', (text) => {
+  expect(readEntityTags(text)).toBeUndefined();
+});
+
+test('the version in a tag is found again, whatever it is made of', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), fc.string({ minLength: 1 }), (bytes, version) => {
+      expect(versionIn(entityTag(Buffer.from(bytes), version))).toBe(version);
+      expect(versionIn(entityTag(Buffer.from(bytes), undefined))).toBeUndefined();
+    }),
+  );
+});
