@@ -1,0 +1,101 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { expect } from 'vitest';
+import type { Answer } from '../../support/app.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into the document freely
+export type Json = Record<string, any>;
+
+/** An operation of the document, with where it stands. */
+export interface Operation {
+  id: string;
+  method: string;
+  /** `/api/posts/{id}`. */
+  path: string;
+  spec: Json;
+}
+
+/** What an app's document promises, ready to be held against what the app does. */
+export interface Contract {
+  document: Json;
+  operations: ReadonlyMap<string, Operation>;
+  /** A part of the document, references followed. */
+  resolve(part: Json): Json;
+  /** What a status of an operation is documented as; undefined for one that is not. */
+  response(operation: Operation, status: number): Json | undefined;
+  /** Fails when the document does not list the answer's status, or its body is not as documented, or holds more. */
+  check(operationId: string, answer: Answer): void;
+  /** Whether a value is valid by a schema that stands in the document. */
+  isValid(schema: Json, value: unknown): boolean;
+}
+
+/** The document with every object in it closed: what an answer holds and the document does not name is then found. */
+function closed(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closed);
+  if (typeof part !== 'object' || part === null) return part;
+  const inner = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, closed(value)])) as Json;
+  const isOpen = typeof inner.properties === 'object' && inner.type === 'object' && !('additionalProperties' in inner);
+  return isOpen ? { ...inner, additionalProperties: false } : inner;
+}
+
+/** Reads the document of a running app. */
+export async function readContract(url: string): Promise<Contract> {
+  const response = await fetch(`${url}/api/openapi.json`);
+  expect(response.status).toBe(200);
+  const document = (await response.json()) as Json;
+  const ajv = new Ajv2020({ strict: false, validateFormats: true, allErrors: true, allowUnionTypes: true });
+  (formats as unknown as { default: (one: Ajv2020) => void }).default(ajv);
+  ajv.addSchema(closed(document) as Json, 'document', undefined, false);
+  const compiled = new Map<string, ValidateFunction>();
+
+  const validator = (key: string, schema: Json) => {
+    // References in a part are to the document that it was taken from.
+    const text = JSON.stringify(closed(schema)).replaceAll('"$ref":"#/', '"$ref":"document#/');
+    if (!compiled.has(key)) compiled.set(key, ajv.compile(JSON.parse(text)));
+    return compiled.get(key)!;
+  };
+  const resolve = (part: Json): Json => {
+    if (typeof part.$ref !== 'string') return part;
+    const keys = part.$ref.slice(2).split('/');
+    return keys.reduce(
+      (inside: Json, key: string) => inside[key.replaceAll('~1', '/').replaceAll('~0', '~')],
+      document,
+    );
+  };
+  const operations = new Map<string, Operation>();
+  for (const [path, item] of Object.entries(document.paths as Json)) {
+    for (const [method, spec] of Object.entries(item as Json)) {
+      operations.set(spec.operationId, { id: spec.operationId, method: method.toUpperCase(), path, spec });
+    }
+  }
+  const documented = (operation: Operation, status: number) => {
+    const { responses } = operation.spec;
+    const found = responses[status] ?? responses[`${Math.floor(status / 100)}XX`];
+    return found === undefined ? undefined : resolve(found);
+  };
+
+  return {
+    document,
+    operations,
+    resolve,
+    response: documented,
+    check(operationId, { status, body, headers }) {
+      const operation = operations.get(operationId)!;
+      const at = `${operationId} ${status} ${JSON.stringify(body)?.slice(0, 600)}`;
+      const response = documented(operation, status);
+      expect(response, `not documented: ${at}`).toBeDefined();
+      const schema = response!.content?.['application/json']?.schema;
+      if (schema === undefined) expect(body, at).toBeUndefined();
+      else {
+        const key = `${operationId} ${operation.spec.responses[status] === undefined ? 'range' : status}`;
+        const validate = validator(key, schema);
+        validate(body);
+        expect(validate.errors ?? [], at).toEqual([]);
+      }
+      expect(headers.get('x-request-id'), at).toBeTruthy();
+      if (headers.has('etag')) expect(Object.keys(response!.headers), at).toContain('ETag');
+      if (headers.has('retry-after')) expect(Object.keys(response!.headers), at).toContain('Retry-After');
+    },
+    isValid: (schema, value) => validator(JSON.stringify(schema), schema)(value) as boolean,
+  };
+}

@@ -1,0 +1,172 @@
+// The app of src/app: its document is valid, and every operation in it answers as it says.
+import { afterAll, expect, test, vi } from 'vitest';
+import { app as makeApp } from '../../../src/app/index.ts';
+import { type Answer, type Client, clientOf } from '../../support/app.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { type Json, readContract } from './contract.ts';
+import { faultsOf } from './validators.ts';
+
+const database = await createTestDatabase();
+Object.assign(process.env, {
+  NODE_ENV: 'test',
+  DATABASE_URL: database.databaseUrl,
+  REDIS_URL: database.redisUrl,
+  REDIS_PREFIX: database.redisPrefix,
+});
+const app = makeApp();
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+await app.migrate({ mode: 'sync' });
+const { url } = await app.start({ port: 0 });
+const contract = await readContract(url);
+
+/** What a call of an operation takes, beside who calls. */
+interface Given {
+  path?: Record<string, string>;
+  query?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+const succeeded = new Set<string>();
+
+/** Calls an operation as the document says, and holds its answer against it. */
+async function call(as: Client, id: string, { path = {}, query, body, headers }: Given = {}): Promise<Answer> {
+  const operation = contract.operations.get(id)!;
+  const where = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name]!));
+  const answer = await as(operation.method, where + (query === undefined ? '' : `?${query}`), body, headers);
+  contract.check(id, answer);
+  if (answer.status < 300) succeeded.add(id);
+  return answer;
+}
+
+async function good(as: Client, id: string, given: Given = {}): Promise<Json> {
+  const answer = await call(as, id, given);
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+  return answer.body?.data;
+}
+
+const nobody = clientOf(url);
+const PASSWORD = 'a bell rings at noon';
+const ada = { name: 'Ada', email: 'ada@example.com', password: PASSWORD, bio: 'Counts' };
+const registered = await good(nobody, 'register', { body: ada });
+const asAda = clientOf(url, registered.token);
+await app.service('user').update(registered.user.id, { roles: ['user', 'admin'] });
+
+test('two validators find nothing wrong with the document', async () => {
+  expect(await faultsOf(contract.document)).toEqual([]);
+});
+
+test('accounts', async () => {
+  const { token } = await good(nobody, 'login', { body: { email: ada.email, password: PASSWORD } });
+  const here = clientOf(url, token);
+  expect((await good(here, 'readMe')).email).toBe(ada.email);
+  expect((await good(here, 'updateMe', { body: { bio: null, avatarUrl: 'https://example.com/a.png' } })).bio).toBe(
+    undefined,
+  );
+  const device = await good(here, 'registerDevice', { body: { token: 'a'.repeat(64), platform: 'ios' } });
+  await good(here, 'registerDevice', { body: { token: 'b'.repeat(64), platform: 'android', name: 'Phone' } });
+  expect(await good(here, 'listMyDevices')).toHaveLength(2);
+  await good(here, 'reportOpenedPush', { body: { data: { url: '/x' } } });
+  await good(here, 'unregisterDevice', { body: { token: 'b'.repeat(64) } });
+  await good(here, 'removeMyDevice', { path: { deviceId: device.id } });
+  await good(here, 'logout');
+  expect((await call(here, 'readMe')).status).toBe(401);
+});
+
+test('records, with references expanded, fields selected, and pages told of in every way', async () => {
+  const first = await good(asAda, 'createPost', { body: { title: 'One', body: 'Text', tags: ['a', 'b'] } });
+  const second = await good(asAda, 'createPost', { body: { title: 'Two', status: null } });
+  const id = { id: first.id };
+  await good(asAda, 'publishPost', { path: id });
+  await good(asAda, 'updatePost', { path: id, body: { body: null, tags: ['c'] } });
+  for (const query of [
+    '',
+    'sort=-title&limit=1',
+    'status[in]=draft,published&tags[all]=c&count=none',
+    'fields=title,author&include=author',
+    'fields=id&q=one',
+    'page=9',
+  ]) {
+    await good(asAda, 'listPosts', { query });
+    await good(nobody, 'listPosts', { query });
+  }
+  const { meta } = (await call(asAda, 'listPosts', { query: 'limit=1' })).body;
+  await good(asAda, 'listPosts', { query: `limit=1&after=${meta.next}` });
+  await good(nobody, 'readPost', { path: id, query: 'include=author' });
+  const tag = (await call(asAda, 'readPost', { path: id })).headers.get('etag')!;
+  expect((await call(asAda, 'readPost', { path: id, headers: { 'if-none-match': tag } })).status).toBe(304);
+
+  const comment = await good(asAda, 'createComment', { body: { post: first.id, body: 'Well said' } });
+  const about = { id: comment.id };
+  await good(nobody, 'listComments', { query: `post=${first.id}&include=post.author` });
+  await good(nobody, 'readComment', { path: about, query: 'include=post&fields=post' });
+  await good(asAda, 'updateComment', { path: about, body: { body: 'Well put' } });
+  await good(asAda, 'deleteComment', { path: about });
+  await good(asAda, 'deletePost', { path: { id: second.id } });
+});
+
+test('users, as an administrator and as anybody sees them', async () => {
+  const made = await good(asAda, 'createUser', {
+    body: { name: 'Bob', email: 'bob@example.com', password: PASSWORD, roles: ['editor'] },
+  });
+  await good(asAda, 'listUsers', { query: 'email=bob@example.com&roles[in]=editor&sort=name' });
+  await good(asAda, 'readUser', { path: { id: made.id } });
+  await good(asAda, 'updateUser', { path: { id: made.id }, body: { status: 'disabled' } });
+  await good(asAda, 'deleteUser', { path: { id: made.id } });
+});
+
+test('webhooks, with deliveries in their log', { timeout: 30_000 }, async () => {
+  // Nobody listens there.
+  const { id, secret } = await good(asAda, 'createWebhook', {
+    body: { url: 'http://127.0.0.1:9/', events: ['post.*'], description: 'Mine' },
+  });
+  expect(secret).toMatch(/^whsec_/);
+  const path = { id };
+  await good(asAda, 'createPost', { body: { title: 'Three' } });
+  await vi.waitUntil(
+    async () => (await good(asAda, 'listWebhookDeliveries', { path, query: 'limit=5' }))[0]?.attemptLog.length > 0,
+    { timeout: 20_000, interval: 50 },
+  );
+  await good(asAda, 'listWebhooks');
+  await good(asAda, 'readWebhook', { path });
+  await good(asAda, 'updateWebhook', { path, body: { enabled: false } });
+  await good(asAda, 'deleteWebhook', { path });
+});
+
+test('refusals are documented with their codes', async () => {
+  const post = await good(asAda, 'createPost', { body: { title: 'Four' } });
+  const carl = await good(nobody, 'register', { body: { ...ada, name: 'Carl', email: 'carl@example.com' } });
+  const asCarl = clientOf(url, carl.token);
+  const path = { id: post.id };
+  const refused = async (status: number, as: Client, id: string, given: Given = {}) =>
+    expect((await call(as, id, given)).status, id).toBe(status);
+  await refused(401, clientOf(url, `svc_${'0'.repeat(64)}`), 'listPosts');
+  await refused(401, nobody, 'createPost', { body: { title: 'x' } });
+  await refused(403, asCarl, 'listUsers');
+  await refused(404, asCarl, 'readPost', { path });
+  await refused(404, asCarl, 'deletePost', { path: { id: 'nonsense' } });
+  await refused(400, nobody, 'listPosts', { query: 'colour=red' });
+  await refused(400, asAda, 'createPost', { body: '{"title"' });
+  await refused(409, nobody, 'register', { body: ada });
+  await refused(412, asAda, 'updatePost', { path, body: { title: 'y' }, headers: { 'if-match': '"old"' } });
+  await refused(412, asAda, 'readPost', { path, headers: { 'if-match': '"old"' } });
+  await refused(400, asAda, 'createPost', { body: { title: 'x' }, headers: { 'if-match': '*' } });
+  await refused(415, asAda, 'createPost', { body: 'title=x', headers: { 'content-type': 'text/plain' } });
+  await refused(413, asAda, 'createPost', { body: { title: 'x'.repeat(1_100_000) } });
+  await refused(422, asAda, 'createPost', { body: { titel: 'x' } });
+  await refused(422, nobody, 'register', { body: { ...ada, roles: ['admin'] } });
+  await refused(403, asCarl, 'createWebhook', {
+    body: { url: 'http://127.0.0.1:9/', events: ['*'], scope: 'global' },
+  });
+  const key = { 'idempotency-key': 'a-key' };
+  await good(asAda, 'createPost', { body: { title: 'Five' }, headers: key });
+  await refused(201, asAda, 'createPost', { body: { title: 'Five' }, headers: key });
+  await refused(422, asAda, 'createPost', { body: { title: 'Six' }, headers: key });
+});
+
+test('every documented operation was called, and succeeded: a new one needs a call above', () => {
+  expect([...contract.operations.keys()].filter((id) => !succeeded.has(id))).toEqual([]);
+});
