@@ -4,7 +4,6 @@ import { createPipeline, type Statement } from './pipeline.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { typeParsers } from './types.ts';
 
-export type { Statement } from './pipeline.ts';
 export type { Executor } from './queryable.ts';
 
 /** The Postgres of one app. */
