@@ -26,6 +26,11 @@ const ranked = defineResource('ranked', {
   defaultSort: '-rank,name',
   scope: ({ req }) => (req?.headers['x-room'] === undefined ? undefined : { room: req.headers['x-room'] }),
 });
+const paid = defineResource('paid', {
+  fields: { pay: f.integer().visibleTo('admin') },
+  policies: open,
+  defaultSort: 'pay',
+});
 const listed = defineResource('listed', {
   fields: { tags: f.array(f.string()) },
   policies: open,
@@ -45,7 +50,7 @@ const own = defineResource('own', {
 });
 
 const { app, call, person } = await startTestApp({
-  resources: [defineUser(), row, ranked, listed, shaped, bare, counted, own],
+  resources: [defineUser(), row, ranked, paid, listed, shaped, bare, counted, own],
   settings: { pagination: { maxLimit: 200 } },
 });
 const [ann, admin] = [await person('Ann'), await person('Root', ['user', 'admin'])];
@@ -241,6 +246,20 @@ test('a cursor of an order by a hidden field carries no value, and stands only a
   expect([elsewhere.status, elsewhere.body.error.message]).toEqual([400, expect.stringContaining('"after"')]);
 });
 
+test('an order by what not everybody sees has cursors with values for who sees them, and those are refused to others', async () => {
+  for (const pay of [50_505, 60_606, 70_707]) await app.service('paid').create({ pay });
+  const first = async (as: Client) => (await as('GET', '/api/paids?limit=1')).body;
+  const content = (cursor: string) => JSON.parse(Buffer.from(cursor, 'base64url').subarray(9).toString());
+  const [mine, theirs] = [await first(admin.call), await first(ann.call)];
+  expect(content(mine.meta.next)).toEqual([50_505, mine.data[0].id]);
+  expect(content(theirs.meta.next)).toBe(mine.data[0].id);
+  for (const cursor of [mine.meta.next, theirs.meta.next]) {
+    expect((await admin.call('GET', `/api/paids?after=${cursor}`)).body.data).toHaveLength(2);
+  }
+  expect((await ann.call('GET', `/api/paids?after=${theirs.meta.next}`)).body.data).toHaveLength(2);
+  expect((await ann.call('GET', `/api/paids?after=${mine.meta.next}`)).status).toBe(400);
+});
+
 test('a cursor whose record names its place is refused once that record is gone', async () => {
   const { data, meta } = (await call('GET', '/api/listeds?limit=2')).body;
   await app.service('listed').delete(data[1].id);
@@ -250,7 +269,8 @@ test('a cursor whose record names its place is refused once that record is gone'
 
 test('a list that the system sorts by what not everybody sees puts no value into its cursor, which others may get', async () => {
   await rows.create({ salary: 987_654, int: 1 });
-  const { meta } = await rows.list({ sort: '-salary', limit: 1 });
+  const { data, meta } = await rows.list({ sort: 'salary', limit: 1 });
+  expect(data[0]!.salary).toBe(987_654);
   expect(Buffer.from(meta.next!, 'base64url').toString('latin1')).not.toContain('987654');
   const mine = (await admin.call('GET', '/api/rows?sort=-salary&limit=1')).body.meta.next;
   for (const as of [call, ann.call]) {
