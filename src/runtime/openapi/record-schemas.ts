@@ -70,15 +70,19 @@ function isAccepted(resource: CompiledResource, { name, spec, writableBy }: Comp
   return view !== 'register' || writableBy === undefined || !needsUser(writableBy);
 }
 
-/** What stands beside the type of a value: kept outside where null is added to the type. */
+/** What stands beside the type of a value: kept outside where the type is one of several parts. */
 const BESIDE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
 
-/** A schema beside which null is allowed, or that stands alone in a list of one. */
-function wrapped(schema: Json, keyword: 'anyOf' | 'allOf'): Json {
+/** A schema taken apart: its type, and what stands beside it. */
+function parts(schema: Json): [type: Json, beside: Json] {
   const entries = Object.entries(schema);
-  const outside = Object.fromEntries(entries.filter(([key]) => BESIDE.includes(key)));
-  const inside = Object.fromEntries(entries.filter(([key]) => !BESIDE.includes(key)));
-  return { ...outside, [keyword]: keyword === 'anyOf' ? [inside, { type: 'null' }] : [inside] };
+  const isBeside = ([key]: [string, unknown]) => BESIDE.includes(key);
+  return [Object.fromEntries(entries.filter((one) => !isBeside(one))), Object.fromEntries(entries.filter(isBeside))];
+}
+
+function nullable(schema: Json): Json {
+  const [type, beside] = parts(schema);
+  return { ...beside, anyOf: [type, { type: 'null' }] };
 }
 
 function isAnything({ type, anyOf, enum: values }: Json): boolean {
@@ -94,18 +98,21 @@ function insideDefaults(schema: Json): Json {
   if (schema.type !== 'object') return schema;
   const members = Object.entries(schema.properties as Record<string, Json>).map(([name, member]) => {
     const inner = insideDefaults(member);
-    return [name, 'default' in inner ? wrapped(inner, 'anyOf') : inner] as const;
+    return [name, 'default' in inner ? nullable(inner) : inner] as const;
   });
   return { ...schema, properties: Object.fromEntries(members) };
 }
 
 /** A field in a body. Null is as good as leaving it out of a create, and clears it in an update, unless it is required. */
 function bodySchema(field: CompiledField, view: RecordView): Json {
-  const { default: preset, ...rest } = insideDefaults(fieldSchema(field, 'input'));
-  const schema = view === 'update' || preset === undefined ? rest : { ...rest, default: preset };
-  if (isAnything(schema)) return schema;
-  if (!field.spec.required) return wrapped(schema, 'anyOf');
-  return 'default' in schema ? wrapped(schema, 'allOf') : schema;
+  const { default: preset, ...schema } = insideDefaults(fieldSchema(field, 'input'));
+  const filled = view !== 'update' && preset !== undefined;
+  if (field.spec.required && filled) {
+    const [type, beside] = parts(schema);
+    return { ...beside, allOf: [type, { default: preset }] };
+  }
+  if (field.spec.required || isAnything(schema)) return schema;
+  return nullable(filled ? { ...schema, default: preset } : schema);
 }
 
 /** The schema of a resource's records in one view. */
