@@ -7,8 +7,9 @@ import { countStatement, pageStatement, type Selection, type Slice } from '../qu
 import { type Unchanged, unchangedSql } from '../query/unchanged.ts';
 import type { Codec } from '../stored.ts';
 import type { Values } from '../validate.ts';
-import { type Cause, outboxExpression } from './event.ts';
-import { createStatementNames } from './statements.ts';
+import { type Cause, eventValues } from './event.ts';
+import { createStatementNames } from './statement-names.ts';
+import { createWriteTexts } from './write-texts.ts';
 
 /** Narrows down what a write can reach. */
 export type WriteCondition = Condition | Unchanged;
@@ -39,9 +40,9 @@ export function createStore(
   resource: CompiledResource,
   codec: Codec,
   database: Queryable,
-  names = createStatementNames(),
+  shared = { name: createStatementNames(), texts: createWriteTexts(resource, codec) },
 ): Store {
-  const { name: statement } = names;
+  const { name: statement, texts } = shared;
   const table = quoted(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -85,15 +86,9 @@ export function createStore(
     },
 
     async insert(id, values, cause) {
-      const params = parameters([id]);
-      const columns = ['"id"', ...resource.fields.map((field) => quoted(field.column))];
-      const places = [
-        '$1',
-        ...resource.fields.map((field) => params.add(codec.toColumn(field, values[field.name], id))),
-      ];
-      const text = `with _new as (insert into ${table} (${columns.join(', ')}) values (${places.join(', ')}) returning *),
-  ${outboxExpression(resource, 'created', cause, params)} select ${codec.columns} from _new`;
-      const rows = await database.write(statement(text, params.values));
+      const fields = resource.fields.map((field) => codec.toColumn(field, values[field.name], id));
+      const given = [id, ...fields, ...eventValues(resource, 'created', cause)];
+      const rows = await database.write(statement(texts.insert, given));
       return codec.fromRow(rows[0]!);
     },
 
@@ -101,39 +96,23 @@ export function createStore(
       const { params, where } = guarded(id, conditions);
       // Declared order, whatever the order in the body: fewer texts to prepare.
       const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
-      const sets = changed.map(
-        (field) => `${quoted(field.column)} = ${params.add(codec.toColumn(field, changes[field.name], id))}`,
-      );
-      // A version must never come again, however quickly changes follow each other.
-      if (resource.timestamps) {
-        sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
-      }
-      if (sets.length === 0) sets.push('"id" = _row."id"');
-      const text = `with _old as (select * from ${table} where ${where} for update),
-  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*),
-  ${outboxExpression(resource, 'updated', cause, params)}
-  select ${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')} from _new, _old`;
-      const rows = await database.write(statement(text, params.values));
-      const row = rows[0];
+      const text = texts.update(changed, where, params.values.length);
+      const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));
+      const given = [...params.values, ...fields, ...eventValues(resource, 'updated', cause)];
+      const [row] = await database.write(statement(text, given));
       if (row === undefined) return undefined;
       return { record: codec.fromRow(row), previous: codec.fromRow(row.slice(width)) };
     },
 
     async remove(id, conditions, cause) {
       const { params, where } = guarded(id, conditions);
-      const text = `with _new as (delete from ${table} where ${where} returning *),
-  ${outboxExpression(resource, 'deleted', cause, params)} select ${codec.columns} from _new`;
-      const rows = await database.write(statement(text, params.values));
-      return rows[0] === undefined ? undefined : codec.fromRow(rows[0]);
+      const text = texts.remove(where, params.values.length);
+      const [row] = await database.write(
+        statement(text, [...params.values, ...eventValues(resource, 'deleted', cause)]),
+      );
+      return row === undefined ? undefined : codec.fromRow(row);
     },
 
-    on: (other) => createStore(resource, codec, other, names),
+    on: (other) => createStore(resource, codec, other, shared),
   };
-}
-
-function prefixed(columns: string, alias: string): string {
-  return columns
-    .split(', ')
-    .map((column) => `${alias}.${column}`)
-    .join(', ');
 }

@@ -1,0 +1,67 @@
+import type { CompiledField, CompiledResource } from '../compiled.ts';
+import { quoted } from '../query/sql.ts';
+import type { Codec } from '../stored.ts';
+import { outboxExpression } from './event.ts';
+
+/**
+ * The texts of a resource's writes. Each ends with the placeholders of its event's values, `eventValues`. A text is made once:
+ * what a request does is to fill in values.
+ */
+export interface WriteTexts {
+  /** Values: the id, each field in declared order, the event. */
+  insert: string;
+  /** Values: those of `where`, the changed fields, the event. */
+  update(changed: readonly CompiledField[], where: string, given: number): string;
+  /** Values: those of `where`, the event. */
+  remove(where: string, given: number): string;
+}
+
+const MOST_KEPT = 200;
+
+function prefixed(columns: string, alias: string): string {
+  return columns
+    .split(', ')
+    .map((column) => `${alias}.${column}`)
+    .join(', ');
+}
+
+/** Makes the texts of a resource's writes. */
+export function createWriteTexts(resource: CompiledResource, codec: Codec): WriteTexts {
+  const table = quoted(resource.table);
+  const columns = ['"id"', ...resource.fields.map((field) => quoted(field.column))];
+  const both = `${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')}`;
+  const updates = new Map<string, string>();
+
+  function update(changed: readonly CompiledField[], where: string, given: number): string {
+    const sets = changed.map((field, i) => `${quoted(field.column)} = $${given + i + 1}`);
+    // A version must never come again, however quickly changes follow each other.
+    if (resource.timestamps) {
+      sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
+    }
+    if (sets.length === 0) sets.push('"id" = _row."id"');
+    return `with _old as (select * from ${table} where ${where} for update),
+  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*),
+  ${outboxExpression(resource, 'updated', given + changed.length)}
+  select ${both} from _new, _old`;
+  }
+
+  return {
+    insert: `with _new as (insert into ${table} (${columns.join(', ')})
+    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *),
+  ${outboxExpression(resource, 'created', columns.length)} select ${codec.columns} from _new`,
+
+    update(changed, where, given) {
+      const key = `${changed.map((field) => field.column).join()}|${where}`;
+      let text = updates.get(key);
+      if (text === undefined) {
+        text = update(changed, where, given);
+        // Clients choose what is changed together, so there may be any number of combinations.
+        if (updates.size < MOST_KEPT) updates.set(key, text);
+      }
+      return text;
+    },
+
+    remove: (where, given) => `with _new as (delete from ${table} where ${where} returning *),
+  ${outboxExpression(resource, 'deleted', given)} select ${codec.columns} from _new`,
+  };
+}
