@@ -3,11 +3,11 @@ import type { Macs } from '../platform/crypto/mac.ts';
 import type { CompiledResource } from './compiled.ts';
 import { resourceOf } from './stored.ts';
 
-// Of a record without timestamps: 132 bits.
-const MAC_LENGTH = 22;
+// Of a record without timestamps: 128 bits.
+const MAC_DIGITS = 32;
 const YEAR_10000 = Date.UTC(10_000, 0);
 
-/** What tells one state of a record from all others that it ever has. */
+/** What tells one state of a record from all others that it ever has, in digits and small letters. */
 export type VersionOf = (record: StoredRecord) => string;
 
 /** The version of a record that was last changed then (ISO 8601): no two changes of a record share a millisecond. */
@@ -30,7 +30,7 @@ export function createVersionOf({ name, fields, timestamps }: CompiledResource, 
   if (timestamps) return (record) => versionOfTime(record.updatedAt as string);
   return (record) => {
     const values = fields.map((field) => record[field.name] ?? null);
-    return macs.of(JSON.stringify([record.id, ...values]), `version of ${name}`).slice(0, MAC_LENGTH);
+    return macs.of(JSON.stringify([record.id, ...values]), `version of ${name}`).slice(0, MAC_DIGITS);
   };
 }
 

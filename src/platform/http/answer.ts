@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { ApiError } from '../errors.ts';
-import { entityTag, readEntityTags, versionIn } from './entity-tag.ts';
+import { type EntityTag, entityTag, readEntityTags, versionIn } from './entity-tag.ts';
 
 /** A value with what its answer says beside it. */
 class Told {
@@ -41,72 +41,68 @@ export function answerOf(status: number, value: unknown): Answer {
   return { status, text: JSON.stringify({ data, meta }), version };
 }
 
-/** Sends JSON in one write. What nothing else was said of is private to who asked, and no cache may keep it. */
+/** Sends JSON in one write. */
 function sendBytes(res: ServerResponse, status: number, bytes: Buffer): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-store');
   res.setHeader('Content-Length', bytes.length);
   res.end(res.req.method === 'HEAD' ? undefined : bytes);
 }
 
-/** Sends a value as JSON, without an envelope. */
+/** Sends a value as JSON, without an envelope. What nothing else was said of, no cache may keep. */
 export function sendJson(res: ServerResponse, status: number, body: unknown): void {
+  if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-store');
   sendBytes(res, status, Buffer.from(JSON.stringify(body)));
 }
 
-/**
- * Whether an answer gets an entity tag. PUT gives none: it would say that what was sent is stored byte for byte (RFC 9110
- * §9.3.4).
- */
-function isTagged(res: ServerResponse, { version }: Answer): boolean {
-  const { method } = res.req;
-  if (method !== 'GET' && method !== 'HEAD' && (version === undefined || method === 'PUT')) return false;
-  return !String(res.getHeader('Cache-Control') ?? '').includes('no-store');
-}
-
-/** Evaluates what the reader has already, in the order of RFC 9110 §13.2.2. Gives whether he has this. */
-function isKnown(res: ServerResponse, tag: string): boolean {
-  const { method, headers } = res.req;
-  if (method !== 'GET' && method !== 'HEAD') return false;
-  const wanted = headers['if-match'] === undefined ? '*' : readEntityTags(headers['if-match']);
-  if (wanted !== '*') {
-    const same = ({ weak, opaque }: { weak: boolean; opaque: string }) =>
-      !weak && (opaque === tag || (versionIn(tag) !== undefined && versionIn(opaque) === versionIn(tag)));
-    if (!wanted?.some(same)) throw new ApiError('PRECONDITION_FAILED');
+/** Evaluates what a reader has already, in the order of RFC 9110 §13.2.2. Gives whether he has this. */
+function isKnown(headers: IncomingHttpHeaders, tag: string): boolean {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
+  if (match !== undefined) {
+    const version = versionIn(tag);
+    const same = ({ weak, opaque }: EntityTag) =>
+      !weak && (opaque === tag || (version !== undefined && versionIn(opaque) === version));
+    const tags = readEntityTags(match);
+    if (tags !== '*' && !tags?.some(same)) throw new ApiError('PRECONDITION_FAILED');
   }
-  const known = headers['if-none-match'] === undefined ? undefined : readEntityTags(headers['if-none-match']);
-  return known === '*' || (known?.some(({ opaque }) => opaque === tag) ?? false);
+  if (noneMatch === undefined) return false;
+  const tags = readEntityTags(noneMatch);
+  return tags === '*' || (tags?.some(({ opaque }) => opaque === tag) ?? false);
 }
 
 /**
  * Sends a success. With a viewer, answers to reads, and others that hold a record, carry an entity tag, which no two viewers
- * share; who has the same already gets 304.
+ * share; a reader who has the same already gets 304. PUT gives none: it would say that what was sent is stored byte for byte
+ * (RFC 9110 §9.3.4).
  *
  * @param viewer the id of who asks, empty for who is signed out; undefined when nobody may keep the answer
  */
 export function sendAnswer(res: ServerResponse, answer: Answer, viewer: string | undefined): void {
-  const { status, text } = answer;
+  const { status, text, version } = answer;
   if (text === undefined) {
     res.statusCode = status;
     res.end();
     return;
   }
-  if (viewer === undefined || !isTagged(res, answer)) {
+  const { method, headers } = res.req;
+  const reads = method === 'GET' || method === 'HEAD';
+  const told = res.getHeader('Cache-Control') as string | undefined;
+  const tagged = viewer !== undefined && (reads || (version !== undefined && method !== 'PUT'));
+  if (!tagged || told?.includes('no-store')) {
+    if (told === undefined) res.setHeader('Cache-Control', 'private, no-store');
     sendBytes(res, status, Buffer.from(text));
     return;
   }
-  // One encoding serves both: the tag is of viewer and body, what is sent is the body.
-  const bytes = Buffer.from(viewer + text);
-  const tag = entityTag(bytes, answer.version);
+  const bytes = Buffer.from(text);
+  const tag = entityTag(bytes, version, viewer);
   const vary = res.getHeader('Vary');
   res.setHeader('Vary', vary === undefined ? 'Authorization' : `${vary}, Authorization`);
-  if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-cache');
+  if (told === undefined) res.setHeader('Cache-Control', 'private, no-cache');
   res.setHeader('ETag', `"${tag}"`);
-  if (isKnown(res, tag)) {
+  if (reads && isKnown(headers, tag)) {
     res.statusCode = 304;
     res.end();
-  } else sendBytes(res, status, bytes.subarray(viewer.length));
+  } else sendBytes(res, status, bytes);
 }
 
 /** Sends the error envelope. */

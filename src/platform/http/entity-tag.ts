@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 
 // 132 bits of SHA-256.
 const HASH_LENGTH = 22;
+const VERSION = /^([0-9a-z]+)-/;
 // One element of a list, which may be empty (RFC 9110 §5.6.1, §8.8.3). Headers come as Latin-1.
 const ELEMENT = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(?:,|$)/y;
 
@@ -13,20 +14,20 @@ export interface EntityTag {
 }
 
 /**
- * The strong entity tag of an answer: `<version>-<hash>`, or the hash alone.
+ * The strong entity tag of an answer: `<version>-<hash><viewer>`, or without the first part. No two viewers share one.
  *
- * @param bytes all that must be the same for the tag to be the same
- * @param version of the record that the answer holds
+ * @param bytes of the body
+ * @param version of the record in it: digits and small letters
+ * @param viewer an id; empty for who has none, and where everybody gets the same
  */
-export function entityTag(bytes: Buffer, version: string | undefined): string {
-  const digest = hash('sha256', bytes, 'base64url').slice(0, HASH_LENGTH);
+export function entityTag(bytes: Buffer, version: string | undefined, viewer = ''): string {
+  const digest = hash('sha256', bytes, 'base64').slice(0, HASH_LENGTH) + viewer;
   return version === undefined ? digest : `${version}-${digest}`;
 }
 
 /** The version in a tag that `entityTag` made; undefined when there is none. */
 export function versionIn(tag: string): string | undefined {
-  const end = tag.length - HASH_LENGTH - 1;
-  return end > 0 && tag[end] === '-' ? tag.slice(0, end) : undefined;
+  return VERSION.exec(tag)?.[1];
 }
 
 /**

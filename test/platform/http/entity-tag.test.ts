@@ -59,11 +59,18 @@ test.each([
   expect(readEntityTags(text)).toBeUndefined();
 });
 
-test('the version in a tag is found again, whatever it is made of', () => {
+test('the version in a tag is found again, and none where there is none; viewers and bodies make other tags', () => {
+  const version = fc.string({ unit: fc.constantFrom(...'0123456789abcdefghijklmnopqrstuvwxyz'), minLength: 1 });
+  const id = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 24, maxLength: 24 });
   fc.assert(
-    fc.property(fc.uint8Array(), fc.string({ minLength: 1 }), (bytes, version) => {
-      expect(versionIn(entityTag(Buffer.from(bytes), version))).toBe(version);
-      expect(versionIn(entityTag(Buffer.from(bytes), undefined))).toBeUndefined();
+    fc.property(fc.uint8Array(), version, id, (bytes, made, viewer) => {
+      const body = Buffer.from(bytes);
+      const tag = entityTag(body, made, viewer);
+      expect(tag).toMatch(/^[\x21\x23-\x7e]+$/);
+      expect(versionIn(tag)).toBe(made);
+      expect(versionIn(entityTag(body, undefined, viewer))).toBeUndefined();
+      expect(entityTag(body, made)).not.toBe(tag);
+      expect(entityTag(Buffer.concat([body, Buffer.from('x')]), made, viewer)).not.toBe(tag);
     }),
   );
 });

@@ -33,18 +33,19 @@ const LONGEST_PAUSE_MS = 250;
 // A try has a lease of 60 s.
 const RENEW_MS = 20_000;
 
-// What is refused for its content, or for a version that is over, has changed nothing: it may come again, put right.
-const FREE = new Set([412, 422]);
+// What is refused for what was sent, or for a version that is over, has changed nothing: it may come again, put right.
+const FREE = new Set([400, 412, 422, 429]);
 
 /**
  * Carries out what is asked for once, however often a request is repeated, and answers all of them alike. Every answer below
- * 500 is kept, except `FREE` ones and refused creates, which have made nothing.
+ * 500 is kept, except `FREE` ones, those that say when to come back, and refused creates, which have made nothing.
  */
 export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring' | 'env' | 'log'>) {
   const { keyring, log } = host;
   const claims = createClaims(host.database);
   const macs = createMacs(host.env.encryptionKeys);
-  const isKept = ({ status }: ApiError) => route.idempotent !== 'create' && status < 500 && !FREE.has(status);
+  const isKept = ({ status, retryAfter }: ApiError) =>
+    route.idempotent !== 'create' && status < 500 && !FREE.has(status) && retryAfter === undefined;
 
   function idOf({ req, user, key }: Attempt): string {
     const who = user === undefined ? `ip ${req.ip}` : `user ${user.id}`;
