@@ -40,6 +40,8 @@ const receiver = await startReceiver();
 const tiers = await startTiers({
   NODE_ENV: 'development',
   LOG_LEVEL: 'error',
+  // The clients' addresses are made up: this program stands for a proxy.
+  TRUST_PROXY: 'loopback',
   DATABASE_URL: services.databaseUrl,
   REDIS_URL: services.redisUrl,
   SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64'),

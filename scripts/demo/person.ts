@@ -3,15 +3,16 @@ import type { Receiver } from './receiver.ts';
 /** A user of the demonstration: an account, and an endpoint that hears of new posts. */
 export interface Person {
   name: string;
-  /** Creates a post; gives its id. */
-  post(title: string, status: 'draft' | 'published'): Promise<string>;
+  /** Creates a post, from a machine of its own for each client, as rate limits are by address. Gives its id. */
+  post(title: string, status: 'draft' | 'published', client: number): Promise<string>;
 }
 
-async function send(url: string, token: string | undefined, body: object) {
+async function send(url: string, token: string | undefined, body: object, client = 0) {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
+      'x-forwarded-for': `203.0.113.${client}`,
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     body: JSON.stringify(body),
@@ -33,8 +34,8 @@ export async function join(url: string, name: string, receiver: Receiver): Promi
   receiver.trust(name, endpoint.secret!);
   return {
     name,
-    async post(title, status) {
-      return (await send(`${url}/api/posts`, token, { title, status, body: 'Every delivery arrives.' })).id!;
+    async post(title, status, client) {
+      return (await send(`${url}/api/posts`, token, { title, status, body: 'Every delivery arrives.' }, client)).id!;
     },
   };
 }

@@ -21,12 +21,12 @@ export async function createRecords(
   const expected: Expected = new Map(people.map((person) => [person.name, new Set()]));
   let next = 0;
   let done = 0;
-  const client = async () => {
+  const client = async (_: unknown, index: number) => {
     while (next < count) {
       const number = next++;
       const author = people[number % people.length]!;
       const draft = number % 4 < 2;
-      const id = await author.post(`Post ${number}`, draft ? 'draft' : 'published');
+      const id = await author.post(`Post ${number}`, draft ? 'draft' : 'published', index + 1);
       for (const person of people) if (!draft || person === author) expected.get(person.name)!.add(id);
       progress(++done);
     }
