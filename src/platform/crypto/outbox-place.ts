@@ -40,17 +40,17 @@ const SKIP = `select id from ${REST} offset ${PAGE - 1} limit 1`;
 // $1 ids, $2 and $3 the record's columns before and after, $4 and $5 those of the previous record. A row that a relay holds is left out.
 const REPLACE = `
   with free as materialized (
-    select id from outbox where id = any($1::bigint[]) order by id for no key update skip locked
+    select v.* from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+      as v(id, old_record, record, old_previous, previous) join outbox o on o.id = v.id
+    order by o.id for no key update of o skip locked
   )
   update outbox o set payload = o.payload
     || case jsonb_typeof(o.payload->'record') when 'object'
-      then jsonb_build_object('record', o.payload->'record' || v.record::jsonb) else '{}' end
+      then jsonb_build_object('record', o.payload->'record' || free.record::jsonb) else '{}' end
     || case jsonb_typeof(o.payload->'previous') when 'object'
-      then jsonb_build_object('previous', o.payload->'previous' || v.previous::jsonb) else '{}' end
-  from free join unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
-    as v(id, old_record, record, old_previous, previous) on v.id = free.id
-  where o.id = free.id and coalesce(o.payload->'record', '{}') @> v.old_record::jsonb
-    and coalesce(o.payload->'previous', '{}') @> v.old_previous::jsonb
+      then jsonb_build_object('previous', o.payload->'previous' || free.previous::jsonb) else '{}' end
+  from free where o.id = free.id and coalesce(o.payload->'record', '{}') @> free.old_record::jsonb
+    and coalesce(o.payload->'previous', '{}') @> free.old_previous::jsonb
   returning o.id`;
 
 /** Columns to ciphertexts, as JSON. */

@@ -33,9 +33,11 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
   const COUNT = `
   with page as materialized (
     select ${id} as id, ${names.map((name, i) => `${head(name)} as h${i}`).join(', ')} from ${rest} limit $3
+  ), heads as (
+    select n, head, count(*) as count
+    from page cross join lateral (values ${names.map((_, i) => `(${i}, h${i})`).join(', ')}) as v(n, head) where head <> '' group by 1, 2
   )
-  select n, substring(head from '${CIPHERTEXT_HEAD.pattern}') as key, count(*)::int, null as last
-  from page cross join lateral (values ${names.map((_, i) => `(${i}, h${i})`).join(', ')}) as v(n, head) where head <> '' group by 1, 2
+  select n, substring(head from '${CIPHERTEXT_HEAD.pattern}') as key, sum(count)::int, null as last from heads group by 1, 2
   union all select null, null, null, max(id) from page`;
 
   // $3 head of the newest key, $4 rows looked at, $5 rows, $6 bytes: at least one row. Stops looking when it has its rows.
@@ -54,15 +56,16 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
 
   // $1 ids, then old and new by column; null: this column stays. Whoever holds a row goes first: it is left out.
   const pairs = columns.map((_, i) => [`o${i}`, `n${i}`] as const);
+  const places = Array.from({ length: 1 + 2 * columns.length }, (_, i) => `$${i + 1}::text[]`);
+  const unchanged = (found: string) => names.map((name, i) => `(${found}.o${i} is null or r.${name} = ${found}.o${i})`);
   const REPLACE = `
   with free as materialized (
-    select ${id} as id from ${from} where ${id} = any($1::text[]) order by ${id} for no key update skip locked
+    select v.* from unnest(${places.join(', ')}) as v(id, ${pairs.flat().join(', ')}) join ${from} r on r.${id} = v.id
+    where ${unchanged('v').join(' and ')} order by r.${id} for no key update of r skip locked
   )
-  update ${from} r set ${names.map((name, i) => `${name} = coalesce(v.n${i}, r.${name})`).join(', ')}
-  from free join unnest(${Array.from({ length: 1 + 2 * columns.length }, (_, i) => `$${i + 1}::text[]`).join(', ')})
-    as v(id, ${pairs.flat().join(', ')}) on v.id = free.id
-  where r.${id} = free.id and ${names.map((name, i) => `(v.o${i} is null or r.${name} = v.o${i})`).join(' and ')}
-  returning ${pairs.map(([, next]) => `(v.${next} is not null)::int`).join(' + ')}`;
+  update ${from} r set ${names.map((name, i) => `${name} = coalesce(free.n${i}, r.${name})`).join(', ')}
+  from free where r.${id} = free.id and ${unchanged('free').join(' and ')}
+  returning ${pairs.map(([, next]) => `(free.${next} is not null)::int`).join(' + ')}`;
 
   return {
     table,

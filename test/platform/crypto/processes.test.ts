@@ -33,6 +33,22 @@ test('a process that still encrypts with the old key keeps it from being retired
   expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 2, busy: [], removable: [idOf(old)] });
 });
 
+test('a lost key is retired, and no longer asked for, once nothing is under it', async () => {
+  const database = await written();
+  const { next, old, app, rows } = database;
+  await manyPatients(database, 10);
+  const before = app([old]);
+  await before.start(web);
+  await before.close();
+  const without = app([next]);
+  await expect(without.start(web)).rejects.toThrow(`key ${idOf(old)}`);
+  expect((await without.encryption.rotate()).undecryptable).toHaveLength(3);
+  await expect(without.start(web)).rejects.toThrow(`key ${idOf(old)}`);
+  await rows('update patients set string = null, text = null, "array" = null');
+  expect(await without.encryption.rotate()).toMatchObject({ rotated: 0, undecryptable: [], removable: [] });
+  await without.start(web);
+});
+
 test('a process that was killed counts for a minute', async () => {
   const database = await written();
   const { next, old, app, rows } = database;
