@@ -21,7 +21,7 @@ const NO_TRANSACTION = [
 ];
 
 const BY_HAND = [
-  '-- Write your statements here, each followed by a line "--> statement-breakpoint" but the last. They run in one transaction.',
+  '-- Write your statements here, between two of them the line that parts them in the other files. They run in one transaction.',
   '-- With a line "-- belfry: no transaction" each is committed by itself, and must do no harm when it is run twice.',
 ];
 

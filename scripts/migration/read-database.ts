@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { readMigrations } from '../../src/runtime/migrations/journal.ts';
 import { type MigrationState, migrationState } from '../../src/runtime/migrations/state.ts';
+import { isSynced } from '../../src/runtime/migrations/sync.ts';
 
 function statusLines({ applied, pending, edited, unknown }: MigrationState): string[] {
   const lines = applied.map((one) => {
@@ -32,6 +33,8 @@ export async function readDatabase(url: string, folder: string, what: 'status' |
     throw new Error(`Postgres at ${new URL(url).host} can not be reached: ${message || code}`);
   }
   try {
+    if (await isSynced(client))
+      throw new Error('The database is kept by sync (npm run dev): migrations do not fit on it.');
     const state = await migrationState(client, migrations);
     return what === 'sql' ? sqlLines(state) : statusLines(state);
   } finally {

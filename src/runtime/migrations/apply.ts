@@ -37,7 +37,7 @@ export async function apply(client: Client, folder: string, log: Logger, say: (l
   await client.query(TABLE);
   const { pending, edited, unknown } = await migrationState(client, migrations);
   if (edited.length > 0) throw editedFault(edited);
-  if (unknown > 0) log.warn(`the database has ${unknown} migrations that this code does not know: it is ahead`);
+  if (unknown > 0) log.warn(`the database is ahead of this code, which does not know ${unknown} of its migrations`);
   for (const migration of pending) {
     const begun = performance.now();
     await applyMigration(client, migration, PATIENCE, log);

@@ -1,6 +1,6 @@
 import { pluralName, resourceName, snakeCase } from '../../declare/naming.ts';
 import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
-import { freshDefault } from '../../records/fields/object.ts';
+import { freshDefault } from '../../records/fields/default.ts';
 import { earlierNames } from '../../records/mistakes/rename-mistakes.ts';
 import { literal } from './literal.ts';
 
@@ -45,11 +45,10 @@ function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'>
   if (typeof spec.default === 'function') return nothing('its default is a function');
   if (spec.default === undefined || spec.default === null) return nothing(undefined);
   if (spec.encrypted) return nothing('it is encrypted');
-  if (spec.kind === 'password') return nothing('it is a password');
+  if (field.type.concealed) return nothing('it is a password');
   if (spec.unique) return nothing('it is unique, so one default can not stand in several rows');
   if (hasStandard(spec)) return nothing('its default passes through schema()');
-  const value = freshDefault(spec);
-  const parsed = field.schema.parse(value instanceof Date ? value.toISOString() : value);
+  const parsed = field.schema.parse(freshDefault(spec));
   const stored = field.type.toColumn === undefined ? parsed : field.type.toColumn(parsed, spec);
   return { fill: literal(stored, field.type.column(spec)), unfilled: undefined };
 }

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { AnyField, Fields } from '../../../src/declare/field.ts';
+import { defineResource, f } from '../../../src/index.ts';
+import { migrating, schemaOf } from '../../support/migrating.ts';
+
+const post = (fields: Fields) => defineResource('post', { fields: { title: f.string(), ...fields } });
+
+async function withRow() {
+  const project = await migrating();
+  await project.change([post({})]);
+  await project.query(`insert into posts (id, title) values ('0123456789abcdef01234567', 'kept')`);
+  return project;
+}
+
+test.each([
+  ['an enum', f.enum(['active', 'gone']).default('active').filterable(), 'active'],
+  ['a required one', f.string().required().default("it's"), "it's"],
+  ['a normalised one', f.string().lowercase().default(' Mixed '), 'mixed'],
+  ['a number', f.number().default(-1.5), -1.5],
+  ['an integer', f.integer().default(3).sortable(), 3],
+  ['a boolean', f.boolean().default(false), false],
+  ['a date', f.date().default('2024-02-29'), '2024-02-29T00:00:00.000Z'],
+  ['an array', f.array(f.string()).default(['a', "b'c"]).filterable(), ['a', "b'c"]],
+  ['an empty array', f.array(f.integer()).default([]), []],
+  ['an object', f.object({ a: f.string() }).default({ a: "x'y" }), { a: "x'y" }],
+  ['json', f.json().default([1, null, { a: 'b' }]), [1, null, { a: 'b' }]],
+] as [string, AnyField, unknown][])(
+  'rows that are there get the default of a new field, %s, as a new record does; the column keeps none',
+  async (_, field, value) => {
+    const project = await withRow();
+    await project.change([post({ v: field })]);
+    const service = project.app(post({ v: field })).service('post');
+    const made = await service.create({ title: 'new' });
+    const { data } = await service.list();
+    expect(data.map((record) => (record as Record<string, unknown>).v)).toEqual([value, value]);
+    expect((made as { v?: unknown }).v).toEqual(value);
+    const fresh = await migrating();
+    await fresh.sync([post({ v: field })]);
+    expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
+  },
+);
+
+test.each([
+  ['a function', f.string().default(() => 'made'), 'its default is a function'],
+  ['encrypted', f.string().encrypted().default('x'), 'it is encrypted'],
+  ['unique', f.string().unique().default('x'), 'it is unique, so one default can not stand in several rows'],
+  ['required without one', f.string().required(), 'it is required and has no default'],
+] as [string, AnyField, string][])(
+  'rows that are there get none where the default is %s, and a note says so',
+  async (_, field, why) => {
+    const project = await withRow();
+    const { lines } = await project.generate([post({ v: field })]);
+    expect(lines).toContain(`Note: posts.v has no value in rows that are there: ${why}.`);
+    await project.apply();
+    expect(await project.query('select title, v from posts')).toEqual([{ title: 'kept', v: null }]);
+  },
+);
+
+test('a default is filled in without rewriting the table', async () => {
+  const project = await withRow();
+  const node = `select pg_relation_filenode('posts') as node`;
+  const before = await project.query(node);
+  await project.change([post({ v: f.string().default('x') })]);
+  expect(await project.query(node)).toEqual(before);
+});
+
+test('a new table comes with its indexes, in one transaction', async () => {
+  const project = await withRow();
+  const note = defineResource('note', { fields: { a: f.string().filterable().searchable() } });
+  expect(await project.change([post({}), note], 'notes')).toEqual(['0001_notes']);
+  expect(readFileSync(join(project.folder, '0001_notes.sql'), 'utf8')).not.toContain('CONCURRENTLY');
+});
+
+test('every snapshot is what its file leaves: each names the one before', async () => {
+  const project = await withRow();
+  await project.change([post({ v: f.string().filterable() })]);
+  await project.change([post({ v: f.string().filterable() })], '--empty');
+  const snapshot = (n: number) =>
+    JSON.parse(readFileSync(join(project.folder, 'meta', `000${n}_snapshot.json`), 'utf8'));
+  const all = [0, 1, 2, 3].map(snapshot);
+  for (const n of [1, 2, 3]) expect(all[n].prevId).toBe(all[n - 1].id);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(4);
+  const indexes = all.map(({ tables }) => Object.keys(tables['public.posts'].indexes).includes('posts_v_index'));
+  expect(indexes).toEqual([false, false, true, true]);
+});

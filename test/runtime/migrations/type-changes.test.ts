@@ -1,0 +1,219 @@
+import { expect, test } from 'vitest';
+import type { AnyField } from '../../../src/declare/field.ts';
+import { defineResource, f } from '../../../src/index.ts';
+import { conversion } from '../../../src/runtime/migrations/convert.ts';
+import { type Migrating, migrating } from '../../support/migrating.ts';
+
+const post = (field: AnyField) => defineResource('post', { fields: { v: field, other: f.string() } });
+
+async function withValues(field: AnyField, values: readonly unknown[]): Promise<Migrating> {
+  const project = await migrating();
+  await project.change([post(field)]);
+  const app = project.app(post(field));
+  for (const v of values) await app.service('post').create({ v });
+  await app.service('post').create({ other: 'without a value' });
+  return project;
+}
+
+/** What the API gives of each record, in the order in which they were made; undefined for one without a value. */
+async function valuesOf(project: Migrating, field: AnyField): Promise<unknown[]> {
+  const { data } = await project.app(post(field)).service('post').list();
+  return (data as { id: string; v?: unknown }[]).sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ v }) => v);
+}
+
+const DATE = '2024-02-29T12:30:00.250Z';
+
+test.each([
+  ['integer', 'number', f.integer().filterable(), f.number().filterable(), [7, -(2 ** 53 - 1)], [7, -(2 ** 53 - 1)]],
+  ['integer', 'string', f.integer(), f.string().searchable().sortable(), [7, -8], ['7', '-8']],
+  ['number', 'text', f.number(), f.text(), [1.5, 1e21, 0.1], ['1.5', '1e+21', '0.1']],
+  ['boolean', 'string', f.boolean(), f.string(), [true, false], ['true', 'false']],
+  ['date', 'string', f.date().sortable(), f.string().sortable(), [DATE], [DATE]],
+  ['enum', 'string', f.enum(['a', 'b']), f.string(), ['a'], ['a']],
+  ['string', 'text', f.string().filterable(), f.text().filterable(['eq']).searchable(), ['x'], ['x']],
+  ['text', 'string', f.text().filterable(['eq']).searchable(), f.string().filterable(), ['x'], ['x']],
+  ['id', 'string', f.id(), f.string(), ['a'.repeat(24)], ['a'.repeat(24)]],
+  ['string', 'array of string', f.string().filterable(), f.array(f.string()).filterable(), ['x'], [['x']]],
+  ['integer', 'array of integer', f.integer(), f.array(f.integer()), [3], [[3]]],
+  [
+    'array of integer',
+    'array of number',
+    f.array(f.integer()).filterable(),
+    f.array(f.number()).filterable(),
+    [[1, 2]],
+    [[1, 2]],
+  ],
+  [
+    'array of boolean',
+    'array of string',
+    f.array(f.boolean()),
+    f.array(f.string()),
+    [[true, false]],
+    [['true', 'false']],
+  ],
+  ['integer', 'json', f.integer(), f.json(), [3], [3]],
+  ['string', 'json', f.string().searchable(), f.json(), ['x"y'], ['x"y']],
+  ['date', 'json', f.date(), f.json(), [DATE], [DATE]],
+  ['array of string', 'json', f.array(f.string()).filterable(), f.json(), [['a', 'b']], [['a', 'b']]],
+] as [string, string, AnyField, AnyField, unknown[], unknown[]][])(
+  '%s becomes %s without losing a value',
+  async (_from, _to, from, to, values, expected) => {
+    const project = await withValues(from, values);
+    await project.change([post(to)]);
+    expect(await valuesOf(project, to)).toEqual([...expected, undefined]);
+  },
+);
+
+test('a value more in an enum changes nothing in the database', async () => {
+  const project = await withValues(f.enum(['a']), ['a']);
+  const { lines } = await project.generate([post(f.enum(['a', 'b']))]);
+  expect(lines).toEqual(['The migrations are up to date with the declarations.']);
+});
+
+test('a stricter kind of the same type is a note where something is written, and the values stay', async () => {
+  const project = await withValues(f.string(), ['x']);
+  const { lines } = await project.generate([post(f.enum(['a', 'b']).filterable())]);
+  expect(lines).toContain('Note: posts.v becomes enum: values that are there stay as they are, unchecked.');
+});
+
+test.each([
+  [
+    'string',
+    'integer',
+    f.string(),
+    f.integer(),
+    'a text that is not a whole number would fail',
+    'nullif(\\"v\\", \'\')::bigint',
+  ],
+  [
+    'string',
+    'date',
+    f.string(),
+    f.date(),
+    'a text that is not a date would fail',
+    'nullif(\\"v\\", \'\')::timestamp(3) with time zone',
+  ],
+  [
+    'string',
+    'boolean',
+    f.string(),
+    f.boolean(),
+    'a text that is not true or false would fail',
+    'nullif(\\"v\\", \'\')::boolean',
+  ],
+  ['number', 'integer', f.number(), f.integer(), 'fractions would be lost', 'round(\\"v\\")::bigint'],
+  ['array', 'string', f.array(f.string()), f.string(), 'all items but the first would be lost', '\\"v\\"[1]'],
+  [
+    'json',
+    'integer',
+    f.json(),
+    f.integer(),
+    'a value that is not a whole number would fail',
+    '(\\"v\\" #>> \'{}\')::bigint',
+  ],
+  ['integer', 'email', f.integer(), f.email(), 'a value that is no email would stay as it is', '\\"v\\"::text'],
+] as [string, string, AnyField, AnyField, string, string][])(
+  '%s to %s is refused: it says why, how to convert, how to keep and how to lose the values',
+  async (_from, _to, from, to, why, example) => {
+    const project = await withValues(from, []);
+    const { ok, lines } = await project.generate([post(to)], 'change');
+    expect(ok).toBe(false);
+    expect(lines).toHaveLength(5);
+    expect(lines[1]).toMatch(new RegExp(`^  - posts.v: its type can not become .*: ${why}$`));
+    expect(lines[2]).toBe(
+      `      to convert the values: npm run migration:generate -- change --using "posts.v=${example}"`,
+    );
+    expect(lines[3]).toContain('to keep them: leave the field as it is, declare a new one beside it');
+    expect(lines[4]).toBe('      to lose them: npm run migration:generate -- change --drop posts.v');
+  },
+);
+
+test.each([
+  ['string', 'integer', f.string(), f.integer()],
+  ['string', 'number', f.string(), f.number()],
+  ['string', 'date', f.string(), f.date()],
+  ['string', 'boolean', f.string(), f.boolean()],
+  ['string', 'json', f.string(), f.object({ a: f.string() })],
+  ['number', 'integer', f.number(), f.integer()],
+  ['array', 'string', f.array(f.string()), f.string()],
+  ['json', 'integer', f.json(), f.integer()],
+  ['json', 'string', f.json(), f.string()],
+  ['integer', 'email', f.integer(), f.email()],
+  ['boolean', 'integer', f.boolean(), f.integer()],
+  ['date', 'integer', f.date(), f.integer()],
+] as [string, string, AnyField, AnyField][])(
+  'the expression proposed for %s to %s is accepted by Postgres',
+  async (_from, _to, from, to) => {
+    const project = await migrating();
+    await project.change([post(from)]);
+    const { lines } = await project.generate([post(to)]);
+    const quoted = /--using "(.*)"$/.exec(lines[2] ?? '')?.[1];
+    // Safe ones are not refused at all.
+    if (quoted !== undefined) await project.change([post(to)], '--using', quoted.replaceAll('\\"', '"'));
+    else await project.apply();
+    expect(await project.query('select v from posts')).toEqual([]);
+  },
+);
+
+test("an expression of one's own converts the values", async () => {
+  const project = await withValues(f.string(), ['12', '']);
+  await project.change([post(f.integer().filterable())], 'age', '--using', `posts.v=nullif(v, '')::bigint`);
+  expect(await project.query('select v from posts order by id')).toEqual([{ v: '12' }, { v: null }, { v: null }]);
+});
+
+test('an expression that fails on a value leaves everything as it was, and names the column, not the value', async () => {
+  const project = await withValues(f.string(), ['12', 'a secret']);
+  await project.generate([post(f.integer())], '--using', 'posts.v=v::bigint');
+  const failure = await project.apply().catch((error: Error) => error.message);
+  expect(failure).toBe(
+    'The migration 0001_change failed; nothing of it was kept:\n  - posts.v holds values that can not be turned into bigint',
+  );
+  expect(await project.query('select count(v)::int as n from posts')).toEqual([{ n: 2 }]);
+});
+
+test('an expression for a column whose type stays is refused', async () => {
+  const project = await withValues(f.string(), []);
+  await expect(project.generate([post(f.text())], '--using', 'posts.v=lower(v)')).rejects.toThrow(
+    '--using posts.v=…: its type does not change',
+  );
+});
+
+test('values may be lost on demand: the column is made anew, with its indexes', async () => {
+  const project = await withValues(f.string().filterable().searchable(), ['x']);
+  await project.change([post(f.integer().filterable())], '--drop', 'posts.v');
+  expect(await project.query('select v, other from posts order by id')).toEqual([
+    { v: null, other: null },
+    { v: null, other: 'without a value' },
+  ]);
+  expect(await project.query(`select 1 from pg_indexes where indexname = 'posts_v_index'`)).toHaveLength(1);
+});
+
+test.each([
+  ['encrypted', f.string(), f.string().encrypted(), 'its values are not encrypted, and post.v could not decrypt them'],
+  [
+    'no longer encrypted',
+    f.string().encrypted(),
+    f.string(),
+    'its values are encrypted, and post.v would show them as they are stored',
+  ],
+  ['no longer a password', f.password(), f.string(), 'its values are hashes of passwords, and post.v would show them'],
+  ['a password', f.string(), f.password(), 'its values are no hashes of passwords, and nobody could sign in by post.v'],
+] as [string, AnyField, AnyField, string][])(
+  'a field that is %s, of the same type in the database, is refused',
+  async (_, from, to, why) => {
+    const project = await migrating();
+    await project.change([post(from)]);
+    const { ok, lines } = await project.generate([post(to)]);
+    expect(ok).toBe(false);
+    expect(lines[1]).toBe(`  - posts.v: ${why}`);
+    await project.change([post(to)], '--drop', 'posts.v');
+  },
+);
+
+test.each([
+  ['smallint', 'bigint', { using: '"c"::bigint' }],
+  ['bigint', 'integer', { fault: 'there is no conversion that keeps every value', example: '"c"::text::integer' }],
+  ['uuid', 'jsonb', { using: 'to_jsonb("c")' }],
+])('a column of an extension from %s to %s', (from, to, expected) => {
+  expect(conversion('"c"', from, to, undefined)).toEqual(expected);
+});

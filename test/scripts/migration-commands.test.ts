@@ -1,0 +1,219 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+
+const patience = { timeout: 30_000, interval: 25 };
+
+/** A clone of this project with an app of its own, and a database: what a team has. */
+async function project() {
+  const folder = mkdtempSync(join(tmpdir(), 'belfry-project-'));
+  for (const part of ['src', 'scripts', 'package.json']) cpSync(part, join(folder, part), { recursive: true });
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  const database = await createTestDatabase();
+  const client = new pg.Client(database.databaseUrl);
+  await client.connect();
+  onTestFinished(async () => {
+    await client.end();
+    await database.drop();
+    rmSync(folder, { recursive: true });
+  });
+  function begin(file: string, args: string[] = [], variables: Record<string, string> = {}) {
+    const env = { PATH: process.env.PATH, DATABASE_URL: database.databaseUrl, ...variables };
+    const child = spawn(process.execPath, [join(folder, file), ...args], { cwd: folder, env });
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+    return {
+      child,
+      said: () => said,
+      ended: once(child, 'close').then(([code]) => ({ code, said: said.trim().split('\n') })),
+    };
+  }
+  return {
+    folder,
+    redis: { REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix },
+    begin,
+    generate: (...args: string[]) => begin('scripts/migration-generate.ts', args).ended,
+    migrate: (...args: string[]) => begin('scripts/migrate.ts', args).ended,
+    declare(resources: string) {
+      const app = `import { createApp, defineResource, f } from '../index.ts';
+        export const app = () => createApp({ resources: [${resources}] }, process.env);`;
+      writeFileSync(join(folder, 'src', 'app', 'index.ts'), app);
+    },
+    // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
+    query: async (sql: string): Promise<any[]> => (await client.query(sql)).rows,
+    async another() {
+      const other = new pg.Client(database.databaseUrl);
+      await other.connect();
+      onTestFinished(() => other.end());
+      return other;
+    },
+  };
+}
+
+const DONE = 'The database is up to date.';
+const FIRST = `defineResource('post', { fields: { title: f.string(), views: f.integer(), old: f.string() } })`;
+const UP_TO_DATE = { code: 0, said: ['The migrations are up to date with the declarations.'] };
+
+test('a team adds, renames, changes a type and drops, by commands alone, and its rows live through all of it', {
+  timeout: 240_000,
+}, async () => {
+  const { declare, generate, migrate, query, folder } = await project();
+  declare(FIRST);
+  expect(await generate('--check')).toMatchObject({ code: 1 });
+  expect(readdirSync(folder)).not.toContain('migrations');
+  expect((await generate()).code).toBe(0);
+  expect(await migrate()).toEqual({ code: 0, said: ['0000_init applied', DONE] });
+  expect(await generate('--check')).toEqual(UP_TO_DATE);
+  await query(`insert into posts (id, title, views, old) values ('1', 'a', 1, 'x'), ('2', 'b', 2, null)`);
+
+  declare(`defineResource('post', { fields: {
+    headline: f.string().renamedFrom('title').searchable(), views: f.text(), status: f.enum(['new', 'read']).default('new').filterable() } })`);
+  expect(await generate('headline')).toEqual({
+    code: 1,
+    said: [
+      'This would lose data:',
+      '  - posts.old: 1 row holds a value',
+      '      if it is called status now: npm run migration:generate -- headline --rename posts.old=status',
+      '      if it is to be dropped: npm run migration:generate -- headline --drop posts.old',
+    ],
+  });
+  const { code, said } = await generate('headline', '--drop', 'posts.old');
+  expect(code).toBe(0);
+  expect(said.slice(0, 2)).toEqual([
+    'migrations/0001_headline.sql: 5 statements.',
+    'migrations/0002_headline_indexes.sql: 2 statements.',
+  ]);
+
+  expect(await migrate('--status')).toEqual({
+    code: 0,
+    said: ['applied  0000_init', 'pending  0001_headline', 'pending  0002_headline_indexes'],
+  });
+  const dry = await migrate('--dry-run');
+  expect(dry.code).toBe(0);
+  expect(dry.said).toContain('-- 0001_headline.sql');
+  expect(dry.said).toContain('ALTER TABLE "posts" RENAME COLUMN "title" TO "headline";');
+  expect(dry.said).toContain('-- 0002_headline_indexes.sql');
+  expect(dry.said.join('\n')).not.toContain('CREATE TABLE');
+  expect(await query('select title from posts')).toHaveLength(2);
+
+  expect(await migrate()).toEqual({ code: 0, said: ['0001_headline applied', '0002_headline_indexes applied', DONE] });
+  expect(await query('select id, headline, views, status from posts order by id')).toEqual([
+    { id: '1', headline: 'a', views: '1', status: 'new' },
+    { id: '2', headline: 'b', views: '2', status: 'new' },
+  ]);
+
+  writeFileSync(join(folder, 'migrations', '0000_init.sql'), 'select 1;');
+  expect((await migrate('--status')).said[0]).toBe('applied  0000_init  (changed since then: put it back)');
+  expect(await migrate()).toEqual({
+    code: 1,
+    said: [
+      'Migrations were changed after this database got them:',
+      '  - 0000_init.sql: put it back as it was, and write what it should do in a new one',
+    ],
+  });
+});
+
+test('a migrate that is killed while it waits for a lock leaves nothing, and the next one finishes', {
+  timeout: 120_000,
+}, async () => {
+  const { declare, generate, migrate, begin, query, another } = await project();
+  declare(FIRST);
+  await generate();
+  await migrate();
+  declare(FIRST.replace('old:', 'more: f.string().default("x"), old:'));
+  await generate('more');
+  const holder = await another();
+  await holder.query('begin; select * from posts');
+  const first = begin('scripts/migrate.ts');
+  const waiting = `select count(*)::int as n from pg_locks where not granted and relation = 'posts'::regclass`;
+  await vi.waitUntil(async () => (await query(waiting))[0].n === 1, patience);
+  first.child.kill('SIGKILL');
+  await first.ended;
+  const second = migrate();
+  await holder.query('commit');
+  expect((await second).said.at(-1)).toBe(DONE);
+  expect(await query('select more from posts')).toEqual([]);
+  expect(await query('select 1 from drizzle.__drizzle_migrations')).toHaveLength(2);
+});
+
+const BUILDING = `select pid from pg_stat_activity where datname = current_database() and query like 'CREATE%INDEX CONCURRENTLY%' and wait_event_type = 'Lock'`;
+
+test.each([
+  ['its process is killed', 'process'],
+  ['its session in Postgres is ended, which leaves a broken index', 'session'],
+])('when %s while an index is built, the next migrate finishes', { timeout: 120_000 }, async (_, what) => {
+  const { declare, generate, migrate, begin, query, another } = await project();
+  declare(FIRST);
+  await generate();
+  await migrate();
+  declare(FIRST.replace('f.string()', 'f.string().unique()').replace('f.integer()', 'f.integer().sortable()'));
+  await generate('indexes');
+  const holder = await another();
+  await holder.query(`begin; insert into posts (id, title) values ('1', 'a')`);
+  const first = begin('scripts/migrate.ts');
+  await vi.waitUntil(async () => (await query(BUILDING)).length === 1, patience);
+  if (what === 'process') first.child.kill('SIGKILL');
+  else {
+    await query(`select pg_terminate_backend(pid) from (${BUILDING}) as building`);
+    expect(await query(`select 1 from pg_index where not indisvalid`)).toHaveLength(1);
+  }
+  const { said } = await first.ended;
+  expect(said.join('\n')).not.toMatch(/\n {4}at /);
+  const second = migrate();
+  await holder.query('commit');
+  expect((await second).said).toEqual(['0001_indexes applied', DONE]);
+  const indexes = `select relname as name, indisvalid as valid from pg_index join pg_class c on c.oid = indexrelid where indrelid = 'posts'::regclass order by 1`;
+  expect((await query(indexes)).filter(({ valid }) => !valid)).toEqual([]);
+  expect((await query(indexes)).map(({ name }) => name)).toEqual([
+    'posts_created_at_index',
+    'posts_pkey',
+    'posts_title_unique',
+    ...(
+      await query(`select 'posts_updated_at_index' as name where to_regclass('posts_updated_at_index') is not null`)
+    ).map(({ name }) => name),
+    'posts_views_sort_index',
+  ]);
+});
+
+test('ten processes that migrate at once apply each migration once, and all succeed', {
+  timeout: 240_000,
+}, async () => {
+  const { declare, generate, migrate, query } = await project();
+  declare(FIRST);
+  await generate();
+  declare(FIRST.replace('f.string()', 'f.string().unique()'));
+  await generate('unique');
+  const outcomes = await Promise.all(Array.from({ length: 10 }, () => migrate()));
+  expect(outcomes.map(({ code }) => code)).toEqual(Array(10).fill(0));
+  expect(outcomes.flatMap(({ said }) => said.filter((line) => line !== DONE))).toEqual([
+    '0000_init applied',
+    '0001_unique applied',
+  ]);
+  expect(await query('select 1 from drizzle.__drizzle_migrations')).toHaveLength(2);
+});
+
+test('the code before a deploy that was taken back starts on the newer database, and says that it is ahead', {
+  timeout: 120_000,
+}, async () => {
+  const { declare, generate, migrate, begin, query, redis } = await project();
+  declare(FIRST);
+  await generate();
+  await migrate();
+  await query('alter table posts add column newer text');
+  await query(`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`);
+  expect((await migrate('--status')).said).toEqual(['applied  0000_init', 'unknown  1 more, which newer code applied']);
+  const web = begin('src/web.ts', [], { ...redis, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: '0' });
+  await vi.waitUntil(() => web.said().includes('listens on'), patience);
+  expect(web.said()).toContain('the database is ahead of this code, which does not know 1 of its migrations');
+  web.child.kill('SIGTERM');
+  expect((await web.ended).code).toBe(0);
+});
