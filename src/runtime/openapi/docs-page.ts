@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { onDemand, type ServedBytes, servedBytes } from './served-bytes.ts';
 
 // Everything comes from here, nothing stands inline. The package draws its icons from data: URLs.
@@ -40,8 +39,10 @@ const START = `SwaggerUIBundle({
 });
 `;
 
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
 function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
 function page(title: string): string {
@@ -70,7 +71,7 @@ export function docsFiles(title: string): Map<string, () => Promise<ServedBytes>
     onDemand(() => servedBytes(type, Buffer.from(content), headers));
   const packaged = Object.entries(FROM_PACKAGE).map(([name, type]) => {
     const load = async () => {
-      const file = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
+      const file = new URL(name, import.meta.resolve('swagger-ui-dist/package.json'));
       return servedBytes(type, await readFile(file), ASSET_HEADERS);
     };
     return [`/docs/${name}`, onDemand(load)] as const;

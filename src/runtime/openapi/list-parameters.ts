@@ -43,7 +43,7 @@ function commaList(name: string, description: string, items: Json, bounds: Json)
 
 /** What a field is compared with: a value of its type, without the bounds that hold for what is stored. */
 function comparedSchema({ spec }: CompiledField): Json {
-  const { kind, values, target } = spec.kind === 'array' ? spec.inner!.spec : spec;
+  const { kind, values, target } = spec.inner?.spec ?? spec;
   const bare = { kind, ...(values === undefined ? {} : { values }), ...(target === undefined ? {} : { target }) };
   return fieldJsonSchema(bare, 'input');
 }
@@ -53,7 +53,7 @@ function filterParameters(field: CompiledField): Json[] {
   const compared = comparedSchema(field);
   const seen = field.visibleTo === undefined ? '' : ' Matches only records on which you may see it.';
   const one = (parameterName: string, op: Operator): Json => {
-    const means = spec.kind === 'array' && op === 'eq' ? 'holds it' : OPERATOR_TEXT[op];
+    const means = spec.inner !== undefined && op === 'eq' ? 'holds it' : OPERATOR_TEXT[op];
     const text = `Records whose \`${name}\` ${means}.${seen}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);

@@ -26,7 +26,7 @@ const IF_NONE_MATCH = {
 };
 
 /** Whether a route changes one record, which `If-Match` can guard. */
-export function isGuarded(route: Route): boolean {
+function isGuarded(route: Route): boolean {
   return route.method !== 'GET' && route.resource !== undefined && isItemPath(route.path);
 }
 

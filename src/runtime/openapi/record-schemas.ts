@@ -33,7 +33,7 @@ function fieldSchema(field: CompiledField, direction: Direction): Json {
     ...schema,
     ...(notes.length === 0 ? {} : { description: notes.join(' ') }),
     ...(field.personal ? { 'x-personal-data': true } : {}),
-    ...(field.spec.writeOnly || field.spec.kind === 'password' ? { writeOnly: true } : {}),
+    ...(field.spec.writeOnly || field.type.concealed ? { writeOnly: true } : {}),
     ...(direction === 'output' && isFixed(field) ? { readOnly: true } : {}),
   };
 }
@@ -47,7 +47,7 @@ function referenceSchema(field: CompiledField, making: Making): Json {
   const { description, readOnly, ...rest } = fieldSchema(field, 'output');
   const notes = { ...(description === undefined ? {} : { description }), ...(readOnly ? { readOnly } : {}) };
   const target = making.record({ resource: field.target!, view: 'read' });
-  if (field.spec.kind === 'ref') return { ...notes, oneOf: [rest, target] };
+  if (field.spec.inner === undefined) return { ...notes, oneOf: [rest, target] };
   return { ...notes, ...rest, items: { oneOf: [rest.items, target] } };
 }
 
@@ -64,9 +64,13 @@ function readSchema(resource: CompiledResource, making: Making): { properties: J
 }
 
 /** Whether a client may send the field, as far as the declaration alone tells. */
-function isAccepted(resource: CompiledResource, { name, spec, writableBy }: CompiledField, view: RecordView): boolean {
+function isAccepted(
+  resource: CompiledResource,
+  { name, spec, type, writableBy }: CompiledField,
+  view: RecordView,
+): boolean {
   if (spec.hidden || spec.readOnly || name === resource.ownerField) return false;
-  if (view === 'update') return !spec.immutable && spec.kind !== 'password';
+  if (view === 'update') return !spec.immutable && !type.concealed;
   return view !== 'register' || writableBy === undefined || !needsUser(writableBy);
 }
 

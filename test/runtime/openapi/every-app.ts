@@ -13,7 +13,7 @@ const place = f.object({
   deep: f.object({ n: f.number().min(0), list: f.array(f.integer()) }),
 });
 
-export const thing = defineResource('thing', {
+const thing = defineResource('thing', {
   description: 'A thing of every kind',
   fields: {
     title: f
