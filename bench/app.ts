@@ -24,12 +24,15 @@ const article = defineResource('article', {
 /**
  * The app that is measured: one resource, everything else as a project gets it.
  *
- * @param environment settings of the process, as in `process.env`; `BENCH_CONCURRENCY`: webhook requests in flight
+ * @param environment settings of the process, as in `process.env`; `BENCH_CONCURRENCY`: webhook requests in flight;
+ *   `BENCH_LIMITS`: `on` for rate limits, which the yardsticks do not have
  */
 export function benchApp(environment: Record<string, string | undefined>) {
-  const { BENCH_CONCURRENCY: concurrency } = environment;
+  const { BENCH_CONCURRENCY: concurrency, BENCH_LIMITS: limits } = environment;
   // The receivers of a benchmark are on this machine.
   const local = { allowPrivate: true, requireHttps: false };
   const extensions = [webhooks(concurrency === undefined ? local : { ...local, concurrency: Number(concurrency) })];
-  return createApp({ resources: [defineUser(), article], extensions }, environment);
+  // A load from one address must not reach the limit: what is measured is the counting.
+  const rateLimit = { enabled: limits === 'on', global: { limit: 1_000_000_000, windowMs: 60_000 } };
+  return createApp({ resources: [defineUser(), article], extensions, settings: { rateLimit } }, environment);
 }

@@ -68,6 +68,7 @@ ${rows.join('\n')}
   parser, a body reader of its own, reads on two pipelined connections, timestamps taken as text.
 - \`records.*.queries\`: sequential round trips to Postgres of one request, counted on the wire by a proxy that holds answers
   back; statements that are sent together count as one.
+- \`limits.read\`: Belfry with its rate limits off. With them on each request is counted in Redis.
 - \`accounts.logins\`: bare scrypt of the same cost, two at once.
 - \`relay.rows\`: two streams that take 500 outbox rows with SKIP LOCKED, add a job for each (addBulk), delete them. Belfry's
   relay writes a webhook delivery for each row meanwhile.

@@ -9,6 +9,7 @@ import type { Figure, Group } from './figure.ts';
 import { accounts } from './groups/accounts.ts';
 import { deliveries } from './groups/deliveries.ts';
 import { latency } from './groups/latency.ts';
+import { limits } from './groups/limits.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
 import { relay } from './groups/relay.ts';
@@ -17,7 +18,7 @@ import { asJson, asMarkdown, asTable, isBusy } from './report.ts';
 import { seed } from './seed.ts';
 import { type BenchServices, startBenchServices } from './services.ts';
 
-const GROUPS: readonly Group[] = [records, queries, accounts, relay, deliveries, latency, start];
+const GROUPS: readonly Group[] = [records, queries, limits, accounts, relay, deliveries, latency, start];
 const LONGEST_MS = 10 * 60_000;
 
 const { values: options, positionals: names } = parseArgs({

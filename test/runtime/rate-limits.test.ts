@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { Redis } from 'ioredis';
+import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { type Answer, clientOf, startTestApp } from '../support/app.ts';
@@ -199,6 +200,26 @@ test('login and register take 10 requests each in 15 minutes, and no password is
   expect((await call('POST', '/api/auth/register', account)).status).toBe(409);
   const { email, password } = account;
   expect((await newClient()('POST', '/api/auth/login', { email, password })).status).toBe(200);
+});
+
+test('sessions and events keep the address that limits go by, in its one spelling', async () => {
+  const logins: { ip: string }[] = [];
+  app.on<{ ip: string }>('auth.login', (payload) => logins.push(payload));
+  const email = 'eve@example.com';
+  const password = 'correct horse battery';
+  await newClient()('POST', '/api/auth/register', { name: 'Eve', email, password });
+  const told = ['[2001:0DB8:0:0::7]:4711', '::ffff:203.0.113.7', 'unknown'];
+  for (const forwarded of told) {
+    const headers = { 'x-forwarded-for': `198.51.100.1, ${forwarded}` };
+    expect((await clientOf(url)('POST', '/api/auth/login', { email, password }, headers)).status).toBe(200);
+  }
+  const addresses = ['2001:db8::7', '203.0.113.7', '127.0.0.1'];
+  expect(logins.map(({ ip }) => ip)).toEqual(addresses);
+  const client = new Client({ connectionString: env.DATABASE_URL });
+  await client.connect();
+  const { rows } = await client.query<{ ip: string }>('select ip from sessions order by id desc limit 3');
+  await client.end();
+  expect(rows.map(({ ip }) => ip).toReversed()).toEqual(addresses);
 });
 
 test('one request is one write to Redis, its two limits included; one that is known to be too many is none', async () => {

@@ -1,0 +1,34 @@
+import { startBelfry } from '../belfry.ts';
+import type { Child } from '../children.ts';
+import { type Group, ratio } from '../figure.ts';
+import { interleave } from '../measure/interleave.ts';
+import { load } from '../measure/load.ts';
+import { median } from '../measure/statistics.ts';
+import { OPERATIONS } from '../records/operations.ts';
+
+const CONNECTIONS = 20;
+
+/** Reads with rate limits on to reads with them off: Belfry on both sides, each in a process of its own. */
+export const limits: Group = {
+  name: 'limits',
+  async run(bench) {
+    if (!bench.wants('limits.read')) return [];
+    bench.say('limits.read …');
+    const reads = async (server: Child, seconds: number) => {
+      const before = await server.ask<number>('cpu');
+      const { perSecond, requests } = await load(server.url, OPERATIONS.read, { connections: CONNECTIONS, seconds });
+      return { perSecond, cpuMicros: ((await server.ask<number>('cpu')) - before) / requests };
+    };
+    const on = await startBelfry(bench, 'web', { BENCH_LIMITS: 'on' });
+    const off = await startBelfry(bench, 'web');
+    for (const server of [on, off]) await reads(server, Math.min(1, bench.seconds));
+    const results = await interleave(
+      { on: () => reads(on, bench.seconds), off: () => reads(off, bench.seconds) },
+      bench.reps,
+    );
+    await Promise.all([on.stop(), off.stop()]);
+    const speed = (side: keyof typeof results) => results[side].map(({ perSecond }) => perSecond);
+    const cpu = (side: keyof typeof results) => Math.round(median(results[side].map(({ cpuMicros }) => cpuMicros)));
+    return [ratio('limits.read', speed('on'), speed('off'), `CPU ${cpu('on')} µs to ${cpu('off')} µs`)];
+  },
+};
