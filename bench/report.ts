@@ -69,6 +69,9 @@ ${rows.join('\n')}
 - \`records.*.queries\`: sequential round trips to Postgres of one request, counted on the wire by a proxy that holds answers
   back; statements that are sent together count as one.
 - \`limits.read\`: Belfry with its rate limits off. With them on each request is counted in Redis.
+- \`records.scale.*\`: the time of a list on 1,000,000 rows to the time of the same list on 10,000, one request at a time: less is
+  better, 1 is a list that does not care. Page: an owner's first page, of 500 records, counted. Cursor: page 10,000 of all. Search:
+  \`q\` that finds 50 of all, counted.
 - \`accounts.logins\`: bare scrypt of the same cost, two at once.
 - \`relay.rows\`: two streams that take 500 outbox rows with SKIP LOCKED, add a job for each (addBulk), delete them. Belfry's
   relay writes a webhook delivery for each row meanwhile.

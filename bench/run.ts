@@ -13,12 +13,13 @@ import { limits } from './groups/limits.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
 import { relay } from './groups/relay.ts';
+import { scale } from './groups/scale.ts';
 import { start } from './groups/start.ts';
 import { asJson, asMarkdown, asTable, isBusy } from './report.ts';
 import { seed } from './seed.ts';
 import { type BenchServices, startBenchServices } from './services.ts';
 
-const GROUPS: readonly Group[] = [records, queries, limits, accounts, relay, deliveries, latency, start];
+const GROUPS: readonly Group[] = [records, queries, limits, accounts, relay, deliveries, latency, start, scale];
 const LONGEST_MS = 10 * 60_000;
 
 const { values: options, positionals: names } = parseArgs({

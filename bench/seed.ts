@@ -32,7 +32,8 @@ export function newArticle(number: number): string {
   return JSON.stringify({ title: `Article ${number}`, body, category, status: 'published', tags: ['bench', 'new'] });
 }
 
-async function insertUsers(client: pg.Client): Promise<void> {
+/** Fills users and sessions. */
+export async function insertUsers(client: pg.Client): Promise<void> {
   const hash = await createPasswordHasher(PASSWORD_COST).hash(PASSWORD);
   for (let user = 0; user < USERS; user++) {
     await client.query(
