@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, webhooks } from '../../src/index.ts';
 import { type Answer, type Client, startTestApp } from '../support/app.ts';
 
@@ -64,7 +64,7 @@ const { app, call, person, env } = await startTestApp(
     resources: [defineUser(), post, secret, shy, watched, timeless],
     extensions: [webhooks()],
   },
-  { env: () => ({ CORS_ORIGINS: 'https://app.example.com' }) },
+  { env: () => ({ CORS_ORIGINS: 'https://app.example.com' }), start: { roles: ['web'] } },
 );
 const ann = await person('Ann');
 const bob = await person('Bob');
@@ -228,6 +228,23 @@ test.each([
   expect((await ann.call('PATCH', at, {}, asks)).status).toBe(200);
   // Even a change of nothing is a change.
   expect((await ann.call('PATCH', at, {}, asks)).status).toBe(412);
+});
+
+test('If-Match costs no statement more', async () => {
+  const query = vi.spyOn(pg.Client.prototype, 'query');
+  const { path: at, tag } = await newPost();
+  const count = async (method: string, asks?: Record<string, string>) => {
+    query.mockClear();
+    const answer = await ann.call(method, at, method === 'PATCH' ? { title: 'x' } : undefined, asks);
+    expect(answer.status).toBeLessThan(300);
+    return { statements: query.mock.calls.length, tag: tagOf(answer) };
+  };
+  const guarded = await count('PATCH', { 'if-match': tag });
+  const plain = await count('PATCH');
+  // The session, and the change.
+  expect([guarded.statements, plain.statements]).toEqual([2, 2]);
+  expect((await count('DELETE', { 'if-match': plain.tag })).statements).toBe(2);
+  query.mockRestore();
 });
 
 test.each([

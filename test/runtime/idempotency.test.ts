@@ -110,6 +110,18 @@ test('without a key every create makes a record, and nothing is noted', async ()
   expect(await rows()).toHaveLength(before);
 });
 
+test('a key costs two statements, and none when there is none', async () => {
+  const query = vi.spyOn(pg.Client.prototype, 'query');
+  const count = async (asks?: Record<string, string>) => {
+    query.mockClear();
+    expect((await ann.call('POST', '/api/posts', { title: 'x' }, asks)).status).toBe(201);
+    return query.mock.calls.length;
+  };
+  // The session, and the record with its event.
+  expect([await count(), await count(withKey(newKey()))]).toEqual([2, 4]);
+  query.mockRestore();
+});
+
 test('50 creates at once with one key make one record and one event, and all get the same answer', async () => {
   const key = newKey();
   const answers = await Promise.all(
