@@ -10,7 +10,7 @@ export interface Guard {
   ask<T>(question: () => Promise<T>): Promise<T>;
 }
 
-const DEADLINE_MS = 300;
+const DEADLINE_MS = 500;
 const RETRY_MS = 1000;
 
 /** Thrown without asking: made once, as a flood must not pay for stack traces. */

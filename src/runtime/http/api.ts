@@ -18,11 +18,11 @@ import { type HealthChecks, healthRouter } from './health.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
 import { publicError } from './public-error.ts';
 import { logRequest } from './request-log.ts';
+import { beginSignIn } from './sign-in.ts';
 import { trustProxy } from './trust-proxy.ts';
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
-/** All routes of one path, so that a known path with another method is 405 and OPTIONS tells what there is. */
 /** What a request of a route goes through: limits first, so that one too many costs nothing else. */
 function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | undefined): RequestHandler[] {
   const middleware = route.middleware ?? [];
@@ -35,6 +35,7 @@ function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | 
   ];
 }
 
+/** All routes of one path, so that a known path with another method is 405 and OPTIONS tells what there is. */
 function mountPath(
   router: Router,
   routes: readonly Route[],
@@ -125,9 +126,9 @@ export function createApi(routes: readonly Route[], parts: EndpointParts, health
   });
   if (env.corsOrigins.length > 0) app.use(corsOf(env.corsOrigins));
   app.use(healthRouter(health));
-
   const limits = createRequestLimits(parts.host);
   if (limits !== undefined) app.use(limits.begin);
+
   const routers = mountRoutes(routes, parts, limits);
   app.use('/api', (req, res, next) => {
     const router = routers.get(req.path.split('/', 2)[1]!);
@@ -137,12 +138,12 @@ export function createApi(routes: readonly Route[], parts: EndpointParts, health
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });
-  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
   if (limits !== undefined) {
     app.use((error: unknown, req: Request, res: Response, next: NextFunction) => {
       limits.passUnrouted(req, res).then(() => next(error), next);
     });
   }
+  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     const told = publicError(error);
     if (told.status >= 500) log.error({ err: error, requestId: requestIdOf(req) }, 'a request failed');
     if (res.headersSent) {

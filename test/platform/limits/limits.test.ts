@@ -13,17 +13,18 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The limits of one process more. */
-function openLimits(prefix = database.redisPrefix) {
+/** The limits of one process more, connected: as apps are before they serve. */
+async function openLimits(prefix = database.redisPrefix) {
   const redis = new Redis(database.redisUrl);
   clients.push(redis);
+  await redis.ping();
   return { redis, limits: createLimits(redis, prefix, createLog('silent', 'test')) };
 }
 
 const HOUR = { limit: 300, windowMs: 3_600_000 };
 
 test('of 400 at once from two processes exactly 300 pass, each told how many are left', async () => {
-  const limiters = [openLimits(), openLimits()].map(({ limits }) => limits.limiter('two', HOUR));
+  const limiters = [await openLimits(), await openLimits()].map(({ limits }) => limits.limiter('two', HOUR));
   const verdicts = await Promise.all(Array.from({ length: 400 }, (_, i) => limiters[i % 2]!.consume('ann')));
   const passed = verdicts.filter(({ allowed }) => allowed);
   expect(passed.map(({ remaining }) => remaining).sort((a, b) => a - b)).toEqual([...Array(300).keys()]);
@@ -31,7 +32,7 @@ test('of 400 at once from two processes exactly 300 pass, each told how many are
 });
 
 test('whatever comes in whatever order, each key passes as often as its rule says and no more', async () => {
-  const { limits } = openLimits();
+  const { limits } = await openLimits();
   let run = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -58,7 +59,7 @@ test('whatever comes in whatever order, each key passes as often as its rule say
 
 test('a window ends by itself, in every process', async () => {
   const rule = { limit: 2, windowMs: 300 };
-  const [here, there] = [openLimits(), openLimits()].map(({ limits }) => limits.limiter('short', rule));
+  const [here, there] = [await openLimits(), await openLimits()].map(({ limits }) => limits.limiter('short', rule));
   const all = await Promise.all([here, here, here, there].map((limiter) => limiter!.consume('ann')));
   expect(all.filter(({ allowed }) => allowed)).toHaveLength(2);
   expect(all.every(({ leftMs }) => leftMs > 0 && leftMs <= 300)).toBe(true);
@@ -67,18 +68,18 @@ test('a window ends by itself, in every process', async () => {
 });
 
 test('limiters of one name share their counts, those of another name, window or prefix do not', async () => {
-  const one = openLimits();
+  const one = await openLimits();
   const spend = (name: string, windowMs = 60_000, { limits } = one) =>
     limits.limiter(name, { limit: 1, windowMs }).consume('ann');
   expect((await spend('mine')).allowed).toBe(true);
   expect((await spend('mine')).allowed).toBe(false);
   expect((await spend('yours')).allowed).toBe(true);
   expect((await spend('mine', 120_000)).allowed).toBe(true);
-  expect((await spend('mine', 60_000, openLimits(`${database.redisPrefix}-other`))).allowed).toBe(true);
+  expect((await spend('mine', 60_000, await openLimits(`${database.redisPrefix}-other`))).allowed).toBe(true);
 });
 
 test('every key carries the prefix and ends by itself, also one that lost its end', async () => {
-  const { redis, limits } = openLimits(`${database.redisPrefix}-keys`);
+  const { redis, limits } = await openLimits(`${database.redisPrefix}-keys`);
   const limiter = limits.limiter('POST /auth/login', { limit: 9, windowMs: 60_000 });
   await limiter.consume('2001:db8::/64');
   const keys = await redis.keys(`*${database.redisPrefix}-keys*`);
@@ -89,7 +90,7 @@ test('every key carries the prefix and ends by itself, also one that lost its en
 });
 
 test('who has spent a limit is known here: a flood asks Redis nothing more', async () => {
-  const { redis, limits } = openLimits();
+  const { redis, limits } = await openLimits();
   const limiter = limits.limiter('flood', { limit: 3, windowMs: 3_600_000 });
   expect(limiter.isSpent('ann')).toBe(false);
   await Promise.all(Array.from({ length: 4 }, () => limiter.consume('ann')));
@@ -102,7 +103,7 @@ test('who has spent a limit is known here: a flood asks Redis nothing more', asy
 });
 
 test('counts of one turn of the event loop are one command, whatever limits they are of', async () => {
-  const { redis, limits } = openLimits();
+  const { redis, limits } = await openLimits();
   const limiters = ['x', 'y', 'z'].map((name) => limits.limiter(name, HOUR));
   await limiters[0]!.consume('first');
   const watched = vi.spyOn(redis, 'sendCommand');
@@ -111,7 +112,7 @@ test('counts of one turn of the event loop are one command, whatever limits they
 });
 
 test('a script that Redis has forgotten is sent again', async () => {
-  const { redis, limits } = openLimits();
+  const { redis, limits } = await openLimits();
   const limiter = limits.limiter('forgotten', HOUR);
   await limiter.consume('ann');
   await redis.script('FLUSH');
