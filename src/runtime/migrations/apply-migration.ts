@@ -107,9 +107,7 @@ function failed({ name, transaction }: Migration, error: StatementFailed): Start
           `who: select pid, state, xact_start, query from pg_stat_activity where xact_start is not null order by xact_start`,
         ]
       : explainFailure(error.statement, error.failure);
-  const kept = transaction
-    ? 'nothing of it was kept'
-    : 'what it did before the failed statement stays, and is not done again';
+  const kept = transaction ? 'nothing of it was kept' : 'what came before the failed statement stays';
   return new StartupError(`The migration ${name} failed; ${kept}:`, lines);
 }
 

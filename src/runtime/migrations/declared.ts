@@ -10,7 +10,7 @@ export interface DeclaredColumn {
   field: string;
   /** `string`, `array of string`, … */
   kind: string;
-  /** What its ciphertexts are bound to, when it is encrypted: `post/secret`. */
+  /** What its ciphertexts are bound to, beside the record's id, when it is encrypted: `post/secret` (records/value-context.ts). */
   bound: string | undefined;
   /** Columns that it may have been, latest first. */
   earlier: readonly string[];

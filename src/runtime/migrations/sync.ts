@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { getTableConfig, type IndexedColumn, type PgTable } from 'drizzle-orm/pg-core';
 import type { Client } from 'pg';
 import { StartupError } from '../../platform/environment.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -34,7 +34,13 @@ function fingerprint({ tables, declared }: Schema): string {
         column.hasDefault,
         column.isUnique,
       ]),
-      indexes: indexes.map(({ config }) => [config.name, config.unique, config.method, config.columns.length]),
+      indexes: indexes.map(({ config }) => [
+        config.name,
+        config.unique,
+        config.method,
+        config.where !== undefined,
+        config.columns.map((term) => [(term as IndexedColumn).name, (term as IndexedColumn).indexConfig]),
+      ]),
       keys: [foreignKeys.length, primaryKeys.length, uniqueConstraints.length],
     };
   });

@@ -6,6 +6,9 @@ import { generate } from '../../../scripts/migration/generate.ts';
 import { app as exampleApp } from '../../../src/app/index.ts';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { applyMigration } from '../../../src/runtime/migrations/apply-migration.ts';
+import { readMigrations } from '../../../src/runtime/migrations/journal.ts';
 import { migrating } from '../../support/migrating.ts';
 
 const note = (fields: Fields) => defineResource('note', { fields });
@@ -77,6 +80,21 @@ test('a unique index over duplicates fails by name, says how to find them, and l
   await expect(project.query(`insert into notes (id, a) values ('4', 'same')`)).rejects.toThrow('notes_a_unique');
 });
 
+test('duplicates of a unique index over several fields are named and found by all of them', async () => {
+  const project = await migrating();
+  const fields = { a: f.string(), b: f.string() };
+  await project.change([note(fields)]);
+  await project.query(
+    `insert into notes (id, a, b) values ('1', 'x', 'y'), ('2', 'x', 'y'), ('3', 'x', null), ('4', 'x', null)`,
+  );
+  await project.generate([defineResource('note', { fields, indexes: [{ fields: ['a', '-b'], unique: true }] })]);
+  const failure = await project.apply().catch((error: Error) => error.message);
+  expect(failure).toContain('notes.a with notes.b is to be unique');
+  expect(await project.query(/find them with: (.*)$/m.exec(failure as string)![1]!)).toEqual([
+    { a: 'x', b: 'y', count: '2' },
+  ]);
+});
+
 test('a broken index of an earlier run is built anew, and a whole one is not', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string(), b: f.string() })]);
@@ -123,6 +141,25 @@ test('a migration steps back from a lock that others hold, lets them through, an
   expect(await project.query('select count(*)::int as n from notes')).toEqual([{ n: 0 }]);
   await holder.query('commit');
   expect(await applying).toEqual(['0001_change']);
+});
+
+test('a migration that never gets its lock gives up, leaves nothing, and says how to find who holds it', async () => {
+  const project = await migrating();
+  await project.change([note({ a: f.string() })]);
+  await project.generate([note({ a: f.string(), b: f.string() })]);
+  const [holder, client] = [new pg.Client(project.url), new pg.Client(project.url)];
+  await Promise.all([holder.connect(), client.connect()]);
+  onTestFinished(async () => {
+    await Promise.all([holder.end(), client.end()]);
+  });
+  await holder.query('begin; select * from notes');
+  const pending = readMigrations(project.folder).at(-1)!;
+  const patience = { lockMs: 20, pauseMs: 1, tries: 3 };
+  const failure = applyMigration(client, pending, patience, createLog('silent', 'test'));
+  await expect(failure).rejects.toThrow(/nothing of it was kept:[\s\S]*others held a lock[\s\S]*who: select pid/);
+  await holder.query('commit');
+  expect(await project.query(APPLIED)).toHaveLength(1);
+  expect(await project.apply()).toEqual(['0001_change']);
 });
 
 test('a file that was edited after it was applied is reported, and nothing is applied', async () => {

@@ -64,6 +64,22 @@ test('encryption is not switched on over values that are there, but over none', 
   await project.sync(things({ a: f.string().encrypted() }));
 });
 
+test.each([
+  ['the order', [{ fields: ['a', '-b'] }], 'CREATE INDEX things_a_b_index ON public.things USING btree (a, b DESC)'],
+  [
+    'uniqueness',
+    [{ fields: ['a', 'b'], unique: true }],
+    'CREATE UNIQUE INDEX things_a_b_unique ON public.things USING btree (a, b)',
+  ],
+])('a change of nothing but %s of a declared index is seen', async (_, indexes, definition) => {
+  const project = await migrating();
+  const fields = { a: f.string(), b: f.string() };
+  await project.sync([defineResource('thing', { fields, indexes: [{ fields: ['a', 'b'] }] })]);
+  await project.sync([defineResource('thing', { fields, indexes })]);
+  const found = await project.query(`select indexdef from pg_indexes where indexname like 'things_a_b%'`);
+  expect(found).toEqual([{ indexdef: definition }]);
+});
+
 test('a sync that may not lose data refuses to drop a column or a table, and lists them', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string(), b: f.string() });
