@@ -42,8 +42,16 @@ export async function calls() {
   await posts.create({ title: 'x', status: 'published', place: { city: 'Bern' } });
   await posts.update(made.id, { score: null, status: 'draft' });
   (await posts.list({ limit: 5 })).data[0]!.title satisfies string;
+  (await posts.list()).meta.total satisfies number;
+  (await posts.list({ limit: 5 })).meta.next satisfies string | undefined;
+  (await posts.list({ count: 'none' })).meta satisfies { limit: number; next: string | null };
+  (await posts.list({ after: 'cursor' })).meta.next satisfies string | null;
   (await app.service('user').read('x')).phone satisfies string | undefined;
 
+  // @ts-expect-error nothing is counted behind a cursor
+  (await posts.list({ after: 'cursor' })).meta.total;
+  // @ts-expect-error the end of a list is no cursor
+  await posts.list({ after: null });
   // @ts-expect-error the title is required
   await posts.create({});
   // @ts-expect-error an unknown field
