@@ -35,6 +35,25 @@ export interface CompiledPolicy {
 }
 
 const ROLE = /^(?:role:)?([a-z][a-z0-9_-]*)$/i;
+/** Words with a meaning of their own, and the words that they stand for. */
+const WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
+  public: 'public',
+  authenticated: 'authenticated',
+  auth: 'authenticated',
+  user: 'authenticated',
+  owner: 'owner',
+  self: 'owner',
+  none: 'none',
+  nobody: 'none',
+};
+
+/** What is wrong with a word as the name of a role; undefined for one that policies can name. `user` is everybody's role. */
+export function roleFault(word: unknown): string | undefined {
+  if (typeof word !== 'string' || ROLE.exec(word)?.[1] !== word)
+    return `"${String(word)}" is not a role: a role is made of letters, digits, - and _, and begins with a letter`;
+  const reserved = word !== 'user' && Object.hasOwn(WORDS, word.toLowerCase());
+  return reserved ? `"${word}" can not be a role: it is a word of policies; choose another` : undefined;
+}
 
 /**
  * Takes a policy apart.
@@ -48,13 +67,14 @@ export function compilePolicy(policy: Policy, fault: (text: string) => void): Co
   const functions = parts.filter((part) => typeof part === 'function');
   const tokens = parts.filter((part) => typeof part === 'string').flatMap((part) => part.split('|'));
   if (parts.length === 0) fault('the policy is empty; write "none" to allow nobody');
+  if (parts.some((part) => typeof part !== 'string' && typeof part !== 'function'))
+    fault('a policy is made of texts and functions; write "none" to allow nobody');
   for (const raw of tokens) {
     const token = raw.trim();
     const role = ROLE.exec(token)?.[1];
-    if (['public', 'authenticated', 'owner', 'none'].includes(token)) words.add(token);
-    else if (token === 'auth' || token === 'user') words.add('authenticated');
-    else if (token === 'self') words.add('owner');
-    else if (token === 'nobody') words.add('none');
+    const lower = token.toLowerCase();
+    if (Object.hasOwn(WORDS, token)) words.add(WORDS[token]!);
+    else if (Object.hasOwn(WORDS, lower)) fault(`"${token}" must be written "${lower}"`);
     else if (role !== undefined) roles.add(role);
     else fault(`"${token}" is not a policy token; use public, authenticated, owner, none or a role, joined by |`);
   }

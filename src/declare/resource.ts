@@ -6,8 +6,11 @@ import type { Policy, Viewer } from './policy.ts';
 import type { Route, RouteBuilder } from './route.ts';
 import type { AnyService } from './service.ts';
 
-/** The actions of a resource that have a policy. `reference`: who sees a record expanded in another one. */
-export type Action = 'list' | 'read' | 'create' | 'update' | 'delete';
+/** The actions of a resource that have a route and a policy. */
+export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
+
+/** One of them. */
+export type Action = (typeof ACTIONS)[number];
 
 /**
  * A service scope filter: only records that match exist for the caller. `{ status: 'published', views: { gte: 10 } }`; a list
@@ -36,6 +39,7 @@ export interface Hooks<F extends Fields> {
 export interface ResourceOptions<F extends Fields> {
   fields: F;
   description?: string;
+  /** Who may do what. `reference`: who sees a record expanded in another one. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
   /** Which records exist for a caller, on every door. */
   scope?: (args: { user: Viewer | undefined; req: Request | undefined }) => ScopeFilter | undefined;

@@ -2,20 +2,35 @@ import type { AnyField, FieldSpec, Fields } from '../declare/field.ts';
 import { pluralName, snakeCase } from '../declare/naming.ts';
 import { isPersonal } from '../declare/personal-data.ts';
 import { compilePolicy, type Policy } from '../declare/policy.ts';
-import type { Action, AnyResource } from '../declare/resource.ts';
+import { ACTIONS, type Action, type AnyResource } from '../declare/resource.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
+import { MOST_INDEXED_BYTES } from './fields/text-rules.ts';
 import { defaultOrderIndex } from './sort-index.ts';
 
-const ACTIONS: readonly Action[] = ['list', 'read', 'create', 'update', 'delete'];
-
-function hasRules(spec: FieldSpec): boolean {
-  if (spec.checks !== undefined || spec.standard !== undefined) return true;
-  if (spec.inner !== undefined) return hasRules(spec.inner.spec);
-  return Object.values(spec.shape ?? {}).some((field) => hasRules(field.spec));
+/** Whether a property is there somewhere in a field: on itself, or on what is in it. */
+function holds(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
+  if (spec[property] !== undefined) return true;
+  if (spec.inner !== undefined) return holds(spec.inner.spec, property);
+  return Object.values(spec.shape ?? {}).some((field) => holds(field.spec, property));
 }
 
-function compileField(name: string, field: AnyField, unknownFields: 'reject' | 'strip'): CompiledField {
+/** Bytes that a field may have so that it fits into the declared indexes over it; undefined for one that is in none. */
+function roomInIndexes(resource: AnyResource, name: string): number | undefined {
+  const fieldOf = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
+  const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(fieldOf));
+  const spec = fieldOf(name);
+  const rooms = lists
+    .filter((specs) => specs.includes(spec))
+    .map((specs) => Math.floor(MOST_INDEXED_BYTES / specs.filter((one) => one !== undefined).length));
+  return rooms.length === 0 ? undefined : Math.min(...rooms);
+}
+
+function compileField(
+  name: string,
+  field: AnyField,
+  { unknownFields, mostBytes }: { unknownFields: 'reject' | 'strip'; mostBytes: number | undefined },
+): CompiledField {
   const { spec } = field;
   const type = fieldTypeOf(spec);
   const operators = spec.filterable === true ? type.operators : (spec.filterable ?? []);
@@ -26,13 +41,14 @@ function compileField(name: string, field: AnyField, unknownFields: 'reject' | '
     column: snakeCase(name),
     spec,
     type,
-    schema: fieldSchema(spec, unknownFields),
-    hasRules: hasRules(spec),
+    schema: fieldSchema(spec, unknownFields, mostBytes),
+    hasRules: holds(spec, 'checks') || holds(spec, 'standard'),
+    transforms: holds(spec, 'standard'),
     operators: new Set(operators),
     visibleTo: policy(spec.visibleTo),
     writableBy: policy(spec.writableBy),
     personal: isPersonal(name, spec),
-    secret: spec.hidden === true || spec.writeOnly === true || spec.kind === 'password',
+    secret: spec.hidden === true || spec.writeOnly === true || type.concealed === true,
     target: spec.target ?? spec.inner?.spec.target,
   };
 }
@@ -69,7 +85,7 @@ export function compileResource(resource: AnyResource, unknownFields: 'reject' |
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
-    compileField(name, field, unknownFields),
+    compileField(name, field, { unknownFields, mostBytes: roomInIndexes(resource, name) }),
   );
   const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignore);
   const plural = pluralName(resource.name);

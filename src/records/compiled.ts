@@ -13,6 +13,8 @@ export interface CompiledField {
   schema: z.ZodType;
   /** Whether `check` or `schema` stand somewhere in it. */
   hasRules: boolean;
+  /** Whether `schema` stands somewhere in it, whose output replaces the value. */
+  transforms: boolean;
   /** Operators a query may use; empty when the field is not filterable. */
   operators: ReadonlySet<Operator>;
   visibleTo: CompiledPolicy | undefined;

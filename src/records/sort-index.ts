@@ -1,11 +1,12 @@
 import type { FieldSpec } from '../declare/field.ts';
 import type { SortTerm } from './compiled.ts';
+import { fieldTypeOf } from './fields/registry.ts';
+import { MOST_INDEXED_BYTES } from './fields/text-rules.ts';
 
-/** Whether a btree takes every value of a field: it has room for some 2,700 bytes. Texts that clients query are bounded. */
-function fitsIndex({ kind, encrypted, unique, index, filterable, sortable }: FieldSpec): boolean {
-  if (encrypted || ['text', 'password', 'array', 'object', 'json'].includes(kind)) return false;
-  const bounded = kind !== 'string' && kind !== 'url';
-  return bounded || Boolean(unique || index || filterable || sortable);
+/** Bytes that a value of a field takes at most in an index; undefined when one may not fit. The record's own fields are short. */
+function indexedBytes(spec: FieldSpec | undefined): number | undefined {
+  if (spec === undefined) return 0;
+  return spec.encrypted ? undefined : fieldTypeOf(spec).indexedBytes?.(spec);
 }
 
 /** An order with the id as its last term, where it is not there already: no two records are equal in it. */
@@ -26,7 +27,9 @@ export function defaultOrderIndex(
   specOf: (field: string) => FieldSpec | undefined,
 ): SortTerm[] | undefined {
   const specs = sorted.map((term) => specOf(term.field));
-  if (!specs.every((spec) => spec === undefined || fitsIndex(spec))) return undefined;
+  const bytes = specs.map(indexedBytes);
+  if (bytes.some((one) => one === undefined)) return undefined;
+  if (bytes.reduce<number>((sum, one) => sum + one!, 0) > MOST_INDEXED_BYTES) return undefined;
   const terms = totalOrder(sorted);
   return terms.every((term) => term.descending) ? terms.map((term) => ({ ...term, descending: false })) : terms;
 }

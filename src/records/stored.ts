@@ -69,7 +69,7 @@ export function everyField(resource: CompiledResource, record: StoredRecord): Re
 /** Makes the codec of a resource. */
 export function createCodec(resource: CompiledResource, keyring: Keyring): Codec {
   const Stored = storedClass(resource);
-  const readable = resource.fields.filter((field) => field.spec.kind !== 'password');
+  const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
   // Encrypting again gives another ciphertext, so only the one that was read can be looked for.
   const ciphertexts = new WeakMap<object, Record<string, unknown>>();

@@ -44,22 +44,17 @@ function fieldIndexes(resource: CompiledResource, field: CompiledField, columns:
   if (spec.unique) made.push(uniqueIndex(name('unique')).on(own));
   // The id makes the order of a sorted page total, and lets the index give it.
   if (spec.sortable) made.push(index(name('sort_index')).on(own, columns.id!));
-  const gin = spec.kind === 'array' && field.type.column(spec).endsWith('[]');
+  const method = field.type.indexMethod?.(spec);
+  const gin = method === 'gin';
   if (field.operators.size > 0 && gin) made.push(index(name('gin_index')).using('gin', own));
   if (spec.searchable) made.push(index(name('search_index')).using('gin', own.op('gin_trgm_ops')));
   // An owner's records have an index of their own.
   const owner = field.name === resource.ownerField;
   if (
     (spec.index && !owner) ||
-    (field.operators.size > 0 &&
-      !owner &&
-      !gin &&
-      !spec.unique &&
-      !spec.sortable &&
-      field.type.column(spec) !== 'jsonb')
+    (field.operators.size > 0 && !owner && !gin && !spec.unique && !spec.sortable && method !== undefined)
   ) {
-    // A long text does not fit into a btree; a hash finds equal ones whatever their length.
-    made.push(spec.kind === 'text' ? index(name('index')).using('hash', own) : index(name('index')).on(own));
+    made.push(method === 'hash' ? index(name('index')).using('hash', own) : index(name('index')).on(own));
   }
   return made;
 }

@@ -4,7 +4,9 @@ import { allows, type Viewer } from '../declare/policy.ts';
 import { type ErrorDetails, validationError } from '../platform/errors.ts';
 import type { Acting } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
-import { freshDefault } from './fields/object.ts';
+import { columnValue } from './fields/column-value.ts';
+import { checkedDefault } from './fields/default.ts';
+import { isBlank, missingMessage } from './fields/presence.ts';
 import { applyRules } from './rules.ts';
 import { everyField } from './stored.ts';
 
@@ -25,6 +27,8 @@ interface Validation {
   updating: boolean;
   /** Values that were checked already: what is still the same is not checked, nor transformed, a second time. */
   settled: Values;
+  /** A hook is still to come: it may fill what clients can't send. */
+  hooked: boolean;
 }
 
 function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.$ZodIssue[]): void {
@@ -42,7 +46,7 @@ function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.
 async function refusal(field: CompiledField, input: Values, validation: Validation): Promise<string | undefined> {
   const { acting, before, updating, resource } = validation;
   const { spec } = field;
-  if (updating && spec.kind === 'password') return PASSWORD_UPDATE;
+  if (updating && field.type.concealed) return PASSWORD_UPDATE;
   if (acting.system) return undefined;
   if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
   if (updating && spec.immutable) return 'Cannot be changed after creation';
@@ -77,9 +81,9 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
     }
     const refused = await refusal(field, input, validation);
     if (refused !== undefined) details[name] = refused;
+    else if (field.spec.required && isBlank(input[name])) details[name] = missingMessage(field.spec);
     else if (input[name] === null) {
-      if (field.spec.required) details[name] = field.spec.requiredMessage ?? 'Is required';
-      else if (validation.updating) values[name] = null;
+      if (validation.updating) values[name] = null;
     } else {
       const parsed = field.schema.safeParse(input[name]);
       if (parsed.success) values[name] = parsed.data;
@@ -97,21 +101,27 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
     if (name === resource.ownerField && values[name] === undefined && acting.user !== undefined) {
       values[name] = acting.user.id;
     } else if (!present(input, name) || input[name] === null) {
-      if ('default' in spec) {
-        const value = freshDefault(spec);
-        if (value !== undefined && value !== null) values[name] = checkedDefault(field, value);
-      } else if (spec.required && details[name] === undefined && values[name] === undefined) {
-        details[name] = spec.requiredMessage ?? 'Is required';
-      }
+      const value = 'default' in spec ? checkedDefault(name, spec, field.schema) : undefined;
+      const fillable = validation.hooked && (spec.hidden || spec.readOnly);
+      if (value !== undefined) values[name] = value;
+      else if (spec.required && !fillable) details[name] ??= missingMessage(spec);
     }
   }
 }
 
-/** A default as it is stored. One that breaks the field's own rules is a fault of the declaration, not of the client. */
-function checkedDefault(field: CompiledField, value: unknown): unknown {
-  const parsed = field.schema.safeParse(value instanceof Date ? value.toISOString() : value);
-  if (parsed.success) return parsed.data;
-  throw new Error(`the default of the field "${field.name}" breaks its own rules: ${parsed.error.issues[0]?.message}`);
+/** Writes what custom rules made of a value: in the form in which its column holds it, or nothing. */
+function setRuled(values: Values, field: CompiledField, made: unknown, validation: Validation): string | undefined {
+  const { name, spec, type } = field;
+  if (made === undefined || made === null) {
+    if (spec.required) return missingMessage(spec);
+    if (validation.updating) values[name] = null;
+    else delete values[name];
+    return undefined;
+  }
+  values[name] = field.transforms ? columnValue(type.column(spec), made) : made;
+  if (values[name] === undefined)
+    throw new Error(`schema() of the field "${name}" gave what a ${spec.kind} field can not hold`);
+  return undefined;
 }
 
 async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
@@ -121,7 +131,9 @@ async function runRules(values: Values, validation: Validation, details: ErrorDe
     const value = values[field.name];
     if (!field.hasRules || value === undefined || value === null) continue;
     if (Object.hasOwn(validation.settled, field.name) && validation.settled[field.name] === value) continue;
-    values[field.name] = await applyRules(field.spec, value, { record, path: field.name, details });
+    const ruled = await applyRules(field.spec, value, { record, path: field.name, details });
+    const missing = ruled.holds ? setRuled(values, field, ruled.value, validation) : undefined;
+    if (missing !== undefined) details[field.name] ??= missing;
   }
 }
 
@@ -129,7 +141,7 @@ async function runRules(values: Values, validation: Validation, details: ErrorDe
  * Checks a body against the declaration.
  *
  * @param options `before`: the record as it is, for an update; needed when `needsRecord` says so. `settled`: what an earlier
- *   check gave, when `input` is what a hook made of it
+ *   check gave, when `input` is what a hook made of it. `hooked`: a hook will get what this gives
  * @returns normalised values: for a create all fields with a value, for an update those sent (null clears)
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
@@ -142,13 +154,14 @@ export async function validate(
     updating: boolean;
     before?: StoredRecord | undefined;
     settled?: Values;
+    hooked?: boolean;
   },
 ): Promise<Values> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw validationError({ body: 'Must be an object' });
   }
   const details: ErrorDetails = Object.create(null);
-  const validation: Validation = { resource, acting, before: undefined, settled: {}, ...options };
+  const validation: Validation = { resource, acting, before: undefined, settled: {}, hooked: false, ...options };
   const values = await checkSent(input as Values, validation, details);
   if (!options.updating) fillMissing(input as Values, values, validation, details);
   // Custom rules see a record whose built-in rules hold.

@@ -12,6 +12,7 @@ import type { Transport } from '../push/transport.ts';
 import { assemble } from './assemble.ts';
 import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
+import { optionMistakes } from './option-mistakes.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
 /** What an app is made of. */
@@ -73,9 +74,10 @@ export function createApp<const R extends readonly AnyResource[]>(
   const faults: string[] = [];
   const env = collect(faults, () => readEnvironment(variables));
   const settings = collect(faults, () => readSettings(options.settings));
-  const parts = collect(faults, () =>
-    assemble({ ...options, extensions: options.extensions ?? [], transports: options.transports ?? [] }, env, settings),
-  );
+  const whole = optionMistakes(options, (text) => faults.push(text));
+  const assembled = () =>
+    assemble({ ...options, extensions: options.extensions ?? [], transports: options.transports ?? [] }, env, settings);
+  const parts = whole ? collect(faults, assembled) : undefined;
   if (parts === undefined || faults.length > 0) throw new StartupError('The app can not be made:', faults);
 
   const stops: (() => Promise<void>)[] = [];

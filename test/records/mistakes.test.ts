@@ -51,6 +51,11 @@ test.each(['id', '_id', 'createdAt', 'updatedAt', '__v'])('the field name %s is 
   expect(withField(f.string(), name)).toContain(`field "${name}"`);
 });
 
+test.each(['constructor', 'toString', '__proto__'])('the field name %s is reserved: every object has it', (name) => {
+  const fields = Object.fromEntries([[name, f.string()]]);
+  expect(withOptions({ fields })).toContain(`field "${name}": the name is reserved`);
+});
+
 test.each(['created_at', 'updated_at', 'ID', 'xmin', 'ctid', 'a b', '1st', 'a'.repeat(64)])(
   'the field name %s is refused: it has no column of its own',
   (name) => {
@@ -123,6 +128,91 @@ test.each<[string, AnyField]>([
   ['a default inside an array', f.array(f.string().default('x'))],
   ['an unknown reference inside an array', f.array(f.ref('nothing'))],
   ['an unknown reference inside an object', f.object({ p: f.ref('nothing') })],
+  ['hidden and searchable', f.string().hidden().searchable()],
+  ['writeOnly and filterable', f.string().writeOnly().filterable()],
+  ['writeOnly and sortable', f.string().writeOnly().sortable()],
+  ['a write-only reference that is populated', f.ref('user').writeOnly().populate()],
+  ['a filterable password', f.password().filterable(['eq'])],
+  ['an encrypted password', f.password().encrypted()],
+  ['a password with a default', f.password().default('correct horse')],
+  ['an encrypted owner', f.ref('user').owner().encrypted()],
+  ['hidden and readOnly', f.string().hidden().readOnly()],
+  ['writeOnly and readOnly', f.string().writeOnly().readOnly()],
+  ['hidden and visibleTo', f.string().hidden().visibleTo('admin')],
+  ['writeOnly and visibleTo', f.string().writeOnly().visibleTo('admin')],
+  ['hidden and writableBy', f.string().hidden().writableBy('admin')],
+  ['readOnly and writableBy', f.string().readOnly().writableBy('admin')],
+  ['owner and writableBy', f.ref('user').owner().writableBy('admin')],
+  ['owner and writeOnly', f.ref('user').owner().writeOnly()],
+  ['visibleTo(undefined)', f.string().visibleTo(undefined as never)],
+  ['writableBy(undefined)', f.string().writableBy(undefined as never)],
+  ['a policy with something else than texts and functions', f.string().visibleTo(['admin', undefined as never])],
+  ['a policy word in capitals', f.string().visibleTo('Owner')],
+  ['required and readOnly without a default', f.string().required().readOnly()],
+  ['required and hidden without a default', f.string().required().hidden()],
+  [
+    'required with a default that is null',
+    f
+      .string()
+      .required()
+      .default(null as never),
+  ],
+  ['unique with one default for all', f.string().unique().default('x')],
+  ['a length below 0', f.string().min(-1)],
+  ['a length that is not whole', f.text().max(1.5)],
+  ['a length as text', f.string().max('5')],
+  ['a number bound as text', f.number().min('5')],
+  ['a number bound that is a date', f.integer().max(new Date())],
+  ['a number bound without end', f.number().max(Number.POSITIVE_INFINITY)],
+  ['an e-mail of at least 255 characters', f.email().min(255)],
+  [
+    'date bounds the wrong way round',
+    f
+      .date()
+      .min('2026-01-02')
+      .max(Date.UTC(2026, 0, 1)),
+  ],
+  ['item counts the wrong way round', f.array(f.string()).min(2).max(1)],
+  ['more items than an array takes', f.array(f.string()).min(20_000)],
+  ['min on a boolean', f.boolean().min(1)],
+  ['max on an enum', f.enum(['a']).max(1)],
+  ['min on a password', f.password().min(12)],
+  ['pattern on a date', f.date().pattern(/1/)],
+  ['trim on a number', f.number().trim()],
+  ['lowercase on a url', f.url().lowercase()],
+  ['uppercase on an e-mail', f.email().uppercase()],
+  ['unique on an array', f.array(f.string()).unique()],
+  ['unique on an object', f.object({ a: f.string() }).unique()],
+  ['sortable on json', f.json().sortable()],
+  ['sortable on a text', f.text().sortable()],
+  ['index on a text', f.text().index()],
+  ['searchable on a date', f.date().searchable()],
+  ['owner on a list of references', f.array(f.ref('user')).owner()],
+  ['a pattern that is none', f.string().pattern('^a' as never)],
+  ['a check that is none', f.string().check('x' as never)],
+  ['a schema that is none', f.string().schema({} as never)],
+  ['operators that are no list', f.string().filterable('eq' as never)],
+  ['an empty list of operators', f.string().filterable([])],
+  ['an enum with an empty value', f.enum(['a', ''])],
+  ['an enum with a number', f.enum(['a', 1 as never])],
+  ['an array of nothing', f.array(undefined as never)],
+  ['an array of a text', f.array('string' as never)],
+  ['an object of nothing', f.object(undefined as never)],
+  ['an object with something that is no field', f.object({ p: 'string' as never })],
+  ['an object with a member called constructor', f.object({ constructor: f.string() as never })],
+  ['unique inside an object', f.object({ p: f.string().unique() })],
+  ['index inside an array', f.array(f.string().index())],
+  ['owner inside an object', f.object({ p: f.ref('user').owner() })],
+  ['populate inside an object', f.object({ p: f.ref('user').populate() })],
+  ['encrypted inside an array', f.array(f.string().encrypted())],
+  ['writeOnly inside an object', f.object({ p: f.string().writeOnly() })],
+  ['readOnly inside an array', f.array(f.string().readOnly())],
+  ['immutable inside an object', f.object({ p: f.string().immutable() })],
+  ['writableBy inside an object', f.object({ p: f.string().writableBy('admin') })],
+  ['a mistake inside an object inside an array', f.array(f.object({ p: f.string().min(3).max(2) }))],
+  ['a default inside an object that breaks the rules', f.object({ p: f.string().max(1).default('long') })],
+  ['a default of an object that breaks the rules', f.object({ p: f.integer() }).default({ p: 1.5 })],
+  ['a default of an array that breaks the rules', f.array(f.string().max(1)).default(['long'])],
 ])('%s is refused, naming the field', (_what, field) => {
   expect(withField(field)).toContain('resource "thing": field "a');
 });
@@ -142,6 +232,56 @@ test.each<[string, object, string]>([
   ['an index of nothing', { indexes: [{ fields: [] }] }, 'indexes'],
   ['an owner option beside an owner field', { owner: 'a' }, 'owner'],
   ['an unknown hook', { hooks: { beforeSave() {} } }, 'beforeSave'],
+  ['an unknown option', { polices: {} }, '"polices" is not an option'],
+  ['a resource without fields', { fields: undefined }, 'fields: a resource needs them'],
+  ['fields that are a list', { fields: [f.string()] }, 'fields: must be an object of fields'],
+  ['a field that is none', { fields: { a: 'string' } }, 'field "a": it is not a field'],
+  ['policies that are a text', { policies: 'admin' }, 'policies: must be'],
+  ['a scope that is no function', { scope: { a: 'x' } }, 'scope: must be a function'],
+  ['a hook that is no function', { hooks: { beforeCreate: true } }, 'hooks.beforeCreate: it is not a function'],
+  ['routes that are no function', { routes: [] }, 'routes: must be a function'],
+  ['a crud that is a word', { crud: 'list' }, 'crud: must be'],
+  ['timestamps that are a text', { timestamps: 'no' }, 'timestamps: must be true or false'],
+  ['webhooks that are a text', { webhooks: 'no' }, 'webhooks: must be true or false'],
+  ['softDelete that is a text', { softDelete: 'yes' }, 'softDelete: must be true or false'],
+  ['audit that is a number', { audit: 1 }, 'audit: must be true or false'],
+  ['onOwnerDelete that is a boolean', { onOwnerDelete: true }, 'onOwnerDelete: must be'],
+  ['personalFields that are a text', { personalFields: 'a' }, 'personalFields: must be a list'],
+  ['indexes that are a list of names', { indexes: ['a'] }, 'indexes: must be a list, as'],
+  ['an index with an unknown option', { indexes: [{ fields: ['a'], unqiue: true }] }, 'indexes: must be a list, as'],
+  ['an index that names a field twice', { indexes: [{ fields: ['a', '-a'] }] }, 'names a field twice'],
+  ...[f.string().encrypted(), f.password(), f.text(), f.json(), f.object({}), f.array(f.string())].map(
+    (field): [string, object, string] => [
+      `an index over a field that is ${field.spec.encrypted ? 'encrypted' : field.spec.kind}`,
+      { fields: { a: field }, indexes: [{ fields: ['a'] }] },
+      'indexes: "a" is not a field that can be indexed',
+    ],
+  ),
+  ...[
+    f.string().hidden(),
+    f.string().writeOnly(),
+    f.string().visibleTo('admin'),
+    f.string().encrypted(),
+    f.password(),
+  ].map((field, i): [string, object, string] => [
+    `a default sort by a field that not everybody sees (${i})`,
+    { fields: { a: field }, defaultSort: '-a' },
+    'defaultSort: ',
+  ]),
+  ['a default sort that names a field twice', { defaultSort: 'a,-a' }, 'defaultSort: it names a field twice'],
+  ['a default sort by what every object has', { defaultSort: 'constructor' }, 'defaultSort'],
+  ['an owner that is no field', { owner: 'nope' }, 'owner: "nope" is not a field'],
+  ['an owner that is no reference', { fields: { a: f.string() }, owner: 'a' }, 'owner: "a" must be a ref("user")'],
+  ['a policy with an empty word', { policies: { list: 'admin |' } }, 'policies.list: ""'],
+  ['an empty policy', { policies: { list: [] } }, 'policies.list: the policy is empty'],
+  ['a role that nobody can have', { policies: { update: 'owner | amdin' } }, 'policies.update: "amdin" is not a role'],
+  ['such a role after role:', { policies: { update: 'role:amdin' } }, 'policies.update: "amdin" is not a role'],
+  [
+    'such a role in visibleTo',
+    { fields: { a: f.string().visibleTo('amdin') } },
+    'field "a": visibleTo: "amdin" is not a role; roles: user, admin',
+  ],
+  ['such a role in writableBy', { fields: { a: f.string().writableBy('amdin') } }, 'writableBy: "amdin"'],
   ['softDelete', { softDelete: true }, 'softDelete: not available yet'],
   ['audit', { audit: true }, 'audit: not available yet'],
   ['onOwnerDelete', { onOwnerDelete: 'delete' }, 'onOwnerDelete: not available yet'],
@@ -166,6 +306,32 @@ test.each<[string, Parameters<typeof withRoute>[0], string]>([
   expect(withRoute(add)).toContain(named);
 });
 
+test('a custom route with a role that nobody can have is refused', () => {
+  const message = withRoute((route) => route.post('/a', { policy: ['amdin', () => true] }, () => 1));
+  expect(message).toContain('route POST /things/a: policy: "amdin" is not a role; roles: user, admin');
+});
+
+test('a role word is any word where no user resource lists the roles', () => {
+  const thing = defineResource('thing', { fields: {}, policies: { list: 'amdin' } });
+  expect(complaint({ resources: [thing] })).toBe('');
+  expect(complaint({ resources: [defineUser({ roles: ['amdin'] }), thing] })).toBe('');
+});
+
+test.each(['', 'Super Admin', 'a|b', 'owner', 'Public', 'none', 'role:x', '1st'])('%j can not be a role', (role) => {
+  const message = complaint({ resources: [defineUser({ roles: ['user', role] })] });
+  expect(message).toContain(`resource "user": field "roles": "${role}"`);
+});
+
+test.each<[string, AnyField, string]>([
+  ['a text, in which "admin" is found in "not-admin"', f.string().writableBy('admin'), 'make it an array of an enum'],
+  ['an array of any texts', f.array(f.string()).writableBy('admin'), 'make it an array of an enum'],
+  ['writable by everybody', f.array(f.enum(['user', 'admin'])), 'give themselves any role'],
+  ['writable by its owner', f.array(f.enum(['user', 'admin'])).writableBy('owner | admin'), 'give themselves any role'],
+])("a user's roles can not be %s", (_what, roles, named) => {
+  expect(complaint({ resources: [defineUser({ fields: { roles } })] })).toContain(`field "roles": `);
+  expect(complaint({ resources: [defineUser({ fields: { roles } })] })).toContain(named);
+});
+
 test('the same route twice is refused', () => {
   const routes = (route: RouteBuilder) => [route.get('/:id/a', () => 1), route.get('/:key/a', () => 2)];
   const message = withOptions({ routes });
@@ -182,6 +348,31 @@ test('names, paths and tables are each taken once', () => {
     defineResource('b', { fields: {}, collection: 'x' }),
   ];
   expect(complaint({ resources: tables })).toMatch(/table "x" is declared twice/);
+});
+
+test('names are compared as they are normalised, and a path below a record of another resource is taken', () => {
+  for (const name of ['blogPost', 'blog-post', 'blog_post', 'BlogPost', ' blog post ']) {
+    const resources = [defineResource('blog-post', { fields: {} }), defineResource(name, { fields: {} })];
+    expect(complaint({ resources })).toMatch(/path "\/blog-posts" is declared twice/);
+  }
+  const below = [
+    defineResource('post', { fields: {} }),
+    defineResource('draft', { fields: {}, path: '/posts/drafts' }),
+  ];
+  expect(complaint({ resources: below })).toMatch(/resource "draft": path "\/posts\/drafts" is one record of "post"/);
+  const apart = [defineResource('post', { fields: {} }), defineResource('draft', { fields: {}, path: '/my/drafts' })];
+  expect(complaint({ resources: apart })).toBe('');
+});
+
+test.each([
+  ['an unknown option', { resuorces: [] }, '"resuorces" is not an option of createApp; options: resources, extensions'],
+  ['no resources', { resources: undefined }, 'resources: must be a list'],
+  ['a resource that is none', { resources: [{ fields: {} }] }, 'resources: each is made with defineResource'],
+  ['extensions that are no list', { extensions: {} }, 'extensions: must be a list'],
+  ['transports that are no list', { transports: {} }, 'transports: must be a list'],
+  ['listeners that are no function', { listeners: {} }, 'listeners: must be a function'],
+])('createApp with %s is refused', (_what, options, named) => {
+  expect(complaint({ resources: [], ...options } as never)).toContain(named);
 });
 
 test('accounts need an e-mail that is unique', () => {
@@ -233,6 +424,15 @@ test('what is right is accepted', () => {
   expect(withField(f.object({ a: f.string().required().max(3) }).filterable(['exists']))).toBe('');
   expect(withField(f.text().filterable(['eq', 'gt']))).toBe('');
   expect(withField(f.ref('Thing').populate())).toBe('');
+  expect(withField(f.string().required().readOnly().default('x'))).toBe('');
+  expect(withField(f.array(f.string().required()).min(1).max(20_000))).toBe('');
+  expect(withField(f.ref('user').owner().required().hidden())).toBe('');
+  expect(withField(f.date().min('2026-01-01').max(new Date('2027-01-01')))).toBe('');
+  expect(withField(f.string().visibleTo('role:admin').filterable().sortable().searchable())).toBe('');
+  const closed = { fields: { a: f.string().required().readOnly() } };
+  for (const how of [{ crud: ['list'] }, { policies: { create: 'none' } }, { hooks: { beforeCreate() {} } }]) {
+    expect(withOptions({ ...closed, ...how })).toBe('');
+  }
   expect(withField(f.array(f.ref('Thing')).populate())).toBe('');
   expect(withOptions({ policies: { list: ['owner', () => true] }, crud: ['list'], timestamps: false })).toBe('');
   expect(withRoute((route) => route.get('/', { policy: 'public' }, () => 1))).toBe('');

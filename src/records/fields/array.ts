@@ -2,14 +2,11 @@ import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
 import type { FieldType } from './field-type.ts';
 import { boundKeywords } from './json-schema.ts';
+import { presentSchema } from './presence.ts';
+import { lengthMistakes } from './text-rules.ts';
 
 // What nobody's list needs and anybody's server would suffer from.
 const MOST_ITEMS = 10_000;
-
-/** Whether the items are stored as jsonb: those that have no Postgres array of their own. */
-function holdsJson(spec: FieldSpec): boolean {
-  return ['object', 'json', 'array'].includes(spec.inner!.spec.kind);
-}
 
 /**
  * Arrays: scalar items in a Postgres array, others in jsonb.
@@ -17,9 +14,12 @@ function holdsJson(spec: FieldSpec): boolean {
  * @param typeOf the registry's look-up, for the items
  */
 export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType {
+  const itemColumn = ({ spec }: { spec: FieldSpec }) => typeOf(spec).column(spec);
+  /** Whether the items are stored as jsonb: those that have no Postgres array of their own. */
+  const holdsJson = ({ inner }: FieldSpec) => itemColumn(inner!) === 'jsonb' || itemColumn(inner!).endsWith('[]');
   return {
     kind: 'array',
-    column: (spec) => (holdsJson(spec) ? 'jsonb' : `${typeOf(spec.inner!.spec).column(spec.inner!.spec)}[]`),
+    column: (spec) => (holdsJson(spec) ? 'jsonb' : `${itemColumn(spec.inner!)}[]`),
     schema: (spec, context) => {
       const min = spec.min === undefined ? 0 : Number(spec.min.value);
       const max = spec.max === undefined ? MOST_ITEMS : Number(spec.max.value);
@@ -28,7 +28,7 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
         .array(z.unknown(), { error: 'Must be an array' })
         .min(min, { error: spec.min?.message ?? `Must have at least ${count(min)}` })
         .max(max, { error: spec.max?.message ?? `Must have at most ${count(max)}` })
-        .pipe(z.array(context.inner(spec.inner!.spec)));
+        .pipe(z.array(presentSchema(spec.inner!.spec, context.inner(spec.inner!.spec))));
     },
     jsonSchema: (spec, inner) => ({
       type: 'array',
@@ -37,7 +37,19 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
       ...boundKeywords(spec, 'minItems', 'maxItems'),
     }),
     operators: ['eq', 'in', 'nin', 'all', 'exists'],
+    comparisons: (spec) => (holdsJson(spec) ? ['exists'] : ['eq', 'ne', 'in', 'nin', 'all', 'exists']),
     modifiers: ['min', 'max', 'filterable', 'encrypted', 'populate'],
+    mistakes: (spec) => [
+      ...lengthMistakes(spec),
+      ...(spec.max === undefined && Number(spec.min?.value) > MOST_ITEMS
+        ? [`min(${spec.min?.value}) needs a max() of its own: without one an array has at most ${MOST_ITEMS} items`]
+        : []),
+      ...(spec.populate && spec.inner!.spec.target === undefined
+        ? ['populate() needs an array of references; remove it']
+        : []),
+    ],
+    indexMethod: (spec) => (holdsJson(spec) ? undefined : 'gin'),
+    comparable: (value, { inner }) => typeOf(inner!.spec).comparable?.(value, inner!.spec),
     toColumn: (value, spec) => (holdsJson(spec) ? JSON.stringify(value) : value),
     fromJson: (value, spec) => {
       const inner = typeOf(spec.inner!.spec);

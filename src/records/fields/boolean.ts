@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EQUALITY } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 
 /** `true` and `false`. */
@@ -7,7 +8,11 @@ export const booleanType: FieldType = {
   column: () => 'boolean',
   schema: () => z.boolean({ error: 'Must be true or false' }),
   jsonSchema: () => ({ type: 'boolean' }),
-  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
+  operators: EQUALITY,
+  comparisons: () => EQUALITY,
   modifiers: ['index', 'filterable', 'sortable', 'encrypted'],
+  indexMethod: () => 'btree',
+  indexedBytes: () => 1,
+  comparable: (value) => (typeof value === 'boolean' ? value : undefined),
   fromQuery: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 
 const MESSAGE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
@@ -55,8 +56,17 @@ export const dateType: FieldType = {
     const accepted = [iso, { type: 'string', format: 'date' }, { type: 'integer', description: 'Epoch milliseconds' }];
     return direction === 'output' ? iso : { anyOf: accepted };
   },
-  operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
+  operators: ORDER,
+  comparisons: () => ORDER,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  mistakes: ({ min, max }) =>
+    Object.entries({ min, max })
+      .filter(([, bound]) => bound !== undefined && parseDate(bound.value) === undefined)
+      .map(([name, bound]) => `${name}(${String(bound!.value)}) is not a date`),
+  indexMethod: () => 'btree',
+  indexedBytes: () => 8,
+  comparable: (value) =>
+    typeof value === 'string' || typeof value === 'number' || value instanceof Date ? parseDate(value) : undefined,
   fromJson: (value) => parseDate(String(value)),
   fromQuery: (text) => parseDate(/^-?\d{6,}$/.test(text) ? Number(text) : text),
 };

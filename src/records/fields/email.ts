@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import { normalize, textSchema } from './text-rules.ts';
+import { comparableText, lengthMistakes, normalize, shortTextSchema, TEXT_MODIFIERS } from './text-rules.ts';
 
 // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, its angle brackets included.
 const MAX_LENGTH = 254;
@@ -14,21 +15,20 @@ const address = z.email({ error: MESSAGE }).max(MAX_LENGTH, { error: MESSAGE });
 export const emailType: FieldType = {
   kind: 'email',
   column: () => 'text',
-  schema: (spec) => textSchema(spec).pipe(address),
+  schema: (spec, context) => shortTextSchema(spec, context).pipe(address),
   jsonSchema: (spec) => ({ maxLength: MAX_LENGTH, ...textKeywords(spec), format: 'email' }),
-  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
-  modifiers: [
-    'min',
-    'max',
-    'pattern',
-    'trim',
-    'lowercase',
-    'unique',
-    'index',
-    'filterable',
-    'sortable',
-    'searchable',
-    'encrypted',
+  operators: EQUALITY,
+  comparisons: () => ORDER,
+  modifiers: [...TEXT_MODIFIERS, 'lowercase'],
+  mistakes: (spec) => [
+    ...lengthMistakes(spec),
+    ...(Number(spec.min?.value) > MAX_LENGTH
+      ? [`min(${spec.min?.value}): no address is longer than ${MAX_LENGTH}`]
+      : []),
   ],
+  textual: true,
+  indexMethod: () => 'btree',
+  indexedBytes: () => MAX_LENGTH,
+  comparable: comparableText,
   fromQuery: normalize,
 };

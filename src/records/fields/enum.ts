@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
+import { comparableText, isStorable } from './text-rules.ts';
 
 /** One of the declared values. */
 export const enumType: FieldType = {
@@ -8,7 +10,18 @@ export const enumType: FieldType = {
   schema: (spec) =>
     z.enum(spec.values as [string, ...string[]], { error: `Must be one of: ${spec.values!.join(', ')}` }),
   jsonSchema: (spec) => ({ type: 'string', enum: spec.values }),
-  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
+  operators: EQUALITY,
+  comparisons: () => ORDER,
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
+  mistakes({ values }) {
+    if (!Array.isArray(values) || values.length === 0 || new Set(values).size < values.length)
+      return ['enum() needs at least one value, and each only once'];
+    const wrong = values.filter((value) => typeof value !== 'string' || value === '' || !isStorable(value));
+    return wrong.map((value) => `enum() has ${JSON.stringify(value)}; a value is a text that is not empty`);
+  },
+  textual: true,
+  indexMethod: () => 'btree',
+  indexedBytes: ({ values }) => Math.max(...values!.map((value) => Buffer.byteLength(value))),
+  comparable: comparableText,
   fromQuery: (text, spec) => (spec.values!.includes(text) ? text : undefined),
 };

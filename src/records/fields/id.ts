@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
+import { comparableText } from './text-rules.ts';
 
 const ID = /^[0-9a-f]{24}$/i;
 
@@ -16,7 +18,11 @@ export const idType: FieldType = {
     type: 'string',
     pattern: direction === 'output' ? '^[0-9a-f]{24}$' : '^[0-9a-fA-F]{24}$',
   }),
-  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
+  operators: EQUALITY,
+  comparisons: () => ORDER,
   modifiers: ['unique', 'index', 'filterable', 'sortable'],
+  indexMethod: () => 'btree',
+  indexedBytes: () => 24,
+  comparable: (value) => comparableText(value)?.toLowerCase(),
   fromQuery: (text) => (ID.test(text) ? text.toLowerCase() : undefined),
 };

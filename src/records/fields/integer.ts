@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { boundKeywords } from './json-schema.ts';
-import { bounded, numberFromQuery } from './number.ts';
+import { bounded, numberFromQuery, numberMistakes } from './number.ts';
 
 /** Whole numbers within ±(2^53−1). */
 export const integerType: FieldType = {
@@ -15,8 +16,13 @@ export const integerType: FieldType = {
     maximum: Number.MAX_SAFE_INTEGER,
     ...boundKeywords(spec, 'minimum', 'maximum'),
   }),
-  operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
+  operators: ORDER,
+  comparisons: () => ORDER,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  mistakes: numberMistakes,
+  indexMethod: () => 'btree',
+  indexedBytes: () => 8,
+  comparable: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),
   fromQuery: (text) => {
     const value = numberFromQuery(text);
     return Number.isSafeInteger(value) ? value : undefined;

@@ -3,21 +3,22 @@ import type { FieldType } from './field-type.ts';
 import { isStorable } from './text-rules.ts';
 
 /** Whether every string and key of a JSON value can be stored. The depth is capped where the body is read. */
-function storable(value: unknown): boolean {
+export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'string') return isStorable(value);
   if (typeof value === 'number') return Number.isFinite(value);
-  if (Array.isArray(value)) return value.every(storable);
+  if (Array.isArray(value)) return value.every(isStorableJson);
   if (typeof value !== 'object' || value === null) return value === null || typeof value === 'boolean';
-  return Object.entries(value).every(([key, inner]) => isStorable(key) && storable(inner));
+  return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorableJson(inner));
 }
 
 /** Any JSON, kept as it is. */
 export const jsonType: FieldType = {
   kind: 'json',
   column: () => 'jsonb',
-  schema: () => z.unknown().refine(storable, { error: 'Must be JSON without NUL or broken characters' }),
+  schema: () => z.unknown().refine(isStorableJson, { error: 'Must be JSON without NUL or broken characters' }),
   jsonSchema: () => ({}),
   operators: ['exists'],
+  comparisons: () => ['exists'],
   modifiers: ['filterable', 'encrypted'],
   toColumn: (value) => JSON.stringify(value),
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
+import { ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { boundKeywords } from './json-schema.ts';
 
@@ -18,6 +19,13 @@ export function bounded(schema: z.ZodType<number>, spec: FieldSpec): z.ZodType<n
   );
 }
 
+/** What is wrong with bounds of a number. */
+export function numberMistakes({ min, max }: FieldSpec): string[] {
+  return Object.entries({ min, max })
+    .filter(([, bound]) => bound !== undefined && !Number.isFinite(bound.value))
+    .map(([name, bound]) => `${name}(${String(bound!.value)}) is not a number`);
+}
+
 /** A decimal number in a query parameter; undefined for anything else. */
 export function numberFromQuery(text: string): number | undefined {
   const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
@@ -30,7 +38,12 @@ export const numberType: FieldType = {
   column: () => 'double precision',
   schema: (spec) => bounded(z.number({ error: 'Must be a number' }), spec),
   jsonSchema: (spec) => ({ type: 'number', ...boundKeywords(spec, 'minimum', 'maximum') }),
-  operators: ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'],
+  operators: ORDER,
+  comparisons: () => ORDER,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  mistakes: numberMistakes,
+  indexMethod: () => 'btree',
+  indexedBytes: () => 8,
+  comparable: (value) => (Number.isFinite(value) ? (value as number) : undefined),
   fromQuery: numberFromQuery,
 };

@@ -1,29 +1,20 @@
 import { z } from 'zod';
 import type { AnyField, FieldSpec } from '../../declare/field.ts';
+import { checkedDefault } from './default.ts';
 import type { FieldType, SchemaContext } from './field-type.ts';
+import { missingMessage, presentSchema } from './presence.ts';
 
-/** A default as a new value: functions are called, objects cloned, so that no two records share one. */
-export function freshDefault(spec: FieldSpec): unknown {
-  return typeof spec.default === 'function' ? spec.default() : structuredClone(spec.default);
-}
-
-function member(spec: FieldSpec, context: SchemaContext): z.ZodType {
+/** A member, as it may be left out: a default fills it, else it is missing where it is required. */
+function member(name: string, spec: FieldSpec, context: SchemaContext): z.ZodType {
   const schema = context.inner(spec);
-  if ('default' in spec)
-    return z.preprocess(
-      (value) => value ?? undefined,
-      schema.default(() => freshDefault(spec) as never),
-    );
-  if (spec.required) {
-    const missing = spec.requiredMessage ?? 'Is required';
-    return z
-      .unknown()
-      .superRefine((value, issues) => {
-        if (value === undefined || value === null) issues.addIssue({ code: 'custom', message: missing });
-      })
-      .pipe(schema);
-  }
-  return z.preprocess((value) => value ?? undefined, schema.optional());
+  // Null is as good as nothing, except where a value is required.
+  const given = (sent: unknown) => (spec.required ? sent : (sent ?? undefined));
+  const present = presentSchema(spec, schema);
+  if (!('default' in spec)) return z.preprocess(given, spec.required ? present : schema.optional());
+  const filled = present
+    .default(() => checkedDefault(name, spec, schema))
+    .refine((value) => !spec.required || value !== undefined, { error: missingMessage(spec) });
+  return z.preprocess(given, filled);
 }
 
 /** Objects of a declared shape; unknown keys are refused. */
@@ -33,7 +24,7 @@ export const objectType: FieldType = {
   schema: (spec, context) => {
     const shape: Record<string, z.ZodType> = {};
     for (const [name, field] of Object.entries(spec.shape as Record<string, AnyField>)) {
-      shape[name] = member(field.spec, context);
+      shape[name] = member(name, field.spec, context);
     }
     const options = {
       error: (issue: { code?: string }) => (issue.code === 'invalid_type' ? 'Must be an object' : undefined),
@@ -53,6 +44,7 @@ export const objectType: FieldType = {
     };
   },
   operators: [],
+  comparisons: () => ['exists'],
   modifiers: ['filterable', 'encrypted'],
   toColumn: (value) => JSON.stringify(value),
 };

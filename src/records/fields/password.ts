@@ -19,5 +19,7 @@ export const passwordType: FieldType = {
       .refine(isStorable, { error: 'Must not contain NUL or broken characters' }),
   jsonSchema: () => ({ type: 'string', format: 'password', minLength: 8, maxLength: 128 }),
   operators: [],
+  comparisons: () => ['exists'],
   modifiers: [],
+  concealed: true,
 };

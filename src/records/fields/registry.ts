@@ -59,7 +59,12 @@ export function fieldJsonSchema(spec: FieldSpec, direction: Direction): JsonSche
   };
 }
 
-/** The schema of a field's value that is there, inner fields included. Custom rules (`check`, `schema`) come after it. */
-export function fieldSchema(spec: FieldSpec, unknownFields: 'reject' | 'strip'): z.ZodType {
-  return fieldTypeOf(spec).schema(spec, { inner: (inner) => fieldSchema(inner, unknownFields), unknownFields });
+/**
+ * The schema of a field's value that is there, inner fields included. Custom rules (`check`, `schema`) come after it.
+ *
+ * @param mostBytes what an index over several fields has room for
+ */
+export function fieldSchema(spec: FieldSpec, unknownFields: 'reject' | 'strip', mostBytes?: number): z.ZodType {
+  const inner = (one: FieldSpec) => fieldSchema(one, unknownFields);
+  return fieldTypeOf(spec).schema(spec, { inner, unknownFields, mostBytes });
 }

@@ -1,28 +1,29 @@
+import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import { normalize, textSchema } from './text-rules.ts';
+import {
+  comparableText,
+  indexedTextBytes,
+  lengthMistakes,
+  normalize,
+  shortTextSchema,
+  TEXT_MODIFIERS,
+} from './text-rules.ts';
 
 /** Short strings. Trimming is on unless the declaration says `trim(false)`. */
 export const stringType: FieldType = {
   kind: 'string',
   column: () => 'text',
-  schema: textSchema,
+  schema: shortTextSchema,
   jsonSchema: textKeywords,
-  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
-  modifiers: [
-    'min',
-    'max',
-    'pattern',
-    'trim',
-    'lowercase',
-    'uppercase',
-    'unique',
-    'index',
-    'filterable',
-    'sortable',
-    'searchable',
-    'encrypted',
-  ],
+  operators: EQUALITY,
+  comparisons: () => ORDER,
+  modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
+  mistakes: lengthMistakes,
+  textual: true,
+  indexMethod: () => 'btree',
+  indexedBytes: indexedTextBytes,
+  comparable: comparableText,
   // Stored values are normalised, so only a normalised one can be equal.
   fromQuery: normalize,
 };

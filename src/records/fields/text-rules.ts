@@ -1,12 +1,32 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
+import type { TypedModifier } from './field-type.ts';
 
 /** Message of a value that Postgres can't hold: NUL, or half of a surrogate pair. */
 export const UNSTORABLE = 'Must not contain NUL or broken characters';
 
+/** The modifiers that every short text takes. */
+export const TEXT_MODIFIERS: readonly TypedModifier[] = [
+  'min',
+  'max',
+  'pattern',
+  'trim',
+  'unique',
+  'index',
+  'filterable',
+  'sortable',
+  'searchable',
+  'encrypted',
+];
+
 /** Whether a text can be stored as it is: no NUL, no lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
+}
+
+/** A text that is stored, for comparisons; undefined for anything else. */
+export function comparableText(value: unknown): string | undefined {
+  return typeof value === 'string' && isStorable(value) ? value : undefined;
 }
 
 /** A text as it is stored: trimmed and in the declared case. */
@@ -21,23 +41,41 @@ function longerThan(text: string, limit: number): boolean {
   return text.length > limit && (text.length > 2 * limit || [...text].length > limit);
 }
 
-// What a btree page takes of one entry is 2,704 bytes, the id beside it and headers included.
-const MOST_INDEXED_BYTES = 2600;
+/** What is wrong with bounds of a length or a count. */
+export function lengthMistakes({ min, max }: FieldSpec): string[] {
+  const wrong = (value: unknown) => !(Number.isSafeInteger(value) && (value as number) >= 0);
+  return Object.entries({ min, max })
+    .filter(([, bound]) => bound !== undefined && wrong(bound.value))
+    .map(([name, bound]) => `${name}(${String(bound!.value)}) must be a whole number from 0`);
+}
 
-/** Whether the value must fit into a btree index. */
-function isIndexed({ kind, unique, index, filterable, sortable }: FieldSpec): boolean {
-  return kind !== 'text' && Boolean(unique || index || filterable || sortable);
+// What a btree page takes of one entry is 2,704 bytes, the id beside it and headers included.
+/** Bytes that the values of one index entry may have together, beside the record's id. */
+export const MOST_INDEXED_BYTES = 2600;
+// UTF-8.
+const MOST_BYTES_OF_A_CHARACTER = 4;
+
+/** Whether the values must fit into an index of the field's own. */
+function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean {
+  return Boolean(unique || index || filterable || sortable);
+}
+
+/** Bytes of the longest text that a field takes, for an index; undefined when it takes more than fits. */
+export function indexedTextBytes(spec: FieldSpec): number | undefined {
+  const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MOST_BYTES_OF_A_CHARACTER;
+  // What a Standard Schema makes of a text is as long as it likes.
+  if (declared <= MOST_INDEXED_BYTES && spec.standard === undefined) return declared;
+  return isIndexed(spec) ? MOST_INDEXED_BYTES : undefined;
 }
 
 // Many a harmless looking expression takes the square of the length: no text without a declared maximum is matched beyond this.
 const MOST_MATCHED = 5000;
 
-/** The schema of string-like types: normalised, storable, within bounds, matching the pattern. */
-export function textSchema(spec: FieldSpec): z.ZodType<string> {
+/** The schema of a text: normalised, storable, within bounds, matching the pattern. */
+export function textSchema(spec: FieldSpec, mostBytes?: number): z.ZodType<string> {
   const min = spec.min === undefined ? undefined : Number(spec.min.value);
   const declared = spec.max === undefined ? undefined : Number(spec.max.value);
   const max = declared ?? (spec.pattern === undefined ? undefined : MOST_MATCHED);
-  const indexed = isIndexed(spec);
   return z
     .string({ error: 'Must be a string' })
     .transform((text) => normalize(text, spec))
@@ -51,13 +89,18 @@ export function textSchema(spec: FieldSpec): z.ZodType<string> {
       if (max !== undefined && longerThan(text, max)) {
         return fault(spec.max?.message ?? `Must be at most ${max} ${max === 1 ? 'character' : 'characters'}`);
       }
-      if (indexed && Buffer.byteLength(text) > MOST_INDEXED_BYTES) {
-        return fault(`Must be at most ${MOST_INDEXED_BYTES} bytes`);
+      if (mostBytes !== undefined && Buffer.byteLength(text) > mostBytes) {
+        return fault(`Must be at most ${mostBytes} bytes`);
       }
       if (spec.pattern !== undefined && !matches(spec.pattern.regex, text)) {
         fault(spec.pattern.message ?? 'Must match the required pattern');
       }
     });
+}
+
+/** The schema of a text that indexes hold: what does not fit into them is refused. */
+export function shortTextSchema(spec: FieldSpec, { mostBytes }: { mostBytes?: number | undefined }): z.ZodType<string> {
+  return textSchema(spec, mostBytes ?? (isIndexed(spec) ? MOST_INDEXED_BYTES : undefined));
 }
 
 function matches(regex: RegExp, text: string): boolean {

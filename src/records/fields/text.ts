@@ -1,14 +1,21 @@
+import { ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import { textSchema } from './text-rules.ts';
+import { comparableText, lengthMistakes, textSchema } from './text-rules.ts';
 
 /** Long strings, kept as they come. */
 export const textType: FieldType = {
   kind: 'text',
   column: () => 'text',
-  schema: textSchema,
+  schema: (spec) => textSchema(spec),
   jsonSchema: textKeywords,
   operators: [],
+  comparisons: () => ORDER,
   modifiers: ['min', 'max', 'pattern', 'trim', 'lowercase', 'uppercase', 'filterable', 'searchable', 'encrypted'],
+  mistakes: lengthMistakes,
+  textual: true,
+  // A long text does not fit into a btree; a hash finds equal ones whatever their length.
+  indexMethod: () => 'hash',
+  comparable: comparableText,
   fromQuery: (text) => text,
 };

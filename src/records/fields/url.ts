@@ -1,6 +1,7 @@
+import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import { textSchema } from './text-rules.ts';
+import { comparableText, indexedTextBytes, lengthMistakes, shortTextSchema, TEXT_MODIFIERS } from './text-rules.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
 const UNSAFE = /[\u0000-\u0020\u007f<>"\\^`{|}]/;
@@ -16,9 +17,16 @@ function isWebUrl(text: string): boolean {
 export const urlType: FieldType = {
   kind: 'url',
   column: () => 'text',
-  schema: (spec) => textSchema(spec).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
+  schema: (spec, context) =>
+    shortTextSchema(spec, context).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
   jsonSchema: (spec) => ({ ...textKeywords(spec), format: 'uri' }),
-  operators: ['eq', 'ne', 'in', 'nin', 'exists'],
-  modifiers: ['min', 'max', 'pattern', 'trim', 'unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
+  operators: EQUALITY,
+  comparisons: () => ORDER,
+  modifiers: TEXT_MODIFIERS,
+  mistakes: lengthMistakes,
+  textual: true,
+  indexMethod: () => 'btree',
+  indexedBytes: indexedTextBytes,
+  comparable: comparableText,
   fromQuery: (text) => text,
 };

@@ -1,10 +1,11 @@
-import type { FieldSpec } from '../../declare/field.ts';
-import { compilePolicy } from '../../declare/policy.ts';
+import { Field, type FieldSpec } from '../../declare/field.ts';
 import { parseDate } from '../fields/date.ts';
+import { freshDefault } from '../fields/default.ts';
 import type { TypedModifier } from '../fields/field-type.ts';
 import { possibleOperators } from '../fields/operators.ts';
 import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
-import { isSlowPattern } from './slow-pattern.ts';
+import type { SlowPattern } from './slow-pattern.ts';
+import { visibilityMistakes } from './visibility-mistakes.ts';
 
 type Fault = (text: string) => void;
 
@@ -24,13 +25,28 @@ const TYPED: readonly TypedModifier[] = [
   'owner',
   'populate',
 ];
-const NOT_ENCRYPTED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
-const QUERIES = ['filterable', 'sortable', 'searchable'] as const;
+/** What compares values, or needs to find them. */
+const COMPARED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
+/** What holds for a record's own fields only. */
+const OUTERMOST = [
+  ...COMPARED,
+  'populate',
+  'encrypted',
+  'hidden',
+  'writeOnly',
+  'readOnly',
+  'immutable',
+  'renamedFrom',
+] as const;
 
 function operatorMistakes(spec: FieldSpec, fault: Fault): void {
   if (spec.filterable === undefined) return;
   const possible = possibleOperators(spec);
   const named = spec.filterable === true ? fieldTypeOf(spec).operators : spec.filterable;
+  if (!Array.isArray(named)) {
+    fault(`filterable() takes a list of operators; they can be ${possible.join(', ')}`);
+    return;
+  }
   if (named.length === 0) fault(`filterable() must name its operators here; they can be ${possible.join(', ')}`);
   for (const operator of named) {
     if (!possible.includes(operator)) fault(`filterable() includes "${operator}"; it can be ${possible.join(', ')}`);
@@ -44,10 +60,8 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
     if (modifier === 'encrypted') fault(`${spec.kind} fields can not be encrypted; remove encrypted()`);
     else fault(`${modifier}() does nothing on a ${spec.kind} field; remove it`);
   }
-  if (spec.kind === 'array' && spec.populate && spec.inner!.spec.kind !== 'ref')
-    fault('populate() needs an array of references; remove it');
   if (spec.encrypted) {
-    for (const modifier of NOT_ENCRYPTED) {
+    for (const modifier of COMPARED) {
       if (spec[modifier])
         fault(`encrypted() and ${modifier} exclude each other: a ciphertext can not be compared; remove one`);
     }
@@ -56,100 +70,102 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
   if (spec.lowercase && spec.uppercase) fault('lowercase() and uppercase() exclude each other; remove one');
 }
 
-function visibilityMistakes(spec: FieldSpec, fault: Fault): void {
-  const secret = spec.hidden
-    ? 'hidden()'
-    : spec.writeOnly
-      ? 'writeOnly()'
-      : spec.kind === 'password'
-        ? 'a password'
-        : undefined;
-  for (const query of QUERIES) {
-    if (!spec[query]) continue;
-    if (secret !== undefined) fault(`${secret} excludes ${query}(): a query would tell the value; remove one`);
-    if (spec.visibleTo !== undefined && compilePolicy(spec.visibleTo, () => undefined).functions.length > 0) {
-      fault(
-        `visibleTo(function) excludes ${query}(): a query can not ask a function per record; use role words or remove one`,
-      );
-    }
-  }
-  if (secret !== undefined && spec.populate) fault(`${secret} excludes populate(); remove one`);
-  if (spec.hidden && (spec.writeOnly || spec.readOnly))
-    fault('hidden() already says that it is never returned and never accepted; remove the other');
-  if (spec.writeOnly && spec.readOnly) fault('writeOnly() and readOnly() together leave nothing; remove one');
+function boundMistakes(spec: FieldSpec, fault: Fault): void {
+  const { min, max } = spec;
+  const type = fieldTypeOf(spec);
+  const own = type.mistakes?.(spec) ?? [];
+  own.forEach(fault);
+  if (own.length > 0 || min === undefined || max === undefined) return;
+  const [least, most] = [min, max].map(({ value }) =>
+    typeof value === 'number' ? value : Date.parse(parseDate(value)!),
+  );
+  if (least! > most!) fault('min() is greater than max(): no value would pass');
 }
 
-function boundMistakes(spec: FieldSpec, fault: Fault): void {
-  const number = (bound: FieldSpec['min']) =>
-    bound === undefined
-      ? undefined
-      : spec.kind === 'date'
-        ? Date.parse(parseDate(bound.value) ?? '')
-        : Number(bound.value);
-  const [min, max] = [number(spec.min), number(spec.max)];
-  if (Number.isNaN(min)) fault(`min(${String(spec.min?.value)}) is not a ${spec.kind === 'date' ? 'date' : 'number'}`);
-  if (Number.isNaN(max)) fault(`max(${String(spec.max?.value)}) is not a ${spec.kind === 'date' ? 'date' : 'number'}`);
-  if (min !== undefined && max !== undefined && min > max) fault('min() is greater than max(): no value would pass');
-  if (spec.pattern !== undefined && isSlowPattern(spec.pattern.regex, max)) {
+function ruleMistakes(spec: FieldSpec, isSlow: SlowPattern, fault: Fault): void {
+  const { pattern, checks = [], standard } = spec;
+  if (pattern !== undefined && !(pattern.regex instanceof RegExp)) fault('pattern() takes a regular expression');
+  else if (pattern !== undefined && isSlow(pattern.regex, Number(spec.max?.value ?? Infinity))) {
     fault(
-      `pattern(${spec.pattern.regex}) takes for ever on a hostile text: parts that repeat overlap; make them exclusive, or set a lower max()`,
+      `pattern(${pattern.regex}) takes for ever on a hostile text: parts that repeat overlap; make them exclusive, or set a lower max()`,
     );
   }
+  if (checks.some(({ check }) => typeof check !== 'function')) fault('check() takes a function');
+  if ('standard' in spec && typeof standard?.['~standard']?.validate !== 'function')
+    fault('schema() takes a Standard Schema: an object with "~standard"');
 }
 
 function defaultMistakes(spec: FieldSpec, fault: Fault): void {
-  if (!('default' in spec) || typeof spec.default === 'function' || spec.default === undefined || spec.default === null)
+  if (!('default' in spec) || typeof spec.default === 'function') return;
+  if (spec.default === undefined || spec.default === null) {
+    if (spec.required) fault(`default(${spec.default}) is no value, and the field is required; remove it`);
     return;
-  const parsed = fieldSchema(spec, 'reject').safeParse(
-    spec.default instanceof Date ? spec.default.toISOString() : spec.default,
-  );
+  }
+  if (fieldTypeOf(spec).concealed) fault(`default(): a ${spec.kind} that stands in the code is none; remove it`);
+  if (spec.unique) fault('unique() and a default that is always the same exclude each other; remove one');
+  const parsed = fieldSchema(spec, 'reject').safeParse(freshDefault(spec));
   if (!parsed.success) fault(`default() does not pass the field's own rules: ${parsed.error.issues[0]?.message}`);
 }
 
-function innerMistakes(spec: FieldSpec, fault: (path: string, text: string) => void): void {
-  const topOnly = (path: string, inner: FieldSpec) => {
-    const marks = [
-      ...NOT_ENCRYPTED,
-      'populate',
-      'encrypted',
-      'hidden',
-      'writeOnly',
-      'readOnly',
-      'immutable',
-      'renamedFrom',
-    ] as const;
-    for (const mark of marks)
-      if (inner[mark]) fault(path, `${mark} has no effect inside an array or object; set it on the outer field`);
-    if (inner.visibleTo ?? inner.writableBy)
-      fault(path, 'visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
-    if (path === '[]' && 'default' in inner)
-      fault(path, 'default() has no effect on the items of an array; set it on the array');
-    if (inner.kind === 'password') fault(path, 'a password can not stand inside an array or object');
-  };
-  if (spec.inner !== undefined) {
-    topOnly('[]', spec.inner.spec);
-    specMistakes(spec.inner.spec, (path, text) => fault(`[]${path}`, text));
+/** What has no meaning for a value inside an array or object. */
+function placeMistakes(inner: FieldSpec, isItem: boolean, fault: Fault): void {
+  for (const mark of OUTERMOST) {
+    if (inner[mark]) fault(`${mark} has no effect inside an array or object; set it on the outer field`);
   }
-  for (const [name, field] of Object.entries(spec.shape ?? {})) {
-    topOnly(`.${name}`, field.spec);
-    specMistakes(field.spec, (path, text) => fault(`.${name}${path}`, text));
+  if (inner.visibleTo ?? inner.writableBy)
+    fault('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
+  if (isItem && 'default' in inner) fault('default() has no effect on the items of an array; set it on the array');
+  if (fieldTypeOf(inner).concealed) fault(`a ${inner.kind} can not stand inside an array or object`);
+}
+
+/** What stands in an array or object, with the path to it; undefined where it is no field. */
+function insideOf({ kind, inner, shape }: FieldSpec): [path: string, inner: FieldSpec | undefined][] {
+  const specOf = (field: unknown) => (field instanceof Field ? (field.spec as FieldSpec) : undefined);
+  if (kind === 'array') return [['[]', specOf(inner)]];
+  if (kind !== 'object') return [];
+  return Object.entries(shape ?? {}).map(([name, field]) => [`.${name}`, specOf(field)]);
+}
+
+/** The mistakes of what stands in an array or object. Returns whether the field can be looked at as a whole. */
+function innerMistakes(spec: FieldSpec, isSlow: SlowPattern, fault: (path: string, text: string) => void): boolean {
+  if (spec.kind === 'object' && (typeof spec.shape !== 'object' || spec.shape === null)) {
+    fault('', 'object() takes its fields, as { city: f.string() }');
+    return false;
   }
+  let whole = true;
+  for (const [path, inner] of insideOf(spec)) {
+    if (inner === undefined) {
+      fault(path, 'it is not a field; make it with f, as f.string()');
+      whole = false;
+      continue;
+    }
+    if (path === '.' || path.slice(1) in Object.prototype) fault(path, 'the name is reserved; choose another');
+    placeMistakes(inner, path === '[]', (text) => fault(path, text));
+    whole = specMistakes(inner, isSlow, (deeper, text) => fault(path + deeper, text)) && whole;
+  }
+  return whole;
 }
 
 /**
  * The mistakes of one field, those inside arrays and objects included.
  *
  * @param fault called with the path inside the field (empty for the field itself) and the text of the mistake
+ * @returns whether it is made of fields throughout, so that a schema can be made of it
  */
-export function specMistakes(spec: FieldSpec, fault: (path: string, text: string) => void): void {
+export function specMistakes(
+  spec: FieldSpec,
+  isSlow: SlowPattern,
+  fault: (path: string, text: string) => void,
+): boolean {
   const own = (text: string) => fault('', text);
-  modifierMistakes(spec, own);
+  if (!innerMistakes(spec, isSlow, fault)) return false;
   visibilityMistakes(spec, own);
-  boundMistakes(spec, own);
-  if (spec.kind === 'enum' && (spec.values!.length === 0 || new Set(spec.values).size < spec.values!.length)) {
-    own('enum() needs at least one value, and each only once');
-  }
-  for (const policy of [spec.visibleTo, spec.writableBy]) if (policy !== undefined) compilePolicy(policy, own);
-  innerMistakes(spec, fault);
-  defaultMistakes(spec, own);
+  modifierMistakes(spec, own);
+  const rules: string[] = [];
+  boundMistakes(spec, (text) => rules.push(text));
+  ruleMistakes(spec, isSlow, (text) => rules.push(text));
+  rules.forEach(own);
+  // A schema of rules that make no sense would say nothing of a default.
+  if (rules.length === 0) defaultMistakes(spec, own);
+  return true;
 }

@@ -5,6 +5,7 @@ import type { AnyResource } from '../../declare/resource.ts';
 import { type Route, routeBuilder } from '../../declare/route.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
 import { ownerFieldOf } from '../compile.ts';
+import { unknownRoles } from './roles.ts';
 
 type Fault = (text: string) => void;
 
@@ -72,14 +73,19 @@ function commonMistakes(route: Route, path: string | undefined, fault: Fault): v
   }
 }
 
-/** The mistakes in a resource's custom routes. */
-export function customRouteMistakes(resource: AnyResource, fault: Fault): void {
+/**
+ * The mistakes in a resource's custom routes.
+ *
+ * @param roles those that users can have; undefined where any word may be one
+ */
+export function customRouteMistakes(resource: AnyResource, roles: readonly string[] | undefined, fault: Fault): void {
   if (resource.routes === undefined) return;
   const base = resource.path ?? `/${pluralName(resource.name)}`;
   const routes = resource.routes(routeBuilder(base, resource.name));
   for (const route of routes) {
     const at = `route ${route.method} ${route.path}`;
     routeMistakes(route, base, ownerFieldOf(resource) !== undefined, (text) => fault(`${at}: ${text}`));
+    for (const text of unknownRoles(route.policy ?? [], roles)) fault(`${at}: policy: ${text}`);
   }
   for (const double of doubles(routes)) fault(`route ${double}: is declared twice`);
 }

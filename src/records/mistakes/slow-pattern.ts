@@ -1,84 +1,63 @@
 import { createContext, Script } from 'node:vm';
+import { type Attack, attacksOn } from './patterns/attacks.ts';
+import { automatonOf, TooLarge } from './patterns/automaton.ts';
+import { TooManyWays } from './patterns/pumps.ts';
+
+/** Whether some text of at most so many characters makes an expression backtrack for longer than a request may take. */
+export type SlowPattern = (regex: RegExp, most: number) => boolean;
 
 const BUDGET_MS = 50;
 // A busy machine makes a quick expression look slow once; what backtracks stays slow however often and long it is tried.
 const SECOND_LOOKS_MS = [100, 250, 250];
 /** Stands for texts without a declared maximum. */
 const LONGEST_PROBE = 5000;
-/** Of letters, digits and marks; those that the expression itself names are added. */
-const ALPHABET = 'aA0 -_.:/@,"';
-const MOST_LETTERS = 20;
-const MOST_OF_A_PAIR = 6;
+/** For expressions that are too large to be looked through. */
+const BLIND: readonly Attack[] = [...'aA0 -_.:/@,"'].map((repeated) => ({
+  head: '',
+  pumps: [{ repeated, join: '' }],
+  tails: ['', '\u0001'],
+}));
 
 const script = new Script('regex.test(text)');
 
-interface Quantified {
-  inner: string;
-  quantifier: string;
-}
-
-/** The groups of an expression that are repeated, with their quantifiers. Look-arounds are left out. */
-function quantifiedGroups(source: string): Quantified[] {
-  const found: Quantified[] = [];
-  const opened: number[] = [];
-  let inClass = false;
-  for (let i = 0; i < source.length; i++) {
-    const character = source[i];
-    if (character === '\\') i++;
-    else if (inClass) inClass = character !== ']';
-    else if (character === '[') inClass = true;
-    else if (character === '(') opened.push(i + 1);
-    else if (character === ')') {
-      const inner = source.slice(opened.pop(), i).replace(/^\?(?::|<\w+>)/, '');
-      const quantifier = /^(?:[*+]|\{\d+(?:,\d*)?\})/.exec(source.slice(i + 1))?.[0];
-      if (quantifier !== undefined && !inner.startsWith('?')) found.push({ inner, quantifier });
-    }
+function attacks(regex: RegExp): readonly Attack[] {
+  try {
+    return attacksOn(automatonOf(regex));
+  } catch (error) {
+    // A parser that is older than the engine does not know all that the engine does.
+    if (error instanceof TooLarge || error instanceof TooManyWays || error instanceof SyntaxError) return BLIND;
+    throw error;
   }
-  return found;
 }
 
-/** The plain characters that an expression begins with. */
-function literalStart(source: string): string {
-  return /^\^?((?:[\w :/@-](?![*+?{]))*)/.exec(source)?.[1] ?? '';
-}
-
-function* probes(source: string, length: number): Generator<string> {
-  const named = [...new Set(source.replace(/\\[a-zA-Z]/g, '').replace(/[\\^$.*+?()[\]{}|]/g, ''))];
-  const letters = [...new Set([...named, ...ALPHABET])].slice(0, MOST_LETTERS);
-  const pumps = [...letters];
-  for (const a of letters.slice(0, MOST_OF_A_PAIR))
-    for (const b of letters.slice(0, MOST_OF_A_PAIR)) if (a !== b) pumps.push(a + b);
-  const start = literalStart(source);
-  for (const pump of pumps) yield `${(start + pump.repeat(length / pump.length)).slice(0, length - 1)}\u0001`;
+/** An attack with as many rounds as a text has room for. */
+function* textsOf({ head, pumps, tails }: Attack, length: number): Generator<string> {
+  const sum = (texts: readonly string[]) => texts.reduce((all, text) => all + text.length, 0);
+  const round = sum(pumps.map(({ repeated }) => repeated));
+  const room = length - head.length - sum(pumps.map(({ join }) => join)) - Math.max(...tails.map((tail) => tail.length));
+  const rounds = Math.max(1, Math.floor(room / round));
+  const body = head + pumps.map(({ repeated, join }) => repeated.repeat(rounds) + join).join('');
+  for (const tail of tails) yield body + tail;
 }
 
 /**
- * Whether some text makes an expression backtrack for longer than a request may take. Tried out rather than read from its
- * form: of two expressions that look alike, `(-[a-z]+)*` is quick and `([a-z]+)*` is not.
- *
- * @param most characters that a text can have when the expression is asked
+ * Looks for texts that can be read in ever more ways as they grow, and tries those: what has none takes a time that grows with
+ * the text's length alone, and what looks dangerous but is not (a repetition with a low limit, a short text) passes the trial.
  */
-export function isSlowPattern(regex: RegExp, most = Number.POSITIVE_INFINITY): boolean {
-  const { source } = regex;
-  // With one repetition and one way through it the time grows with the square of the length at most.
-  if ((source.match(/[*+|]|\{\d+/g) ?? []).length < 2) return false;
-  const flags = regex.flags.replace(/[gy]/g, '');
-  const length = Math.min(most, LONGEST_PROBE);
-  const sandbox = createContext({ regex, text: '' });
-  const parts = quantifiedGroups(source).map(({ inner, quantifier }) => `^(?:${inner})${quantifier}$`);
-  for (const part of [source, ...parts]) {
-    const compiled = compile(part, flags);
-    if (compiled === undefined) continue;
-    sandbox.regex = compiled;
-    const answers = (budget: number) => {
-      try {
-        script.runInContext(sandbox, { timeout: budget });
-        return true;
-      } catch {
-        return false;
-      }
-    };
-    for (const text of probes(part, length)) {
+function isSlowPattern(regex: RegExp, most: number): boolean {
+  const found = attacks(regex);
+  if (found.length === 0) return false;
+  const sandbox = createContext({ regex: new RegExp(regex.source, regex.flags.replace('g', '')), text: '' });
+  const answers = (budget: number) => {
+    try {
+      script.runInContext(sandbox, { timeout: budget });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  for (const attack of found) {
+    for (const text of textsOf(attack, Math.min(most, LONGEST_PROBE))) {
       sandbox.text = text;
       if (!answers(BUDGET_MS) && !SECOND_LOOKS_MS.some(answers)) return true;
     }
@@ -86,11 +65,13 @@ export function isSlowPattern(regex: RegExp, most = Number.POSITIVE_INFINITY): b
   return false;
 }
 
-// A part that refers to a group outside of it is no expression of its own.
-function compile(source: string, flags: string): RegExp | undefined {
-  try {
-    return new RegExp(source, flags);
-  } catch {
-    return undefined;
-  }
+/** Judges patterns, each only once. */
+export function createSlowPattern(): SlowPattern {
+  const known = new Map<string, boolean>();
+  return (regex, most) => {
+    const key = `${most} ${regex}`;
+    const slow = known.get(key) ?? isSlowPattern(regex, most);
+    known.set(key, slow);
+    return slow;
+  };
 }

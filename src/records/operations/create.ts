@@ -21,8 +21,8 @@ export async function create(
 ): Promise<StoredRecord> {
   if (!acting.system && !options.authorized) await authorizeCollection(resource.policies.create, 'create', acting);
   const rules = { unknownFields: context.settings.unknownFields, updating: false };
-  let values = await validate(resource, input, acting, rules);
   const hooks = resource.declaration.hooks;
+  let values = await validate(resource, input, acting, { ...rules, hooked: hooks?.beforeCreate !== undefined });
   if (hooks?.beforeCreate !== undefined) {
     const settled = { ...values };
     const changed = await hooks.beforeCreate(values, hookContext(context, acting));

@@ -9,8 +9,8 @@ export async function hashPasswords(
   values: Values,
 ): Promise<Values> {
   const hashed = { ...values };
-  for (const { name, spec } of resource.fields) {
-    if (spec.kind === 'password' && typeof hashed[name] === 'string') {
+  for (const { name, type } of resource.fields) {
+    if (type.concealed && typeof hashed[name] === 'string') {
       hashed[name] = await context.hashPassword(hashed[name]);
     }
   }

@@ -77,7 +77,7 @@ export async function update(
  */
 export function unchanged({ resource, codec }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
-  const readable = resource.fields.filter((field) => field.spec.kind !== 'password');
+  const readable = resource.fields.filter((field) => !field.type.concealed);
   return readable.map((column) => ({ column, held: codec.held(column, record) }));
 }
 

@@ -2,10 +2,9 @@ import type { FieldSpec, Operator } from '../../declare/field.ts';
 import type { Looking } from '../../declare/host.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
 import type { CompiledResource } from '../compiled.ts';
-import { parseDate } from '../fields/date.ts';
 import type { Scalar } from '../fields/field-type.ts';
 import { possibleOperators } from '../fields/operators.ts';
-import { isStorable } from '../fields/text-rules.ts';
+import { fieldTypeOf } from '../fields/registry.ts';
 import type { Condition } from './condition.ts';
 
 const NEVER: Condition = { never: true };
@@ -15,18 +14,8 @@ const LISTS: readonly Operator[] = ['in', 'nin', 'all'];
  * A value of a filter in the form in which records hold it, so that the database and `matches` compare alike; undefined for
  * one of the wrong type.
  */
-export function comparable({ kind, inner }: FieldSpec, value: unknown): Scalar | undefined {
-  if (kind === 'array') return comparable(inner!.spec, value);
-  if (kind === 'number') return Number.isFinite(value) ? (value as number) : undefined;
-  if (kind === 'integer') return Number.isSafeInteger(value) ? (value as number) : undefined;
-  if (kind === 'boolean') return typeof value === 'boolean' ? value : undefined;
-  if (kind === 'date') {
-    return typeof value === 'string' || typeof value === 'number' || value instanceof Date
-      ? parseDate(value)
-      : undefined;
-  }
-  if (typeof value !== 'string' || !isStorable(value)) return undefined;
-  return kind === 'id' || kind === 'ref' ? value.toLowerCase() : value;
+export function comparable(spec: FieldSpec, value: unknown): Scalar | undefined {
+  return fieldTypeOf(spec).comparable?.(value, spec);
 }
 
 /** `in`, `nin` and `all`. Null stands for a field without a value; undefined for a value that could not be computed. */
@@ -81,7 +70,7 @@ function filterConditions(resource: CompiledResource, filter: ScopeFilter): Cond
   return Object.entries(filter).flatMap(([name, wanted]) => {
     const field = name === '_id' ? 'id' : name;
     const spec = specOf(resource, field);
-    if (spec === undefined || spec.kind === 'password') {
+    if (spec === undefined || fieldTypeOf(spec).concealed) {
       throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
     }
     return fieldConditions(field, spec, wanted);

@@ -4,8 +4,6 @@ import { type Sight, visibility } from './visibility.ts';
 
 /** Fields in one `sort`. */
 export const MOST_TERMS = 8;
-/** Types without a value that a cursor could carry. */
-const UNSCALAR = new Set(['array', 'object', 'json', 'password']);
 
 function ownFields(resource: CompiledResource): string[] {
   return resource.timestamps ? ['createdAt', 'updatedAt'] : [];
@@ -44,6 +42,8 @@ export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], 
   return sorted.every(({ field: name }) => {
     const field = resource.field.get(name);
     if (field === undefined) return true;
-    return !field.secret && !UNSCALAR.has(field.spec.kind) && visibility(resource, field, sight) === undefined;
+    // A cursor carries values that code can compare, one for each field.
+    const scalar = field.type.comparable !== undefined && field.spec.inner === undefined;
+    return !field.secret && scalar && visibility(resource, field, sight) === undefined;
   });
 }

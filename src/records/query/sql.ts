@@ -1,9 +1,7 @@
-import type { FieldKind } from '../../declare/field.ts';
 import type { CompiledResource } from '../compiled.ts';
 import { columnOf } from '../compiled.ts';
 import type { Comparison, ListCondition } from './condition.ts';
 
-const TEXTS = new Set<FieldKind | undefined>(['string', 'text', 'email', 'url', 'enum']);
 const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
 /** Collects the values of a statement: each call of `add` gives the placeholder that stands for its value. */
@@ -24,10 +22,10 @@ export function quoted(name: string): string {
 
 function comparison(resource: CompiledResource, { field, op, value }: Comparison, params: Parameters): string {
   const column = quoted(columnOf(resource, field));
-  const spec = resource.field.get(field)?.spec;
+  const declared = resource.field.get(field);
   if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
-  if (spec?.kind === 'array') {
-    const type = resource.field.get(field)!.type.column(spec);
+  if (declared?.spec.inner !== undefined) {
+    const type = declared.type.column(declared.spec);
     if (op === 'eq') return `${column} @> ${params.add([value])}::${type}`;
     if (op === 'all') return `${column} @> ${params.add(value)}::${type}`;
     if (op === 'in') return `${column} && ${params.add(value)}::${type}`;
@@ -38,7 +36,7 @@ function comparison(resource: CompiledResource, { field, op, value }: Comparison
   if (op === 'nin') return `(${column} is null or ${column} <> all(${params.add(value)}))`;
   if (op === 'ne') return `${column} is distinct from ${params.add(value)}`;
   // By code point, as in memory: the database's own order of letters depends on where it was made.
-  const order = op !== 'eq' && TEXTS.has(spec?.kind) ? ' collate "C"' : '';
+  const order = op !== 'eq' && declared?.type.textual ? ' collate "C"' : '';
   return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${params.add(value)}${order}`;
 }
 

@@ -1,0 +1,104 @@
+import type { FieldSpec, Fields } from '../../declare/field.ts';
+import { pluralName, snakeCase } from '../../declare/naming.ts';
+import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
+import { fieldTypeOf } from '../fields/registry.ts';
+
+type Fault = (text: string) => void;
+
+const NAME = /^[a-z][a-z0-9-]*$/;
+const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
+const TABLE = /^[a-z_][a-z0-9_]{0,62}$/;
+const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
+/** Options that later features give a meaning to; until then they are refused, so that nothing is silently ignored. */
+const NOT_YET = ['softDelete', 'audit', 'onOwnerDelete', 'personalFields'] as const;
+/** First path segments of built-in routes. */
+const TAKEN_PATHS = new Set(['/auth', '/admin', '/openapi.json', '/docs']);
+
+/** The URL path of a resource below /api, and its table. */
+export function placesOf(resource: AnyResource): { path: string; table: string } {
+  const plural = pluralName(resource.name);
+  return { path: resource.path ?? `/${plural}`, table: resource.collection ?? snakeCase(plural) };
+}
+
+function placeMistakes(resource: AnyResource, tables: ReadonlySet<string>, fault: Fault): void {
+  const { path, table } = placesOf(resource);
+  if (!NAME.test(resource.name)) fault('a resource name is made of letters, digits and -, and begins with a letter');
+  if (!PATH.test(path)) fault(`path: "${path}" must look like /blog-posts`);
+  if (TAKEN_PATHS.has(`/${path.split('/')[1]}`)) fault(`path: "${path}" is a built-in route; set path to another`);
+  if (!TABLE.test(table)) fault(`collection: "${table}" must be a table name in lower case`);
+  if (tables.has(table)) fault(`collection: "${table}" is a table of Belfry's own; set collection to another name`);
+}
+
+function times(resource: AnyResource): string[] {
+  return resource.timestamps === false ? [] : ['createdAt', 'updatedAt'];
+}
+
+function sortMistakes(resource: AnyResource, fault: Fault): void {
+  if (resource.defaultSort === undefined) return;
+  const names: string[] = [];
+  for (const term of resource.defaultSort.split(',')) {
+    const name = term.trim().replace(/^-/, '');
+    names.push(name);
+    if (['_id', 'id', ...times(resource)].includes(name)) continue;
+    const spec = Object.hasOwn(resource.fields, name) ? (resource.fields as Fields)[name]!.spec : undefined;
+    if (spec === undefined || spec.encrypted || fieldTypeOf(spec).concealed)
+      fault(`defaultSort: "${term}" is not a field that has an order`);
+    else if (spec.hidden || spec.writeOnly || spec.visibleTo !== undefined)
+      fault(
+        `defaultSort: not everybody sees "${name}", and the order of a list would tell of it; sort by another field`,
+      );
+  }
+  if (new Set(names).size < names.length) fault('defaultSort: it names a field twice');
+}
+
+function canIndex(spec: FieldSpec | undefined): boolean {
+  return spec !== undefined && !spec.encrypted && fieldTypeOf(spec).indexedBytes !== undefined;
+}
+
+function indexMistakes(resource: AnyResource, fault: Fault): void {
+  const fields = resource.fields as Fields;
+  for (const { fields: terms } of resource.indexes ?? []) {
+    if (terms.length === 0) fault('indexes: an index needs at least one field');
+    const names = terms.map((term) => term.replace(/^-/, ''));
+    if (new Set(names).size < names.length) fault(`indexes: [${terms.join(', ')}] names a field twice`);
+    for (const name of names) {
+      if (['id', ...times(resource)].includes(name)) continue;
+      if (!canIndex(Object.hasOwn(fields, name) ? fields[name]!.spec : undefined))
+        fault(`indexes: "${name}" is not a field that can be indexed`);
+    }
+  }
+}
+
+/** Fields that must be there and that nobody can send. Code that creates records needs no route for it. */
+function creationMistakes(resource: AnyResource, fault: Fault): void {
+  const { crud = true, hooks, policies } = resource;
+  const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));
+  if (!creates || policies?.create === 'none' || hooks?.beforeCreate !== undefined) return;
+  for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
+    const closed = spec.hidden ? 'hidden()' : spec.readOnly ? 'readOnly()' : undefined;
+    if (!spec.required || closed === undefined || 'default' in spec || spec.owner) continue;
+    fault(
+      `field "${name}": required() and ${closed} leave nobody who could create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
+    );
+  }
+}
+
+/** The mistakes in a resource's options. */
+export function optionMistakes(resource: AnyResource, tables: ReadonlySet<string>, fault: Fault): void {
+  placeMistakes(resource, tables, fault);
+  if (Array.isArray(resource.crud)) {
+    for (const action of resource.crud) {
+      if (!ACTIONS.includes(action)) fault(`crud: unknown action "${action}"; actions: ${ACTIONS.join(', ')}`);
+    }
+  }
+  sortMistakes(resource, fault);
+  indexMistakes(resource, fault);
+  creationMistakes(resource, fault);
+  for (const [hook, code] of Object.entries(resource.hooks ?? {})) {
+    if (!HOOKS.includes(hook)) fault(`hooks.${hook}: unknown hook; hooks: ${HOOKS.join(', ')}`);
+    else if (code !== undefined && typeof code !== 'function') fault(`hooks.${hook}: it is not a function`);
+  }
+  for (const option of NOT_YET) {
+    if (resource[option]) fault(`${option}: not available yet; remove it`);
+  }
+}

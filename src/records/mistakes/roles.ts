@@ -1,0 +1,43 @@
+import type { Fields } from '../../declare/field.ts';
+import { compilePolicy, type Policy, roleFault } from '../../declare/policy.ts';
+import type { AnyResource } from '../../declare/resource.ts';
+
+/** The role words that users can have; undefined where no user resource lists them. */
+export function knownRoles(resources: readonly AnyResource[]): readonly string[] | undefined {
+  const user = resources.find((resource) => resource.name === 'user');
+  return (user?.fields as Fields | undefined)?.roles?.spec.inner?.spec.values;
+}
+
+/** What is wrong with a user resource's field `roles`, from which policies read a user's roles. */
+export function roleFieldMistakes(resource: AnyResource, fault: (text: string) => void): void {
+  const spec = resource.name === 'user' ? (resource.fields as Fields).roles?.spec : undefined;
+  if (spec === undefined) return;
+  const at = 'field "roles"';
+  // In a text, a role would be found inside of another: "admin" in "not-admin".
+  if (spec.inner?.spec.kind !== 'enum') {
+    fault(`${at}: policies read roles from it; make it an array of an enum`);
+    return;
+  }
+  for (const role of spec.inner.spec.values ?? []) {
+    const wrong = roleFault(role);
+    if (wrong !== undefined) fault(`${at}: ${wrong}`);
+  }
+  if (spec.hidden || spec.readOnly) return;
+  const { writableBy } = spec;
+  const writers = writableBy === undefined ? undefined : compilePolicy(writableBy, () => undefined);
+  if (writers === undefined || writers.public || writers.authenticated || writers.owner)
+    fault(`${at}: users could give themselves any role; say who may, as writableBy("admin")`);
+}
+
+/**
+ * Roles in a policy that no user can have.
+ *
+ * @param known undefined where any word may be a role
+ */
+export function unknownRoles(policy: Policy, known: readonly string[] | undefined): string[] {
+  if (known === undefined) return [];
+  const { roles } = compilePolicy(policy, () => undefined);
+  return roles
+    .filter((role) => !known.includes(role))
+    .map((role) => `"${role}" is not a role; roles: ${known.join(', ')}`);
+}
