@@ -52,10 +52,10 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
     return hash('sha256', JSON.stringify([who, route.method, route.path, req.params, key]));
   }
 
-  /** The outcome is decided: what can't be noted of it costs a repetition its answer, not this request. */
+  /** What can't be noted costs a repetition its answer, not this request. */
   async function note(work: Promise<void>): Promise<void> {
     await work.catch((error) =>
-      log.warn({ err: error }, 'the outcome of a request with an Idempotency-Key was not kept'),
+      log.warn({ err: error }, 'the state of a request with an Idempotency-Key was not noted'),
     );
   }
 
@@ -83,7 +83,6 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
   }
 
   function replay({ id }: Claim, { answer }: Claimed, { res, user }: Attempt): Answer {
-    markReplayed(res);
     if (answer === null) {
       throw new ApiError('CONFLICT', 'This was carried out before, and its answer was too large to be kept');
     }
@@ -92,6 +91,7 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
     if (lost !== undefined) {
       throw new ApiError('FORBIDDEN', `This was answered to you as "${lost}", which you no longer are`);
     }
+    markReplayed(res);
     for (const [name, value] of Object.entries(kept.headers)) res.setHeader(name, value);
     if ('answer' in kept.outcome) return kept.outcome.answer;
     const { code, message, details } = kept.outcome.error;
