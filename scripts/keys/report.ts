@@ -50,8 +50,9 @@ export function statusLines({ keys, values }: EncryptionStatus): string[] {
   ];
 }
 
-/** What is left of a rotation for a person to do, a line each; empty when all is well. */
-export function faultLines({ undecryptable, left, busy }: Rotation): string[] {
+/** What is left of a rotation for a person to do, a line each; empty when all is well, or when he stopped it. */
+export function faultLines({ undecryptable, left, busy, stopped }: Rotation): string[] {
+  if (stopped) return [];
   return [
     ...undecryptable.map(({ name, count, ids }) => {
       const more = count > ids.length ? ` and ${shown(count - ids.length)} more` : '';

@@ -186,6 +186,25 @@ describe('a stored value that does not decrypt is a 500 that tells neither text,
   });
 });
 
+test('every column of any table that holds ciphertexts is one that rotations know of', async () => {
+  const repeatable = { 'idempotency-key': 'one' };
+  expect((await call('POST', '/api/patients', { name: 'Cem', iban: 'CH93' }, repeatable)).status).toBe(201);
+  const columns = await database.query(
+    `select format('select %L as place, count(*)::int as count from %I where %I ~ $1', table_name || '.' || column_name, table_name, column_name) as text
+     from information_schema.columns where table_schema = current_schema() and data_type = 'text'`,
+  );
+  const text = columns.rows.map((one) => one.text).join(' union all ');
+  const found = (await database.query(text, ['^v1[.][0-9a-f]{8}[.]'])).rows.filter(({ count }) => count > 0);
+  const places = found.map(({ place }) => place);
+  expect(places).toEqual(
+    expect.arrayContaining(['patients.iban', 'webhook_endpoints.secret', 'idempotency_keys.answer']),
+  );
+  const told = (await app.encryption.status()).values.filter(({ name }) => !name.startsWith('outbox'));
+  const sum = (counts: { count: number }[]) => counts.reduce((all, { count }) => all + count, 0);
+  const canaries = found.filter(({ place }) => place === 'encryption_keys.canary');
+  expect(sum(found) - sum(canaries)).toBe(sum(told));
+});
+
 test('nothing encrypted, and no ciphertext, is in the log of all this', () => {
   expect(said.join('')).toContain('"msg":"request"');
   expect(said.join('')).not.toMatch(/CH9[34]|1234-pin|💚|v1\.[0-9a-f]{8}\./);

@@ -37,7 +37,7 @@ export interface Rotation {
   /** Values that it put under that key. */
   rotated: number;
   undecryptable: Undecryptable[];
-  /** Other values that are still under older keys: their rows were being changed all the while. */
+  /** Other values under older keys at the last count, which a stopped one has only taken at its start: their rows were being changed all the while. */
   left: number;
   /** It was told to stop. */
   stopped: boolean;

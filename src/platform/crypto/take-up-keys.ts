@@ -63,8 +63,8 @@ function fail(faults: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv
 
 /**
  * Compares the keys of this process with those that the database was written with, and notes that its newest one is in use.
- * One process does so at a time: of two that start on an empty database with different keys, one fails. Two round trips more than
- * the notes themselves take; only a database that has no notes yet is searched for ciphertexts.
+ * One process does so at a time: of two that start on an empty database with different keys, one fails. A few short statements;
+ * only a database that has no notes yet is searched for ciphertexts.
  *
  * @param places where ciphertexts are kept
  * @throws StartupError naming each key that is missing or is not the same one
