@@ -35,6 +35,9 @@ export interface Store {
   on(database: Queryable): Store;
 }
 
+// What a page names is there at once; what thousands of references name holds up lists, never sign-ins.
+const MOST_AT_ONCE = 200;
+
 /** Makes the store of a resource. */
 export function createStore(
   resource: CompiledResource,
@@ -69,9 +72,8 @@ export function createStore(
       const params = parameters([ids]);
       const terms = conditions.map((condition) => conditionSql(resource, condition, params));
       const where = ['"id" = any($1)', ...terms].join(' and ');
-      const rows = await database.read(
-        statement(`select ${codec.columns} from ${table} where ${where}`, params.values),
-      );
+      const run = ids.length > MOST_AT_ONCE ? database.readList : database.read;
+      const rows = await run(statement(`select ${codec.columns} from ${table} where ${where}`, params.values));
       return rows.map(codec.fromRow);
     },
 
