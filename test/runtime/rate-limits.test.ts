@@ -14,6 +14,7 @@ const post = defineResource('post', {
   routes: (route) => [
     route.get('/short', { policy: 'public', rateLimit: { limit: 2, windowMs: 300 } }, () => 'here'),
     route.get('/strict', { policy: 'public', rateLimit: { limit: 0.5e9, windowMs: 60_000 } }, () => 'here'),
+    route.get('/handed/:over', { policy: 'public', middleware: [(_req, _res, next) => next('route')] }, () => 'never'),
     route.post(
       '/:id/ring',
       {
@@ -171,6 +172,13 @@ test('a limit of a route holds for the route, whatever its parameters, before it
   expect(seen).toHaveLength(2);
   expect((await call('GET', `/api/posts/${one}`)).status).toBe(200);
   expect((await newClient(token)('POST', `/api/posts/${one}/ring`)).status).toBe(204);
+});
+
+test('a request that its route hands over counts once', async () => {
+  const call = newClient();
+  const handed = await call('GET', '/api/posts/handed/over');
+  expect([handed.status, ...limitsOf(handed).slice(0, 2)]).toEqual([405, 25, 24]);
+  expect(limitsOf(await call('GET', '/api/posts'))[1]).toBe(23);
 });
 
 test('of two limits the answer tells the one that leaves less', async () => {

@@ -47,6 +47,8 @@ function tell(res: Response, { allowed, limit, remaining, leftMs }: Verdict): vo
   if (!allowed) throw new ApiError('RATE_LIMITED', undefined, { retryAfter: seconds });
 }
 
+const clientOf = (req: Request) => clientKey(addressOf(req));
+
 /** The rate limits of an app; undefined where they are off. */
 export function createRequestLimits({ env, settings, limits }: Platform): RequestLimits | undefined {
   const { enabled = env.nodeEnv !== 'test', global: globalRule, auth: authRule } = settings.rateLimit;
@@ -61,7 +63,8 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
   }
 
   async function check(req: Request, res: Response, own?: Limiter, meanwhile?: (req: Request) => void): Promise<void> {
-    const { client, verdict } = begun.get(req)!;
+    // A route that hands over to the next one (`next('route')`) has let the request pass the global limit already.
+    const { client, verdict } = begun.get(req) ?? { client: clientOf(req), verdict: undefined };
     begun.delete(req);
     const spent = all?.isSpent(client) ?? false;
     const ownVerdict = spent ? undefined : own?.consume(client);
@@ -72,7 +75,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
 
   return {
     begin(req, _res, next) {
-      const client = clientKey(addressOf(req));
+      const client = clientOf(req);
       begun.set(req, { client, verdict: all?.consume(client) });
       next();
     },
