@@ -95,6 +95,8 @@ const names = [
   'q',
   'fields',
   'include',
+  'after',
+  'count',
   'password',
   '',
 ];
@@ -135,6 +137,8 @@ const words = fc.constantFrom(
   '-title',
   'title,-count',
   'other,author',
+  'other.author,author',
+  'none',
   'hidden',
   'staff',
   '-staff',
