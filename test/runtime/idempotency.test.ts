@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { ApiError, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { ApiError, createApp, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
 import { idempotencySweep } from '../../src/runtime/http/idempotency/sweep.ts';
@@ -436,6 +436,34 @@ test('a try whose process died is taken over when its lease is over; a create fi
   expect([waited.status, waited.body, replayed(waited)]).toEqual([201, first.body, 'true']);
   expect((await database.query(`select 1 from posts where title = 'Found'`)).rowCount).toBe(1);
 }, 15_000);
+
+test('an answer that can not be noted is given all the same; repeated, the create finds its record', async () => {
+  const key = newKey();
+  const act = () => ann.call('POST', '/api/posts', { title: 'Unnoted' }, withKey(key));
+  await database.query(
+    `create function refuse() returns trigger language plpgsql as 'begin raise exception ''full''; end'`,
+  );
+  await database.query(
+    'create trigger refuse before update on idempotency_keys for each row execute function refuse()',
+  );
+  const first = await act();
+  await database.query('drop function refuse cascade');
+  const again = await act();
+  expect([first.status, again.status, again.body, replayed(again)]).toEqual([201, 201, first.body, 'true']);
+}, 15_000);
+
+test('a route that says idempotent without being a POST, or by another word, is a mistake', () => {
+  const mistaken = defineResource('mistaken', {
+    fields: {},
+    routes: (route) => [
+      route.get('/a', { idempotent: true }, () => 1),
+      route.post('/b', { idempotent: 'create' as never }, () => 1),
+    ],
+  });
+  const make = () => createApp({ resources: [mistaken] }, env);
+  expect(make).toThrow('route GET /mistakens/a: idempotent: must be true or false, and is for POST routes');
+  expect(make).toThrow('route POST /mistakens/b: idempotent: must be true or false, and is for POST routes');
+});
 
 test('of 20 that come when a lease is over one takes it over', async () => {
   const key = newKey();
