@@ -65,19 +65,27 @@ export function parseReadQuery(
   return parseShape(resource, shape, resourceOf);
 }
 
-/** The parameters of a list that are not filters, as texts. */
-interface Given {
-  page?: string;
-  limit?: string;
-  sort?: string;
-  include?: string;
-  fields?: string;
-  after?: string;
-  count?: string;
-  q?: string;
-}
+const OWN_PARAMETERS = ['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q'] as const;
+const OWN: ReadonlySet<string> = new Set(OWN_PARAMETERS);
 
-const GIVEN = new Set<string>(['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q']);
+/** The parameters of a list that are not filters, as texts. */
+type Given = Partial<Record<(typeof OWN_PARAMETERS)[number], string>>;
+
+/** Which part of the list is wanted, and whether its total. */
+function parsePart(
+  { page, limit, after, count }: Given,
+  limits: Limits,
+): Pick<ListQuery, 'page' | 'limit' | 'counted'> {
+  if (after !== undefined && page !== undefined)
+    throw badQuery('The query parameters "after" and "page" exclude each other');
+  if (count !== undefined && count !== 'none') throw badQuery('The query parameter "count" can only be "none"');
+  const usual = Math.min(limits.defaultLimit, limits.maxLimit);
+  return {
+    page: page === undefined ? 1 : positive('page', page, MOST_PAGES),
+    limit: limit === undefined ? usual : positive('limit', limit, limits.maxLimit),
+    counted: after === undefined && count === undefined,
+  };
+}
 
 /**
  * Takes a list's query string apart. Strict: what the declaration does not allow is refused.
@@ -92,11 +100,11 @@ export function parseListQuery(
 ): ListQuery {
   const given: Given = {};
   const filters: [string, string][] = [];
-  // A field may be called `count`, and was before there was the parameter: then it is the field that is meant.
+  // A field may be called `count`: then it is the field that is meant.
   const counts = isFilterable(resource, 'count');
   for (const [name, value] of Object.entries(query)) {
     const text = single(name, value);
-    if (GIVEN.has(name) && !(name === 'count' && counts)) given[name as keyof Given] = text;
+    if (OWN.has(name) && !(name === 'count' && counts)) given[name as keyof Given] = text;
     else filters.push([name, text]);
   }
   const conditions = [
@@ -105,23 +113,14 @@ export function parseListQuery(
   ];
   const sort = totalOrder(given.sort === undefined ? resource.defaultSort : parseSort(resource, given.sort, viewer));
   const order = { sort, open: isOpen(resource, sort, viewer) };
-  if (given.after !== undefined && given.page !== undefined)
-    throw badQuery('The query parameters "after" and "page" exclude each other');
-  if (given.count !== undefined && given.count !== 'none')
-    throw badQuery('The query parameter "count" can only be "none"');
-  const page = given.page === undefined ? 1 : positive('page', given.page, MOST_PAGES);
-  const limit =
-    given.limit === undefined
-      ? Math.min(limits.defaultLimit, limits.maxLimit)
-      : positive('limit', given.limit, limits.maxLimit);
+  const part = parsePart(given, limits);
+  const farDown = (part.page - 1) * part.limit > FAR_DOWN;
   return {
     ...order,
+    ...part,
     ...parseShape(resource, given, resourceOf),
     conditions,
-    page,
-    limit,
     after: given.after === undefined ? undefined : parseCursor(resource, order, given.after),
-    counted: given.after === undefined && given.count === undefined,
-    slow: (given.q ?? '') !== '' || (page - 1) * limit > FAR_DOWN || !resource.indexedSorts.has(sort[0]!.field),
+    slow: (given.q ?? '') !== '' || farDown || !resource.indexedSorts.has(sort[0]!.field),
   };
 }
