@@ -2,12 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { generate, type Outcome } from '../../scripts/migration/generate.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { createTestDatabase } from './database.ts';
+
+// Comparing tables begins with loading drizzle-kit, which takes long on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** A project that changes: an empty database, and an empty folder of migrations. */
 export interface Migrating {

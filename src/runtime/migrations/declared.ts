@@ -46,7 +46,6 @@ function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'>
   if (spec.default === undefined || spec.default === null) return nothing(undefined);
   if (spec.encrypted) return nothing('it is encrypted');
   if (field.type.concealed) return nothing('it is a password');
-  if (spec.unique) return nothing('it is unique, so one default can not stand in several rows');
   if (hasStandard(spec)) return nothing('its default passes through schema()');
   const parsed = field.schema.parse(freshDefault(spec));
   const stored = field.type.toColumn === undefined ? parsed : field.type.toColumn(parsed, spec);

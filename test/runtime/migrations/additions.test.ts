@@ -45,7 +45,6 @@ test.each([
 test.each([
   ['a function', f.string().default(() => 'made'), 'its default is a function'],
   ['encrypted', f.string().encrypted().default('x'), 'it is encrypted'],
-  ['unique', f.string().unique().default('x'), 'it is unique, so one default can not stand in several rows'],
   ['required without one', f.string().required(), 'it is required and has no default'],
 ] as [string, AnyField, string][])(
   'rows that are there get none where the default is %s, and a note says so',
