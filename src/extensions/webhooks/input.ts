@@ -25,7 +25,8 @@ function urlSchema(settings: WebhookSettings) {
     .superRefine((text, context) => {
       const checked = checkUrl(text, settings);
       if (!checked.ok) context.addIssue({ code: 'custom', message: URL_FAULTS[checked.reason] ?? URL_FAULTS.invalid! });
-    });
+    })
+    .meta({ format: 'uri', examples: ['https://example.com/hooks'] });
 }
 
 function eventsSchema(settings: WebhookSettings, names: readonly string[]) {

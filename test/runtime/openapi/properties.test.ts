@@ -1,0 +1,80 @@
+// Whatever is sent, made from the document for every operation of an app that uses everything: never a 5xx, always a status
+// that the document lists, always an answer as it describes, never a field that it does not name.
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { type Client, clientOf, startTestApp } from '../../support/app.ts';
+import { requestsOf } from './arbitrary.ts';
+import { readContract } from './contract.ts';
+import { everyApp, SECRET } from './every-app.ts';
+
+const RUNS = 40;
+
+// Web alone: nothing is sent to the addresses that come up.
+const { app, url, person } = await startTestApp(everyApp, { start: { roles: ['web'] } });
+const contract = await readContract(url);
+const ann = await person('Ann');
+const bob = await person('Bob');
+const root = await person('Root', ['user', 'admin']);
+const viewers: Record<string, Client> = {
+  nobody: clientOf(url),
+  stranger: clientOf(url, `svc_${'0'.repeat(64)}`),
+  ann: ann.call,
+  bob: bob.call,
+  root: root.call,
+};
+
+/** Makes what an operation is about, so that it can succeed: the id that its path takes. */
+async function subject(path: string): Promise<string> {
+  const service = app.service as (name: string) => ReturnType<typeof app.service>;
+  const create = async (name: string, input: object) => (await service(name).create(input as never)).id as string;
+  if (path.startsWith('/api/users')) {
+    return (await person('Extra')).id;
+  }
+  if (path.startsWith('/api/things'))
+    return create('thing', { title: 'base', staff: 'x', pin: SECRET.slice(0, 10), author: ann.id });
+  if (path.startsWith('/api/deep/notes'))
+    return create('note', { text: `n${Math.random()}`, about: ann.id, keeper: ann.id });
+  if (path.startsWith('/api/webhooks')) {
+    const { body } = await ann.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] });
+    return body.data?.id ?? (await ann.call('GET', '/api/webhooks')).body.data[0].id;
+  }
+  if (path.startsWith('/api/auth/devices')) {
+    const body = { token: `${Math.random()}`.repeat(4), platform: 'ios' };
+    return (await ann.call('POST', '/api/auth/devices', body)).body.data.id;
+  }
+  return ann.id;
+}
+
+const statuses = new Map<string, Set<number>>();
+afterAll(() => {
+  // Requests that are all refused would show little: most operations must have done what was asked at least once.
+  const never = [...statuses].filter(([, seen]) => ![...seen].some((status) => status < 300)).map(([id]) => id);
+  expect(never.length, `never succeeded: ${never.join(', ')}`).toBeLessThan(statuses.size / 3);
+});
+
+test.each([...contract.operations.keys()])('%s', { timeout: 60_000 }, async (id) => {
+  const operation = contract.operations.get(id)!;
+  const seen = new Set<number>();
+  statuses.set(id, seen);
+  // Nobody may be disabled or removed on whose behalf the others ask.
+  const ids = [
+    await subject(operation.path),
+    operation.path.startsWith('/api/users') ? (await person('Other')).id : ann.id,
+  ];
+  const property = fc.asyncProperty(
+    requestsOf(contract, operation, ids),
+    fc.constantFrom('nobody', 'stranger', 'ann', 'ann', 'ann', 'bob', 'root', 'root'),
+    async ({ path, body, headers }, viewer) => {
+      // A session that ends must not be one that others need.
+      const as = id === 'logout' && viewer === 'ann' ? (await person('Leaving')).call : viewers[viewer]!;
+      if (id === 'logout' && ['bob', 'root'].includes(viewer)) return;
+      const answer = await as(operation.method, path, body, headers);
+      seen.add(answer.status);
+      expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(500);
+      contract.check(id, answer);
+      expect(JSON.stringify(answer.body ?? '')).not.toMatch(/S3CRET|pg_|syntax error|relation "|node_modules|\$scrypt/);
+      if (operation.method === 'DELETE' && answer.status === 204) ids[0] = await subject(operation.path);
+    },
+  );
+  await fc.assert(property, { numRuns: RUNS });
+});
