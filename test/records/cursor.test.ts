@@ -27,9 +27,10 @@ const ranked = defineResource('ranked', {
   scope: ({ req }) => (req?.headers['x-room'] === undefined ? undefined : { room: req.headers['x-room'] }),
 });
 const listed = defineResource('listed', {
-  fields: { tags: f.array(f.string()) },
+  fields: { tags: f.array(f.string()), room: f.string() },
   policies: open,
   defaultSort: 'tags',
+  scope: ({ req }) => (req?.headers['x-room'] === undefined ? undefined : { room: req.headers['x-room'] }),
 });
 const shaped = defineResource('shaped', {
   fields: { data: f.json(), text: f.text() },
@@ -237,6 +238,16 @@ test('a cursor of a default order, handed to somebody else, shows him no more th
   expect((await call('GET', `/api/rankeds?after=${meta.next}`, undefined, green)).body.data).toHaveLength(2);
   const elsewhere = await call('GET', `/api/rankeds?after=${meta.next}`, undefined, { 'x-room': 'red' });
   expect(elsewhere.body.data.map((one: Row) => one.room)).not.toContain('green');
+});
+
+test('a cursor that names its record stands only where that record may be listed', async () => {
+  const green = { 'x-room': 'green' };
+  for (const tag of ['a', 'b', 'c']) await app.service('listed').create({ tags: [tag], room: 'green' });
+  const { data, meta } = (await call('GET', '/api/listeds?limit=1', undefined, green)).body;
+  expect(JSON.parse(Buffer.from(meta.next, 'base64url').subarray(9).toString())).toBe(data[0].id);
+  expect((await call('GET', `/api/listeds?after=${meta.next}`, undefined, green)).body.data).toHaveLength(2);
+  const { status, body } = await call('GET', `/api/listeds?after=${meta.next}`, undefined, { 'x-room': 'red' });
+  expect([status, body.error.message]).toEqual([400, expect.stringMatching(/"after" .*gone/)]);
 });
 
 test('a cursor whose record names its place is refused once that record is gone', async () => {

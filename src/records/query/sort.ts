@@ -34,8 +34,8 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Sigh
 }
 
 /**
- * Whether every value of an order may stand in a cursor. The default order may use fields that not everybody sees. What the
- * system lists may be handed to anybody, so that it sees as little as somebody who is not signed in.
+ * Whether every value of an order may stand in a cursor. What the system lists may be handed to anybody: for this it sees as
+ * little as somebody who is not signed in.
  */
 export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], viewer: Sight): boolean {
   const sight = viewer === 'system' ? undefined : viewer;
