@@ -228,8 +228,8 @@ for (const viewer of VIEWERS) {
       ]);
       expect([left.status, comparable(right)]).toEqual([200, comparable(left)]);
     });
-    await fc.assert(property, { numRuns: 400 });
-    expect(answered).toBeGreaterThan(150);
+    await fc.assert(property, { numRuns: 200 });
+    expect(answered).toBeGreaterThan(70);
   });
 
   test(`${viewer}: a field that nobody may query answers byte for byte like one that there is not`, async () => {
