@@ -1,5 +1,5 @@
-import { Field, type Fields } from './field.ts';
-import type { DataOf } from './infer.ts';
+import { Field, type Fields, type Presence } from './field.ts';
+import type { CreateInput, DataOf } from './infer.ts';
 import { resourceName } from './naming.ts';
 
 /** The field types: `f.string()`, `f.ref('user')`, `f.array(f.string())` … */
@@ -13,14 +13,14 @@ export const f = {
   /** `http://` and `https://` URLs. */
   url: () => new Field<string>({ kind: 'url' }),
   /** 8 to 128 characters; hashed, never returned, not changed by an update. */
-  password: () => new Field<string>({ kind: 'password' }),
+  password: () => new Field<undefined, 'optional', string, string>({ kind: 'password' }),
   /** Finite numbers. */
   number: () => new Field<number>({ kind: 'number' }),
   /** Whole numbers within ±(2^53−1). */
   integer: () => new Field<number>({ kind: 'integer' }),
   boolean: () => new Field<boolean>({ kind: 'boolean' }),
   /** ISO strings or epoch ms; returned as ISO strings. */
-  date: () => new Field<string>({ kind: 'date' }),
+  date: () => new Field<string, 'optional', string | number>({ kind: 'date' }),
   /** One of the declared values. */
   enum: <const V extends readonly [string, ...string[]]>(values: V) => new Field<V[number]>({ kind: 'enum', values }),
   /** A 24-character hex id that is not a reference. */
@@ -28,9 +28,9 @@ export const f = {
   /** Reference to a record of another resource; only its form is checked, not that the record exists. */
   ref: (target: string) => new Field<string>({ kind: 'ref', target: resourceName(target) }),
   /** Arrays; each item is validated with the inner field. */
-  array: <T>(inner: Field<T, 'optional' | 'required' | 'defaulted'>) => new Field<T[]>({ kind: 'array', inner }),
+  array: <T, I, C>(inner: Field<T, Presence, I, C>) => new Field<T[], 'optional', I[]>({ kind: 'array', inner }),
   /** Objects of the given shape; unknown keys are refused. */
-  object: <F extends Fields>(shape: F) => new Field<DataOf<F>>({ kind: 'object', shape }),
+  object: <F extends Fields>(shape: F) => new Field<DataOf<F>, 'optional', CreateInput<F>>({ kind: 'object', shape }),
   /** Any JSON, not validated. */
   json: () => new Field<unknown>({ kind: 'json' }),
 };

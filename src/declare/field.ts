@@ -1,4 +1,5 @@
 import type { Policy } from './policy.ts';
+import type { StandardSchema } from './standard-schema.ts';
 
 /** The field types of the language. */
 export type FieldKind =
@@ -21,27 +22,10 @@ export type FieldKind =
 /** Comparisons that a list query may make. */
 export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'all' | 'exists';
 
-/** A library's schema by the Standard Schema convention (https://standardschema.dev). */
-export interface StandardSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-  };
-}
+type Verdict = true | string | false;
 
-type StandardResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | {
-      readonly issues: readonly {
-        readonly message: string;
-        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-      }[];
-    };
-
-/** A custom rule: true, or the message of what is wrong. */
-export type Check<T> = (value: T, record: Record<string, unknown>) => true | string | false;
+/** A custom rule: true, or the message of what is wrong. `record` is the record as it would become. */
+export type Check<T> = (value: T, record: Record<string, unknown>) => Verdict | Promise<Verdict>;
 
 interface Bound {
   value: number | string | Date;
@@ -90,141 +74,148 @@ export interface FieldSpec {
 export type Presence = 'optional' | 'required' | 'defaulted';
 
 // biome-ignore lint/suspicious/noExplicitAny: stands for a field of any type
-export type AnyField = Field<any, Presence>;
+export type AnyField = Field<any, Presence, any, any>;
 
 /** The fields of a resource or of an object field, by name. */
 export type Fields = Record<string, AnyField>;
 
-/** A typed field of a declaration. Every modifier returns a new field; none changes the one that it is called on. */
-export class Field<T, P extends Presence = 'optional'> {
+/**
+ * A typed field of a declaration. Every modifier returns a new field; none changes the one that it is called on.
+ *
+ * `T` is what records hold, `P` whether it is there, `I` what create and update take, `C` what a `check` sees: the value after
+ * the built-in rules and the custom rules of what is in it, before the field's own `schema`.
+ */
+export class Field<T, P extends Presence = 'optional', I = T, C = T> {
   /** Type-level only. */
   declare readonly $type: T;
   /** Type-level only. */
   declare readonly $presence: P;
+  /** Type-level only. */
+  declare readonly $input: I;
   readonly spec: FieldSpec;
 
   constructor(spec: FieldSpec) {
     this.spec = spec;
   }
 
-  #with<Next extends Presence = P>(change: Partial<FieldSpec>): Field<T, Next> {
-    return new Field<T, Next>({ ...this.spec, ...change });
+  #with<Next extends Presence = P>(change: Partial<FieldSpec>): Field<T, Next, I, C> {
+    return new Field<T, Next, I, C>({ ...this.spec, ...change });
   }
 
   /** Must be present on create unless it has a default; empty strings and null are refused. */
-  required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required'> {
+  required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required', I, C> {
     return this.#with({ required: true, requiredMessage: message });
   }
   /** Undoes `required`. */
-  optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional'> {
+  optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional', I, C> {
     return this.#with({ required: false });
   }
   /** Value of a create that leaves the field out. A function is called per record; objects are cloned per record. */
-  default(value: T | (() => T)): Field<T, 'defaulted'> {
+  default(value: I | (() => I)): Field<T, 'defaulted', I, C> {
     return this.#with({ default: value });
   }
   /** Least string length, number, date (ISO, Date or epoch ms) or item count. */
-  min(value: number | string | Date, message?: string): Field<T, P> {
+  min(value: number | string | Date, message?: string): Field<T, P, I, C> {
     return this.#with({ min: { value, message } });
   }
   /** Greatest string length, number, date (ISO, Date or epoch ms) or item count. */
-  max(value: number | string | Date, message?: string): Field<T, P> {
+  max(value: number | string | Date, message?: string): Field<T, P, I, C> {
     return this.#with({ max: { value, message } });
   }
   /** Strings must match. */
-  pattern(regex: RegExp, message?: string): Field<T, P> {
+  pattern(regex: RegExp, message?: string): Field<T, P, I, C> {
     return this.#with({ pattern: { regex, message } });
   }
   /** Whether white space at both ends is removed before validation. */
-  trim(on = true): Field<T, P> {
+  trim(on = true): Field<T, P, I, C> {
     return this.#with({ trim: on });
   }
   /** Lower-cases before validation. */
-  lowercase(): Field<T, P> {
+  lowercase(): Field<T, P, I, C> {
     return this.#with({ lowercase: true });
   }
   /** Upper-cases before validation. */
-  uppercase(): Field<T, P> {
+  uppercase(): Field<T, P, I, C> {
     return this.#with({ uppercase: true });
   }
   /** Unique index; a duplicate answers 409. */
-  unique(): Field<T, P> {
+  unique(): Field<T, P, I, C> {
     return this.#with({ unique: true });
   }
   /** Plain index. */
-  index(): Field<T, P> {
+  index(): Field<T, P, I, C> {
     return this.#with({ index: true });
   }
-  /** Custom rule: returns true, or the message of what is wrong. */
-  check(check: Check<T>, message?: string): Field<T, P> {
+  /** Custom rule: returns true, or the message of what is wrong. `message` is told instead, and where it returns false. */
+  check(check: Check<C>, message?: string): Field<T, P, I, C> {
     return this.#with({ checks: [...(this.spec.checks ?? []), { check: check as Check<never>, message }] });
   }
   /** Extra validation by a Standard Schema library; runs after the built-in rules, its output replaces the value. */
-  schema<Output>(standard: StandardSchema<Output>): Field<Output, P> {
-    return new Field<Output, P>({ ...this.spec, standard });
+  schema<Output, Input>(standard: StandardSchema<Output, Input>): Field<Output, P, I & Input, C> {
+    return new Field<Output, P, I & Input, C>({ ...this.spec, standard });
   }
   /** Description in the OpenAPI document. */
-  describe(text: string): Field<T, P> {
+  describe(text: string): Field<T, P, I, C> {
     return this.#with({ description: text });
   }
   /** Example in the OpenAPI document. */
-  example(value: T): Field<T, P> {
+  example(value: I): Field<T, P, I, C> {
     return this.#with({ example: value });
   }
   /** Stored as AES-256-GCM ciphertext, decrypted on read. */
-  encrypted(): Field<T, P> {
+  encrypted(): Field<T, P, I, C> {
     return this.#with({ encrypted: true });
   }
   /** Marks personal data. */
-  pii(): Field<T, P> {
+  pii(): Field<T, P, I, C> {
     return this.#with({ pii: true });
   }
   /** Never returned, never accepted. */
-  hidden(): Field<T, P> {
+  hidden(): Field<T, P, I, C> {
     return this.#with({ hidden: true });
   }
   /** Never returned. */
-  writeOnly(): Field<T, P> {
+  writeOnly(): Field<T, P, I, C> {
     return this.#with({ writeOnly: true });
   }
   /** Returned, never accepted. */
-  readOnly(): Field<T, P> {
+  readOnly(): Field<T, P, I, C> {
     return this.#with({ readOnly: true });
   }
   /** Accepted on create only. */
-  immutable(): Field<T, P> {
+  immutable(): Field<T, P, I, C> {
     return this.#with({ immutable: true });
   }
   /** Accepted only from users who match the policy, for that record. */
-  writableBy(policy: Policy): Field<T, P> {
+  writableBy(policy: Policy): Field<T, P, I, C> {
     return this.#with({ writableBy: policy });
   }
   /** Returned only to users who match the policy, for that record. */
-  visibleTo(policy: Policy): Field<T, P> {
+  visibleTo(policy: Policy): Field<T, P, I, C> {
     return this.#with({ visibleTo: policy });
   }
   /** Lets clients filter with `?field=value` and `?field[op]=value`; the type's own operators when none are given. */
-  filterable(operators?: readonly Operator[]): Field<T, P> {
+  filterable(operators?: readonly Operator[]): Field<T, P, I, C> {
     return this.#with({ filterable: operators ?? true });
   }
   /** Lets clients sort; adds an index. */
-  sortable(): Field<T, P> {
+  sortable(): Field<T, P, I, C> {
     return this.#with({ sortable: true });
   }
   /** Lets `?q=` match it: case-insensitive substring. */
-  searchable(): Field<T, P> {
+  searchable(): Field<T, P, I, C> {
     return this.#with({ searchable: true });
   }
   /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
-  owner(): Field<T, 'defaulted'> {
+  owner(): Field<T, 'defaulted', I, C> {
     return this.#with({ owner: true });
   }
   /** Populates the reference on every read, as if `?include=<field>` were sent. */
-  populate(): Field<T, P> {
+  populate(): Field<T, P, I, C> {
     return this.#with({ populate: true });
   }
   /** Names that the field had before, latest first: migrations rename its column. Without effect once that is done. */
-  renamedFrom(...names: readonly string[]): Field<T, P> {
+  renamedFrom(...names: readonly string[]): Field<T, P, I, C> {
     return this.#with({ renamedFrom: names });
   }
 }

@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../platform/errors.ts';
 import type { LimitRule } from '../platform/limits/rule.ts';
 import type { Logger } from '../platform/log.ts';
-import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { AnyService } from './service.ts';
+import type { StandardSchema } from './standard-schema.ts';
 import type { Transact } from './transaction.ts';
 
 /** How a request is signed in. `id` is that of the session or key; a session has scopes `['*']`. */

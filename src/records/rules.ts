@@ -1,4 +1,5 @@
 import type { FieldSpec, Fields } from '../declare/field.ts';
+import { issuePath } from '../declare/standard-schema.ts';
 import type { ErrorDetails } from '../platform/errors.ts';
 
 interface Place {
@@ -13,10 +14,6 @@ interface Ruled {
   holds: boolean;
 }
 
-function keyOf(part: PropertyKey | { readonly key: PropertyKey }): string {
-  return String(typeof part === 'object' ? part.key : part);
-}
-
 async function ownRules(spec: FieldSpec, value: unknown, { record, path, details }: Place): Promise<Ruled> {
   for (const { check, message } of spec.checks ?? []) {
     const verdict = await (check as (value: unknown, record: Record<string, unknown>) => unknown)(value, record);
@@ -28,7 +25,7 @@ async function ownRules(spec: FieldSpec, value: unknown, { record, path, details
   if (spec.standard === undefined) return { value, holds: true };
   const result = await spec.standard['~standard'].validate(value);
   if (result.issues === undefined) return { value: result.value, holds: true };
-  for (const issue of result.issues) details[[path, ...(issue.path ?? []).map(keyOf)].join('.')] ??= issue.message;
+  for (const issue of result.issues) details[[path, ...issuePath(issue)].join('.')] ??= issue.message;
   if (result.issues.length === 0) details[path] ??= 'Is invalid';
   return { value, holds: false };
 }

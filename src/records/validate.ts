@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { StoredRecord } from '../declare/host.ts';
 import { allows, type Viewer } from '../declare/policy.ts';
@@ -60,6 +61,11 @@ function ownsRecord(resource: CompiledResource, record: StoredRecord | undefined
   return user !== undefined && resource.ownerField !== undefined && record?.[resource.ownerField] === user.id;
 }
 
+/** Whether a hook left a value as an earlier check gave it. */
+function isSettled(name: string, value: unknown, { settled }: Validation): boolean {
+  return Object.hasOwn(settled, name) && isDeepStrictEqual(settled[name], value);
+}
+
 function present(input: Values, name: string): boolean {
   return Object.hasOwn(input, name) && input[name] !== undefined;
 }
@@ -75,7 +81,7 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
       continue;
     }
     if (input[name] === undefined) continue;
-    if (Object.hasOwn(validation.settled, name) && validation.settled[name] === input[name]) {
+    if (isSettled(name, input[name], validation)) {
       values[name] = input[name];
       continue;
     }
@@ -130,7 +136,7 @@ async function runRules(values: Values, validation: Validation, details: ErrorDe
   for (const field of resource.fields) {
     const value = values[field.name];
     if (!field.hasRules || value === undefined || value === null) continue;
-    if (Object.hasOwn(validation.settled, field.name) && validation.settled[field.name] === value) continue;
+    if (isSettled(field.name, value, validation)) continue;
     const ruled = await applyRules(field.spec, value, { record, path: field.name, details });
     const missing = ruled.holds ? setRuled(values, field, ruled.value, validation) : undefined;
     if (missing !== undefined) details[field.name] ??= missing;

@@ -119,16 +119,15 @@ function placeMistakes(inner: FieldSpec, isItem: boolean, fault: Fault): void {
 }
 
 /** What stands in an array or object, with the path to it; undefined where it is no field. */
-function insideOf({ kind, inner, shape }: FieldSpec): [path: string, inner: FieldSpec | undefined][] {
+function insideOf(spec: FieldSpec): [path: string, inner: FieldSpec | undefined][] {
   const specOf = (field: unknown) => (field instanceof Field ? (field.spec as FieldSpec) : undefined);
-  if (kind === 'array') return [['[]', specOf(inner)]];
-  if (kind !== 'object') return [];
-  return Object.entries(shape ?? {}).map(([name, field]) => [`.${name}`, specOf(field)]);
+  if ('inner' in spec) return [['[]', specOf(spec.inner)]];
+  return Object.entries(spec.shape ?? {}).map(([name, field]) => [`.${name}`, specOf(field)]);
 }
 
 /** The mistakes of what stands in an array or object. Returns whether the field can be looked at as a whole. */
 function innerMistakes(spec: FieldSpec, isSlow: SlowPattern, fault: (path: string, text: string) => void): boolean {
-  if (spec.kind === 'object' && (typeof spec.shape !== 'object' || spec.shape === null)) {
+  if ('shape' in spec && (typeof spec.shape !== 'object' || spec.shape === null)) {
     fault('', 'object() takes its fields, as { city: f.string() }');
     return false;
   }

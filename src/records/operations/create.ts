@@ -24,7 +24,8 @@ export async function create(
   const hooks = resource.declaration.hooks;
   let values = await validate(resource, input, acting, { ...rules, hooked: hooks?.beforeCreate !== undefined });
   if (hooks?.beforeCreate !== undefined) {
-    const settled = { ...values };
+    // A hook may change what is in an array or object, too.
+    const settled = structuredClone(values);
     const changed = await hooks.beforeCreate(values, hookContext(context, acting));
     const given = typeof changed === 'object' && changed !== null ? changed : values;
     // What a hook changes is code's word, not a client's: validated like the system's input.

@@ -48,7 +48,7 @@ export async function update(
     throw error;
   }
   if (hooks?.beforeUpdate !== undefined) {
-    const settled = { ...changes };
+    const settled = structuredClone(changes);
     const changed = await hooks.beforeUpdate(changes, before as never, hookContext(context, acting));
     const given = typeof changed === 'object' && changed !== null ? changed : changes;
     changes = await validate(resource, given, { ...acting, system: true }, { ...rules, settled });

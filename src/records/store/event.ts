@@ -10,7 +10,7 @@ export interface Cause {
 
 /** A row as JSON without its password columns: hashes stay in their one place. */
 function rowJson(resource: CompiledResource, alias: string): string {
-  const hashes = resource.fields.filter((field) => field.spec.kind === 'password').map((field) => field.column);
+  const hashes = resource.fields.filter((field) => field.type.concealed).map((field) => field.column);
   const removed = hashes.map((column) => ` - '${column.replaceAll("'", "''")}'`).join('');
   return `to_jsonb(${quoted(alias)}.*)${removed}`;
 }

@@ -1,21 +1,14 @@
-import type { StandardSchema } from '../../declare/field.ts';
+import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/standard-schema.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
 
-interface Issue {
-  readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+interface Issue extends StandardIssue {
   /** What zod says beyond the convention. */
   readonly code?: string;
   readonly keys?: readonly string[];
-  readonly input?: unknown;
-}
-
-function pathOf(issue: Issue): string {
-  return (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
 }
 
 function addIssue(details: ErrorDetails, issue: Issue): void {
-  const path = pathOf(issue);
+  const path = issuePath(issue).join('.');
   if (issue.code === 'unrecognized_keys' && issue.keys !== undefined) {
     for (const key of issue.keys) details[path === '' ? key : `${path}.${key}`] ??= 'Unknown field';
   } else details[path === '' ? 'body' : path] ??= issue.message;

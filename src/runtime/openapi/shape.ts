@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { StandardSchema } from '../../declare/field.ts';
 import { recordShapes } from '../../declare/record-shape.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { Components } from './components.ts';
 import type { Json } from './json.ts';
 

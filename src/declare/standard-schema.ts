@@ -1,0 +1,25 @@
+/** A library's schema by the Standard Schema convention (https://standardschema.dev): zod, valibot, arktype and others. */
+export interface StandardSchema<Output = unknown, Input = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+/** What is wrong with a value, and where in it. */
+export interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** The path of an issue, as the keys that lead to it. */
+export function issuePath({ path }: StandardIssue): string[] {
+  // Not by map(): a library's path may be an array of a class of its own, whose map() makes another path of it.
+  return Array.from(path ?? [], (part) => String(typeof part === 'object' ? part.key : part));
+}

@@ -1,0 +1,241 @@
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { AnyField } from '../../../src/declare/field.ts';
+import type { StandardSchema } from '../../../src/declare/standard-schema.ts';
+import { defineResource, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+
+/** The same three rules in each library: a text that is not "bad" and gets "!", a pair of numbers in order, a free form. */
+interface Library {
+  shout: StandardSchema<string>;
+  /** Asynchronous where the library has that. */
+  later: StandardSchema<string>;
+  range: StandardSchema<{ from: number; to: number }>;
+  form: StandardSchema<{ tags: string[] }>;
+}
+
+const libraries: Record<string, Library> = {
+  zod: {
+    shout: z
+      .string()
+      .refine((text) => text !== 'bad', 'Not bad')
+      .transform((text) => `${text}!`),
+    later: z
+      .string()
+      .refine(async (text) => text !== 'bad', 'Not bad')
+      .transform(async (text) => `${text}!`),
+    range: z
+      .object({ from: z.number(), to: z.number() })
+      .refine(({ from, to }) => from <= to, { path: ['to'], error: 'Not below from' }),
+    form: z.object({ tags: z.array(z.string().min(2, 'Longer')) }),
+  },
+  valibot: {
+    shout: v.pipe(
+      v.string(),
+      v.check((text) => text !== 'bad', 'Not bad'),
+      v.transform((text) => `${text}!`),
+    ),
+    later: v.pipeAsync(
+      v.string(),
+      v.checkAsync(async (text) => text !== 'bad', 'Not bad'),
+      v.transformAsync(async (text) => `${text}!`),
+    ),
+    range: v.pipe(
+      v.object({ from: v.number(), to: v.number() }),
+      v.forward(
+        v.partialCheck([['from'], ['to']], ({ from, to }) => from <= to, 'Not below from'),
+        ['to'],
+      ),
+    ),
+    form: v.object({ tags: v.array(v.pipe(v.string(), v.minLength(2, 'Longer'))) }),
+  },
+  arktype: {
+    shout: type('string')
+      .narrow((text, ctx) => text !== 'bad' || ctx.reject({ message: 'Not bad' }))
+      .pipe((text) => `${text}!`),
+    later: type('string')
+      .narrow((text, ctx) => text !== 'bad' || ctx.reject({ message: 'Not bad' }))
+      .pipe((text) => `${text}!`),
+    range: type({ from: 'number', to: 'number' }).narrow(
+      ({ from, to }, ctx) => from <= to || ctx.reject({ path: ['to'], message: 'Not below from' }),
+    ),
+    form: type({
+      tags: type('string')
+        .narrow((text, ctx) => text.length > 1 || ctx.reject({ message: 'Longer' }))
+        .array(),
+    }),
+  },
+};
+
+const open = { create: 'public', read: 'public', update: 'public' } as const;
+const range = () => f.object({ from: f.integer().required(), to: f.integer().required() });
+const fieldsOf = ({ shout, later, range: ordered, form }: Library): Record<string, AnyField> => ({
+  short: f.string().max(5).schema(shout),
+  later: f.string().max(5).schema(later),
+  secret: f.string().encrypted().schema(shout),
+  ordered: range().schema(ordered),
+  form: f.json().schema(form),
+  texts: f.array(f.string().max(5).schema(shout)),
+  ranges: f.array(range().schema(ordered)),
+  inside: f.object({ text: f.string().schema(later), range: range().schema(ordered), plain: f.string() }),
+  outer: f.array(f.string().schema(shout)).schema({
+    '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: [...(value as string[])].reverse() }) },
+  }),
+});
+const resources = Object.entries(libraries).map(([name, library]) =>
+  defineResource(name, { fields: fieldsOf(library), policies: open }),
+);
+
+const standard = (validate: (value: unknown) => unknown): StandardSchema => ({
+  '~standard': { version: 1, vendor: 'test', validate: validate as StandardSchema['~standard']['validate'] },
+});
+const giving = (value: unknown) => standard(() => ({ value }));
+const odd = defineResource('odd', {
+  fields: {
+    keyed: f.json().schema(standard(() => ({ issues: [{ message: 'Here', path: [{ key: 'a' }, 0, { key: 'b' }] }] }))),
+    wordless: f.string().schema(standard(() => ({ issues: [] }))),
+    twofold: f.string().schema(standard(() => ({ issues: [{ message: 'One' }, { message: 'Two' }] }))),
+    thrown: f.string().schema(standard(() => Promise.reject(new Error('secret cause')))),
+    nothing: f.string().schema(giving(undefined)),
+    cleared: f.string().schema(giving(null)),
+    needed: f.string().schema(giving(undefined)).required('Needed').default('x').optional(),
+    date: f.date().schema(standard((value) => ({ value: new Date(value as string) }))),
+    number: f.string().schema(giving(5)),
+    broken: f.string().schema(giving('a\0b')),
+    cyclic: f.json().schema(standard(() => ({ value: [1n] }))),
+    parts: f.array(f.string()).schema(giving(['a', 5])),
+    calls: f.array(f.integer()).schema(standard((value) => ({ value: [...(value as number[]), 1] }))),
+  },
+  policies: open,
+  hooks: {
+    beforeCreate(values) {
+      if (Array.isArray(values.calls) && values.calls.length === 1) (values.calls as number[]).push(9);
+    },
+  },
+});
+const strict = defineResource('strict', {
+  fields: { needed: f.string().required('Needed').schema(giving(undefined)) },
+  policies: open,
+});
+
+const { app, call } = await startTestApp({ resources: [...resources, odd, strict] });
+
+describe.each(Object.keys(libraries))('%s', (name) => {
+  const path = name === 'valibot' ? '/api/valibots' : name === 'zod' ? '/api/zods' : '/api/arktypes';
+  const create = (body: object) => call('POST', path, body);
+
+  test('the output replaces the value, at the top, in arrays and in objects, on create and on update', async () => {
+    const range = { from: 1, to: 2 };
+    const body = {
+      short: ' hello ',
+      later: 'hey',
+      secret: 'hush',
+      ordered: range,
+      form: { tags: ['ab'] },
+      texts: ['a', 'b'],
+      ranges: [range],
+      inside: { text: 'in', range, plain: 'p' },
+      outer: ['a', 'b'],
+    };
+    const made = {
+      ...body,
+      short: 'hello!',
+      later: 'hey!',
+      secret: 'hush!',
+      texts: ['a!', 'b!'],
+      inside: { text: 'in!', range, plain: 'p' },
+      outer: ['b!', 'a!'],
+    };
+    const { status, body: answer } = await create(body);
+    expect([status, answer.data]).toEqual([201, expect.objectContaining(made)]);
+    const changed = await call('PATCH', `${path}/${answer.data.id}`, body);
+    expect(changed.body.data).toMatchObject(made);
+    expect((await call('GET', `${path}/${answer.data.id}`)).body.data).toMatchObject(made);
+  });
+
+  test('it runs after the built-in rules, and not at all where those do not hold', async () => {
+    expect((await create({ short: 'toolong', ordered: { from: 2, to: 1 } })).body.error.details).toEqual({
+      short: 'Must be at most 5 characters',
+    });
+    expect((await create({ ordered: { from: 1.5, to: 1 } })).body.error.details).toEqual({
+      'ordered.from': 'Must be a whole number',
+    });
+  });
+
+  test('the path of an issue becomes the path of the detail', async () => {
+    const wrong = { from: 2, to: 1 };
+    const body = {
+      short: 'bad',
+      later: 'bad',
+      ordered: wrong,
+      form: { tags: ['ab', 'c'] },
+      texts: ['a', 'bad'],
+      ranges: [{ from: 1, to: 2 }, wrong],
+      inside: { text: 'bad', range: wrong },
+    };
+    const { status, body: answer } = await create(body);
+    expect([status, answer.error.details]).toEqual([
+      422,
+      {
+        short: 'Not bad',
+        later: 'Not bad',
+        'ordered.to': 'Not below from',
+        'form.tags.1': 'Longer',
+        'texts.1': 'Not bad',
+        'ranges.1.to': 'Not below from',
+        'inside.text': 'Not bad',
+        'inside.range.to': 'Not below from',
+      },
+    ]);
+  });
+
+  test('what is in the value fails first: the outer rule does not see it', async () => {
+    expect((await create({ outer: ['a', 'bad'] })).body.error.details).toEqual({ 'outer.1': 'Not bad' });
+  });
+
+  test('code that creates records gets the same', async () => {
+    const service = app.service(name as 'zod');
+    expect(await service.create({ short: 'x', texts: ['y'] } as never)).toMatchObject({ short: 'x!', texts: ['y!'] });
+    await expect(service.create({ short: 'bad' } as never)).rejects.toMatchObject({ details: { short: 'Not bad' } });
+  });
+});
+
+const details = async (body: object) => (await call('POST', '/api/odds', body)).body.error?.details;
+
+test('issues: a path of keys, none at all, several of one place', async () => {
+  expect(await details({ keyed: 1 })).toEqual({ 'keyed.a.0.b': 'Here' });
+  expect(await details({ wordless: 'x' })).toEqual({ wordless: 'Is invalid' });
+  expect(await details({ twofold: 'x' })).toEqual({ twofold: 'One' });
+});
+
+test('an output that is nothing leaves the field without a value, unless it is required', async () => {
+  const { status, body } = await call('POST', '/api/odds', { nothing: 'x', cleared: 'x' });
+  expect([status, Object.keys(body.data).includes('nothing'), Object.keys(body.data).includes('cleared')]).toEqual([
+    201,
+    false,
+    false,
+  ]);
+  const refused = await call('POST', '/api/stricts', { needed: 'x' });
+  expect([refused.status, refused.body.error.details]).toEqual([422, { needed: 'Needed' }]);
+});
+
+test('a Date is a date', async () => {
+  const { body } = await call('POST', '/api/odds', { date: '2026-01-01' });
+  expect(body.data.date).toBe('2026-01-01T00:00:00.000Z');
+});
+
+test.each([{ number: 'x' }, { broken: 'x' }, { cyclic: 1 }, { parts: ['x'] }, { thrown: 'x' }])(
+  'an output that the field can not hold, or a library that throws, is a fault of the declaration: %j answers 500',
+  async (body) => {
+    const { status, body: answer } = await call('POST', '/api/odds', body);
+    expect([status, answer.error.code]).toEqual([500, 'INTERNAL']);
+    expect(JSON.stringify(answer)).not.toContain('secret cause');
+  },
+);
+
+test('what a hook changes inside of a value is checked again; what it leaves is not transformed twice', async () => {
+  expect((await call('POST', '/api/odds', { calls: [1, 2] })).body.data.calls).toEqual([1, 2, 1]);
+  expect((await call('POST', '/api/odds', { calls: [] })).body.data.calls).toEqual([1, 9, 1]);
+});
