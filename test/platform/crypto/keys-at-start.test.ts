@@ -3,6 +3,8 @@ import { clientOf } from '../../support/app.ts';
 import { idOf, newKey, patientsDatabase, valuesOf } from '../../support/patients.ts';
 
 const web = { port: 0, roles: ['web' as const] };
+// Each test has a database and several apps of its own.
+vi.setConfig({ testTimeout: 90_000 });
 
 /** A database whose tables are made and in which nothing is noted yet. */
 async function freshDatabase() {
