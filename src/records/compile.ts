@@ -117,7 +117,8 @@ export function compileResource(resource: AnyResource, unknownFields: 'reject' |
     defaultOrder,
     indexedSorts: new Set([
       'id',
-      ...(timestamps ? ['createdAt', 'updatedAt'] : []),
+      ...(timestamps ? ['createdAt'] : []),
+      ...(resource.indexes ?? []).map((index) => index.fields[0]!.replace(/^-/, '')),
       ...fields.filter((field) => field.spec.sortable).map((field) => field.name),
       ...(defaultOrder === undefined ? [] : [defaultOrder[0]!.field]),
     ]),

@@ -62,9 +62,8 @@ function fieldIndexes(resource: CompiledResource, field: CompiledField, columns:
 function declaredIndexes(resource: CompiledResource, columns: Columns) {
   return (resource.declaration.indexes ?? []).flatMap(({ fields, unique }) => {
     const terms = fields.map((term) => ({ name: term.replace(/^-/, ''), descending: term.startsWith('-') }));
-    // The timestamps have theirs.
-    if (!unique && resource.timestamps && terms.length === 1 && ['createdAt', 'updatedAt'].includes(terms[0]!.name))
-      return [];
+    // It has one already.
+    if (!unique && resource.timestamps && terms.length === 1 && terms[0]!.name === 'createdAt') return [];
     const names = terms.map((term) => columnOf(resource, term.name));
     const [first, ...rest] = terms.map((term) => directed(columns[term.name]!, term.descending));
     const made = unique
@@ -79,7 +78,10 @@ function directed(column: ExtraConfigColumn, descending: boolean) {
   return descending ? column.desc().nullsFirst() : column;
 }
 
-/** The indexes that give the orders of lists: by the timestamps, the default one, that of an owner's records. */
+/**
+ * The indexes that give the orders of lists: by the time of creation, the default one, that of an owner's records. None by the
+ * last change: every update would have to write every index of the table (https://www.postgresql.org/docs/current/storage-hot.html).
+ */
 function orderIndexes(resource: CompiledResource, columns: Columns) {
   const { ownerField: owner, timestamps, defaultOrder } = resource;
   const order = (name: string, terms: readonly SortTerm[]) => {
@@ -87,9 +89,9 @@ function orderIndexes(resource: CompiledResource, columns: Columns) {
     return index(name).on(first!, ...rest);
   };
   const ascending = (field: string): SortTerm => ({ field, column: columnOf(resource, field), descending: false });
-  const made = (timestamps ? ['createdAt', 'updatedAt'] : []).map((time) =>
-    order(indexName(resource, [columnOf(resource, time)], 'index'), totalOrder([ascending(time)])),
-  );
+  const made = timestamps
+    ? [order(indexName(resource, ['created_at'], 'index'), totalOrder([ascending('createdAt')]))]
+    : [];
   if (defaultOrder !== undefined && needsOwnIndex(resource, defaultOrder)) {
     const columnNames = defaultOrder.map((term) => term.column);
     made.push(order(indexName(resource, columnNames, 'order_index'), defaultOrder));

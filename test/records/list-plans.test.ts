@@ -80,8 +80,6 @@ test.each<[string, string, number]>([
   // The last number: records that share a value of the first field are read with it; of `due`, half have none.
   ['entries', 'sort=-createdAt', 0],
   ['entries', 'sort=createdAt', 0],
-  ['entries', 'sort=-updatedAt', 0],
-  ['entries', 'sort=updatedAt', 0],
   ['entries', 'sort=title', 0],
   ['entries', 'sort=-title', 0],
   ['entries', 'sort=due', 40],
