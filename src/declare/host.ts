@@ -79,7 +79,12 @@ export interface Host extends Platform {
 
 /** `app.push`. */
 export interface PushSender {
-  /** Sends a push message and waits for its result, see spec "Programmatic push interface". */
+  /**
+   * Sends a push message and waits for its result; after `push.waitMs` it gives the status `queued`. Delivery problems are told
+   * in the result and never thrown.
+   *
+   * @throws ApiError VALIDATION_ERROR with a message per field
+   */
   send(message: unknown): Promise<PushResult>;
   /** Stores a push message to be sent and does not wait. */
   enqueue(message: unknown): Promise<{ id: string }>;

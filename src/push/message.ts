@@ -177,8 +177,8 @@ function contentOf(fields: Fields): PushContent {
 }
 
 /**
- * Checks a push message and fills its defaults. The contract's rules are in spec "Push message"; beyond them texts can be
- * stored, lists have at most 10,000 entries, and what no provider could carry is refused.
+ * Checks a push message and fills its defaults. It needs a title or a body, or `silent` with `data`, and somebody to go
+ * to; texts can be stored, lists have at most 10,000 entries, and what no provider could carry is refused.
  *
  * @param options `allowPrivate`: a browser's endpoint may be an address that is not public
  * @throws ApiError VALIDATION_ERROR with a message per field

@@ -25,7 +25,7 @@ export interface TransportResult {
   unregistered?: boolean;
 }
 
-/** Delivers push messages: see spec "Programmatic push interface". */
+/** Delivers push messages. A device goes to the first transport that accepts it. */
 export interface Transport {
   readonly name: string;
   /**

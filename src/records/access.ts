@@ -42,7 +42,7 @@ export async function listConditions(resource: CompiledResource, looking: Lookin
 }
 
 /**
- * Loads the record of an item route and asks the policy of `action`, by the contract's table: 401 when a user is required,
+ * Loads the record of an item route and asks the policy of `action`: 401 when a user is required,
  * 404 when there is no such record or it may not be read, 403 when it may be read but not be acted on. Who is signed out gets
  * the same 401 for a record that a policy function refuses and for one that does not exist: nothing tells them apart.
  *

@@ -93,7 +93,11 @@ async function loadAllowed(
   return record;
 }
 
-/** The record of a write, or the contract's refusal; last of all the one that its version is not what `If-Match` asks. */
+/**
+ * The record of a write.
+ *
+ * @throws ApiError UNAUTHORIZED, NOT_FOUND or FORBIDDEN, and only then PRECONDITION_FAILED: its version is not what `If-Match` asks
+ */
 export async function loadForWrite(
   entity: Entity,
   id: string,
