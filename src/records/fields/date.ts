@@ -53,8 +53,10 @@ export const dateType: FieldType = {
   },
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
-    const accepted = [iso, { type: 'string', format: 'date' }, { type: 'integer', description: 'Epoch milliseconds' }];
-    return direction === 'output' ? iso : { anyOf: accepted };
+    const epoch = { type: 'integer', description: 'Epoch milliseconds' };
+    // Fewer digits in a query string are no epoch: `fromQuery`.
+    const counted = direction === 'query' ? { ...epoch, minimum: 100_000 } : epoch;
+    return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };
   },
   operators: ORDER,
   comparisons: () => ORDER,

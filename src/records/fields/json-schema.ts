@@ -3,8 +3,8 @@ import type { FieldSpec } from '../../declare/field.ts';
 /** A JSON Schema (draft 2020-12, as OpenAPI 3.1 has it). */
 export type JsonSchema = Record<string, unknown>;
 
-/** Whether a schema describes what a body may hold, or what an answer holds. */
-export type Direction = 'input' | 'output';
+/** Whether a schema describes what a body may hold, what an answer holds, or what a query compares with. */
+export type Direction = 'input' | 'output' | 'query';
 
 /** The bounds of a field under the keywords of its type; none where the declaration has none. */
 export function boundKeywords(

@@ -45,7 +45,7 @@ function commaList(name: string, description: string, items: Json, bounds: Json)
 function comparedSchema({ spec }: CompiledField): Json {
   const { kind, values, target } = spec.inner?.spec ?? spec;
   const bare = { kind, ...(values === undefined ? {} : { values }), ...(target === undefined ? {} : { target }) };
-  return fieldJsonSchema(bare, 'input');
+  return fieldJsonSchema(bare, 'query');
 }
 
 function filterParameters(field: CompiledField): Json[] {
@@ -57,7 +57,9 @@ function filterParameters(field: CompiledField): Json[] {
     const text = `Records whose \`${name}\` ${means}.${seen}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
-    return commaList(parameterName, text, compared, { maxItems: MOST_VALUES });
+    // Between commas must be something.
+    const item = compared.type === 'string' && compared.enum === undefined ? { minLength: 1, ...compared } : compared;
+    return commaList(parameterName, text, item, { maxItems: MOST_VALUES });
   };
   return [...(operators.has('eq') ? [one(name, 'eq')] : []), ...[...operators].map((op) => one(`${name}[${op}]`, op))];
 }

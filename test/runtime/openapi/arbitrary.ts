@@ -60,6 +60,10 @@ function array(
   return uniqueItems ? fc.uniqueArray(inner(items), bounds) : fc.array(inner(items), bounds);
 }
 
+function integer({ minimum = -1000, maximum = minimum + 1_000_000 }: Json): fc.Arbitrary<number> {
+  return fc.integer({ min: Math.max(minimum, -1e9), max: Math.min(maximum, 1e9) });
+}
+
 /** Values that are valid by a schema of the document. */
 export function valid(contract: Contract, part: Json, depth = DEPTH): fc.Arbitrary<unknown> {
   const schema = contract.resolve(part);
@@ -75,7 +79,7 @@ export function valid(contract: Contract, part: Json, depth = DEPTH): fc.Arbitra
     case 'string':
       return text(schema);
     case 'integer':
-      return fc.integer({ min: Math.max(schema.minimum ?? -1000, -1e9), max: Math.min(schema.maximum ?? 1000, 1e9) });
+      return integer(schema);
     case 'number':
       return fc.double({ min: schema.minimum ?? -1e6, max: schema.maximum ?? 1e6, noNaN: true });
     case 'boolean':
@@ -138,13 +142,19 @@ function bodies(contract: Contract, operation: Operation): fc.Arbitrary<string |
 
 const encoded = (value: unknown) => encodeURIComponent(String(value).toWellFormed());
 
+/** A value of a parameter that the document finds valid, as it stands in a URL. */
+export function validParameter(contract: Contract, { name, schema }: Json): fc.Arbitrary<string> {
+  const text = (value: unknown) => (Array.isArray(value) ? value.map(encoded).join(',') : encoded(value));
+  return valid(contract, schema).map((value) => `${name}=${text(value)}`);
+}
+
 /** One parameter of a query, as it stands in a URL. */
-function queryParameter(contract: Contract, { name, schema }: Json): fc.Arbitrary<string> {
-  const right = valid(contract, schema).map((value) =>
-    Array.isArray(value) ? value.map(encoded).join(',') : encoded(value),
-  );
+function queryParameter(contract: Contract, parameter: Json): fc.Arbitrary<string> {
   const wrong = HOSTILE.map((value) => encoded(typeof value === 'object' ? JSON.stringify(value) : value));
-  return fc.oneof({ weight: 4, arbitrary: right }, { weight: 1, arbitrary: wrong }).map((value) => `${name}=${value}`);
+  return fc.oneof(
+    { weight: 4, arbitrary: validParameter(contract, parameter) },
+    { weight: 1, arbitrary: wrong.map((value) => `${parameter.name}=${value}`) },
+  );
 }
 
 function queries(contract: Contract, parameters: readonly Json[]): fc.Arbitrary<string> {
