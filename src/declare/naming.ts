@@ -10,7 +10,12 @@ function underscored(name: string): string {
 
 /** `ProductCategory`, `product_category` and `product-category` all become `product-category`. */
 export function resourceName(declared: string): string {
-  return underscored(declared.trim().replaceAll(/[\s-]+/g, '_')).replaceAll('_', '-');
+  // What is no text becomes a name that the start refuses.
+  return underscored(
+    String(declared)
+      .trim()
+      .replaceAll(/[\s-]+/g, '_'),
+  ).replaceAll('_', '-');
 }
 
 /** Plural of the last word: `product-category` → `product-categories`. */

@@ -32,6 +32,7 @@ function wordsOf(name: string): string {
  */
 export function isPersonal(name: string, spec: FieldSpec): boolean {
   if (spec.pii) return true;
+  if (spec.inner !== undefined) return isPersonal(name, spec.inner.spec);
   if (spec.kind === 'email') return true;
   if (IMPERSONAL.has(spec.kind)) return false;
   const words = wordsOf(name);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import type { AnyField } from '../../src/declare/field.ts';
 import type { RouteBuilder } from '../../src/declare/route.ts';
 import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
@@ -211,6 +212,15 @@ test.each<[string, AnyField]>([
   ['writableBy inside an object', f.object({ p: f.string().writableBy('admin') })],
   ['a mistake inside an object inside an array', f.array(f.object({ p: f.string().min(3).max(2) }))],
   ['a default inside an object that breaks the rules', f.object({ p: f.string().max(1).default('long') })],
+  [
+    'a default that breaks a check',
+    f
+      .integer()
+      .check((n) => n > 1)
+      .default(1),
+  ],
+  ['a default that breaks a schema', f.string().schema(z.string().min(3)).default('x')],
+  ['a reference to nothing', f.ref(undefined as never)],
   ['a default of an object that breaks the rules', f.object({ p: f.integer() }).default({ p: 1.5 })],
   ['a default of an array that breaks the rules', f.array(f.string().max(1)).default(['long'])],
 ])('%s is refused, naming the field', (_what, field) => {
@@ -427,6 +437,24 @@ test('what is right is accepted', () => {
   expect(withField(f.string().required().readOnly().default('x'))).toBe('');
   expect(withField(f.array(f.string().required()).min(1).max(20_000))).toBe('');
   expect(withField(f.ref('user').owner().required().hidden())).toBe('');
+  expect(
+    withField(
+      f
+        .integer()
+        .check((n) => n > 1)
+        .default(2),
+    ),
+  ).toBe('');
+  const needsRecord = (n: number, record: Record<string, unknown>) => n > (record.least as number);
+  expect(withField(f.integer().check(needsRecord).default(2))).toBe('');
+  expect(
+    withField(
+      f
+        .string()
+        .schema(z.string().refine(async () => false))
+        .default('x'),
+    ),
+  ).toBe('');
   expect(withField(f.date().min('2026-01-01').max(new Date('2027-01-01')))).toBe('');
   expect(withField(f.string().visibleTo('role:admin').filterable().sortable().searchable())).toBe('');
   const closed = { fields: { a: f.string().required().readOnly() } };

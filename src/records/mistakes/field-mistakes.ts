@@ -104,7 +104,30 @@ function defaultMistakes(spec: FieldSpec, fault: Fault): void {
   if (fieldTypeOf(spec).concealed) fault(`default(): a ${spec.kind} that stands in the code is none; remove it`);
   if (spec.unique) fault('unique() and a default that is always the same exclude each other; remove one');
   const parsed = fieldSchema(spec, 'reject').safeParse(freshDefault(spec));
-  if (!parsed.success) fault(`default() does not pass the field's own rules: ${parsed.error.issues[0]?.message}`);
+  const broken = parsed.success ? brokenRule(spec, parsed.data) : parsed.error.issues[0]?.message;
+  if (broken !== undefined) fault(`default() does not pass the field's own rules: ${broken}`);
+}
+
+/** What custom rules say of a default, as far as they can be asked without a record and without waiting. */
+function brokenRule({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
+  for (const { check, message } of checks) {
+    const verdict = check.length > 1 ? true : settled(() => (check as (value: unknown) => unknown)(value));
+    if (verdict === false || typeof verdict === 'string') return message ?? (verdict || 'Is invalid');
+  }
+  const result = standard === undefined ? undefined : settled(() => standard['~standard'].validate(value));
+  return (result as { issues?: readonly { message: string }[] } | undefined)?.issues?.[0]?.message;
+}
+
+/** What a function gives at once; undefined where it takes its time, or throws. */
+function settled(ask: () => unknown): unknown {
+  try {
+    const given = ask();
+    if (!(given instanceof Promise)) return given;
+    given.catch(() => undefined);
+    return undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What has no meaning for a value inside an array or object. */
