@@ -195,6 +195,7 @@ const refused: [string, unknown, string | Record<string, string>][] = [
   ['date', '2026-01-01T25:00:00Z', DATE],
   ['date', '2026-01-01T00:00:00+99:00', DATE],
   ['date', 1e17, DATE],
+  ['date', 1.5, DATE],
   ['date', true, DATE],
   ['date', [0], DATE],
   ['era', '1999-12-31', 'Must not be before 2000-01-01T00:00:00.000Z'],

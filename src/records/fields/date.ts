@@ -8,7 +8,7 @@ const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * An ISO date (with or without a time; without a zone it is UTC) or epoch ms, as an ISO string in UTC with milliseconds.
+ * An ISO date (with or without a time; without a zone it is UTC) or whole epoch ms, as an ISO string in UTC with milliseconds.
  * Undefined for anything else, 30 February and the years 0 and 10000 included.
  */
 export function parseDate(value: string | number | Date): string | undefined {
@@ -18,7 +18,7 @@ export function parseDate(value: string | number | Date): string | undefined {
   }
   const zoneless = typeof value === 'string' && value.length > 10 && !/(?:Z|[+-]\d{2}:\d{2})$/.test(value);
   const ms = typeof value === 'string' ? Date.parse(zoneless ? `${value}Z` : value) : Number(value);
-  return ms >= FIRST && ms <= LAST ? new Date(ms).toISOString() : undefined;
+  return Number.isInteger(ms) && ms >= FIRST && ms <= LAST ? new Date(ms).toISOString() : undefined;
 }
 
 // Date.parse rolls 30 February over into March.
@@ -53,7 +53,7 @@ export const dateType: FieldType = {
   },
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
-    const epoch = { type: 'integer', description: 'Epoch milliseconds' };
+    const epoch = { type: 'integer', minimum: FIRST, maximum: LAST, description: 'Epoch milliseconds' };
     // Fewer digits in a query string are no epoch: `fromQuery`.
     const counted = direction === 'query' ? { ...epoch, minimum: 100_000 } : epoch;
     return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };

@@ -16,7 +16,9 @@ export const jsonType: FieldType = {
   kind: 'json',
   column: () => 'jsonb',
   schema: () => z.unknown().refine(isStorableJson, { error: 'Must be JSON without NUL or broken characters' }),
-  jsonSchema: () => ({}),
+  // Anything, except what is as good as nothing where something is required.
+  jsonSchema: ({ required }, _inner, direction) =>
+    required && direction === 'input' ? { not: { enum: [null, ''] } } : {},
   operators: ['exists'],
   comparisons: () => ['exists'],
   modifiers: ['filterable', 'encrypted'],

@@ -16,6 +16,7 @@ const BLIND: readonly Attack[] = [...'aA0 -_.:/@,"'].map((repeated) => ({
   head: '',
   pumps: [{ repeated, join: '' }],
   tails: ['', '\u0001'],
+  most: LONGEST_PROBE,
 }));
 
 const script = new Script('regex.test(text)');
@@ -34,7 +35,8 @@ function attacks(regex: RegExp): readonly Attack[] {
 function* textsOf({ head, pumps, tails }: Attack, length: number): Generator<string> {
   const sum = (texts: readonly string[]) => texts.reduce((all, text) => all + text.length, 0);
   const round = sum(pumps.map(({ repeated }) => repeated));
-  const room = length - head.length - sum(pumps.map(({ join }) => join)) - Math.max(...tails.map((tail) => tail.length));
+  const room =
+    length - head.length - sum(pumps.map(({ join }) => join)) - Math.max(...tails.map((tail) => tail.length));
   const rounds = Math.max(1, Math.floor(room / round));
   const body = head + pumps.map(({ repeated, join }) => repeated.repeat(rounds) + join).join('');
   for (const tail of tails) yield body + tail;
@@ -57,7 +59,7 @@ function isSlowPattern(regex: RegExp, most: number): boolean {
     }
   };
   for (const attack of found) {
-    for (const text of textsOf(attack, Math.min(most, LONGEST_PROBE))) {
+    for (const text of textsOf(attack, Math.min(most, attack.most, LONGEST_PROBE))) {
       sandbox.text = text;
       if (!answers(BUDGET_MS) && !SECOND_LOOKS_MS.some(answers)) return true;
     }

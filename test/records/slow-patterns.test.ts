@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { createSlowPattern } from '../../src/records/mistakes/slow-pattern.ts';
+
+const isSlow = createSlowPattern();
+const UNBOUNDED = Number.POSITIVE_INFINITY;
+
+test.each([
+  ['a repetition in a repetition', /(a+)+b/],
+  ['the same behind an anchor', /^((a+))+$/],
+  ['a repetition of what may be empty', /^(a*)*$/],
+  ['an optional space after words', /^id:(\w+\s?)*$/],
+  ['alternatives of which one is two others', /^(a|aa)+$/],
+  ['alternatives of which two make a third', /(?:abc|ab|c)+$/],
+  ['alternatives with one class in two', /^(\w|\d)+$/],
+  ['alternatives that differ in case only', /^(a|A)+$/i],
+  ['two ways to read nothing', /^(?:a(?:b?|c?))+$/],
+  ['one way more by a short repetition', /^(a{1,2})+$/],
+  ['the repetition behind a prefix with limits', /^[a-z]{3,8}-([0-9]+)*x$/],
+  ['one in a look-ahead', /^(?=(\w+)+!)\w/],
+  ['one in a negative look-ahead', /^(?!(\w+)+!)\w/],
+  ['one that a reference repeats', /^(a+)(?:\1|a)+$/],
+  ['two spaces of many alphabets', /^([\p{L}\d]+ ?)+$/u],
+  ['classes that are subtracted', /^([\w--\d]|[a-z])+$/v],
+  ['lazy repetitions', /^(?:.*?,?)*?;$/],
+  ['many repetitions of one thing', /^\w*\w*\w*\w*\w*1$/],
+  ['a counted repetition', /^(.*a){12}$/],
+  ['a repetition with a high limit in another', /^(?:\w{1,50}){1,50}$/],
+  [
+    'an e-mail pattern that is passed around',
+    /^([a-zA-Z0-9])(([-.]|[_]+)?([a-zA-Z0-9]+))*(@){1}[a-z0-9]+[.]{1}(([a-z]{2,3})|([a-z]{2,3}[.]{1}[a-z]{2,3}))$/,
+  ],
+  ['a person’s name', /^[a-zA-Z]+(([',. -][a-zA-Z ])?[a-zA-Z]*)*$/],
+  ['a URL pattern that is passed around', /^(https?:\/\/)?([\da-z.-]+)\.([a-z.]{2,6})([/\w .-]*)*\/?$/],
+])('%s takes for ever: %s', (_what, regex) => {
+  expect(isSlow(regex, 200)).toBe(true);
+});
+
+test.each([
+  [
+    'an e-mail address, as HTML has it',
+    /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/,
+  ],
+  ['an e-mail address, in short', /^[^\s@]+@[^\s@]+\.[^\s@]+$/],
+  [
+    'an e-mail address with look-aheads',
+    /^(?!\.)(?!.*\.\.)([A-Z0-9_'+\-.]*)[A-Z0-9_+-]@([A-Z0-9][A-Z0-9-]*\.)+[A-Z]{2,}$/i,
+  ],
+  ['a slug', /^[a-z0-9]+(?:-[a-z0-9]+)*$/],
+  ['a host name', /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/],
+  ['an IPv4 address', /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/],
+  ['an IPv6 address', /^(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}$|^(?:[0-9a-f]{1,4}:){1,7}:$/i],
+  ['a URL', /^https?:\/\/(?:www\.)?[-a-zA-Z0-9@:%._+~#=]{1,256}\.[a-zA-Z0-9()]{1,6}\b(?:[-a-zA-Z0-9()@:%_+.~#?&/=]*)$/],
+  ['a phone number', /^\+?[0-9 ()-]{6,20}$/],
+  ['a phone number in E.164', /^\+[1-9]\d{1,14}$/],
+  ['a phone number in groups', /^(?:\+\d{1,3}[ -]?)?(?:\(\d{1,4}\)[ -]?)?\d{1,4}(?:[ -]?\d{1,4}){1,4}$/],
+  ['an IBAN', /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/],
+  ['an IBAN in groups', /^[A-Z]{2}[0-9]{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,3})?$/],
+  [
+    'a semantic version',
+    /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?$/,
+  ],
+  ['a version', /^\d+(\.\d+){0,2}$/],
+  ['a UUID', /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i],
+  ['a colour', /^#([0-9a-f]{3}){1,2}$/i],
+  ['a price', /^\d{1,3}(?:,\d{3})*(?:\.\d{2})?$/],
+  ['a credit card', /^(?:4\d{12}(?:\d{3})?|5[1-5]\d{14}|3[47]\d{13})$/],
+  ['an ISO date', /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/],
+  ['a time', /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/],
+  ['a duration', /^P(?=.)(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?$/],
+  ['a name in any alphabet', /^\p{L}[\p{L}\p{M}' -]*$/u],
+  ['a user name', /^(?=.{3,20}$)(?![_.])(?!.*[_.]{2})[a-zA-Z0-9._]+(?<![_.])$/],
+  ['a strong password', /^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[^\w\s]).{8,}$/],
+  ['base64', /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/],
+  ['a token of three parts', /^[\w-]+\.[\w-]+\.[\w-]*$/],
+  ['a comma list', /^[a-z]+(?:,\s*[a-z]+)*$/],
+  ['a quoted text', /^"(?:[^"\\]|\\.)*"$/],
+  ['a postcode', /^[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}$/i],
+  ['a path', /^(?:\/[\w.-]+)+\/?$/],
+  ['spaces at the end', /\s+$/],
+  ['a digit anywhere', /^.*\d.*$/],
+  ['an overlap that needs no end', /(?:a|aa)+/],
+  ['a group that is read again', /^(\w+)\s\1$/],
+])('%s is quick', (_what, regex) => {
+  expect(isSlow(regex, UNBOUNDED)).toBe(false);
+});
+
+test('repetitions of different things, one after the other, are slow for long texts', () => {
+  expect(isSlow(/^\s*\s*-*-*\s*\s*x$/, UNBOUNDED)).toBe(true);
+});
+
+test('what is slow for long texts is not for short ones', () => {
+  expect(isSlow(/^(a|aa)+$/, 5000)).toBe(true);
+  expect(isSlow(/^(a|aa)+$/, 12)).toBe(false);
+});
+
+test('a large expression is judged within the time that a start has', () => {
+  const words = Array.from({ length: 300 }, (_one, i) => `word${i}`).join('|');
+  expect(isSlow(new RegExp(`^(?:${words})$`), UNBOUNDED)).toBe(false);
+  expect(isSlow(new RegExp(`^(?:${words}|(?:a+)+)$`), UNBOUNDED)).toBe(true);
+});
