@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
+import { BARE_ENV } from '../support/processes.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
 function begin(command: string, env: Record<string, string> = {}) {
   const [script, ...args] = command.split(' ');
   const child = spawn(process.execPath, [join('scripts', script!), ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...BARE_ENV, ...env },
   });
   onTestFinished(() => {
     child.kill('SIGKILL');

@@ -7,12 +7,13 @@ import { app as exampleApp } from '../../src/app/index.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { idOf, newKey } from '../support/patients.ts';
+import { BARE_ENV } from '../support/processes.ts';
 
 /** Runs a script as its npm command does. */
 function begin(command: string, env: Record<string, string> = {}) {
   const [script, ...args] = command.split(' ');
   const child = spawn(process.execPath, [join('scripts', script!), ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...BARE_ENV, ...env },
   });
   onTestFinished(() => {
     child.kill('SIGKILL');

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
+import { BARE_ENV } from '../support/processes.ts';
 
 const patience = { timeout: 30_000, interval: 25 };
 
@@ -23,7 +24,7 @@ async function project() {
     rmSync(folder, { recursive: true });
   });
   function begin(file: string, args: string[] = [], variables: Record<string, string> = {}) {
-    const env = { PATH: process.env.PATH, DATABASE_URL: database.databaseUrl, ...variables };
+    const env = { ...BARE_ENV, DATABASE_URL: database.databaseUrl, ...variables };
     const child = spawn(process.execPath, [join(folder, file), ...args], { cwd: folder, env });
     onTestFinished(() => {
       child.kill('SIGKILL');

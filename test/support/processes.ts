@@ -14,11 +14,14 @@ export interface AppProcess {
   ended: Promise<number | string>;
 }
 
+/** What every process of a test gets from its environment: nothing that a setting of the app could come from. */
+export const BARE_ENV = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
+
 /** Starts `src/web.ts` or a worker with this environment and no other. It is killed when the test ends. */
 export function startProcess(file: string, env: Record<string, string>): AppProcess {
   const child = spawn(process.execPath, [join(root, file)], {
     cwd: root,
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...BARE_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';

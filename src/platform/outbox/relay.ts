@@ -166,11 +166,13 @@ export function startRelay(options: RelayOptions): RunningRelay {
     }
   }
 
-  options.subscriber.on('message', () => {
+  const wake = () => {
     woken = true;
     wakeUp();
-  });
-  options.subscriber.subscribe(wakeChannel(options.prefix)).catch(() => undefined); // the poll goes on without it
+  };
+  options.subscriber.on('message', wake);
+  // Hints that were sent before it listened are lost: it looks once more.
+  options.subscriber.subscribe(wakeChannel(options.prefix)).then(wake, () => undefined); // the poll goes on without it
   const running = Promise.all([loop(), ...options.sweeps.map(sweepLoop)]);
   return {
     async stop() {
