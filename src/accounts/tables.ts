@@ -1,4 +1,4 @@
-import { index, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { index, pgTable, text, timestamp } from '../platform/postgres/drizzle.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 

@@ -1,5 +1,14 @@
-import { sql } from 'drizzle-orm';
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  timestamp,
+} from '../platform/postgres/drizzle.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 const pushId = () =>

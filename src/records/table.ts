@@ -1,16 +1,6 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'drizzle-orm';
-import {
-  customType,
-  type ExtraConfigColumn,
-  index,
-  type PgColumnBuilderBase,
-  type PgTable,
-  pgTable,
-  text,
-  timestamp,
-  uniqueIndex,
-} from 'drizzle-orm/pg-core';
+import type { ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
+import { customType, index, pgTable, sql, text, timestamp, uniqueIndex } from '../platform/postgres/drizzle.ts';
 import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from './compiled.ts';
 import { totalOrder } from './sort-index.ts';
 

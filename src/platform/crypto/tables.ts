@@ -1,4 +1,4 @@
-import { pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { pgTable, text, timestamp } from '../postgres/drizzle.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 

@@ -1,4 +1,4 @@
-import { bigint, index, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, jsonb, pgTable, text, timestamp } from '../postgres/drizzle.ts';
 
 /**
  * Everything that happened and is not yet turned into work. A row is written in the statement or transaction of the

@@ -1,6 +1,7 @@
-import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import { StartupError } from '../../platform/environment.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 
 // Types are compared as Postgres understands them, without their precision; one that it does not know is not compared.
 // An index that a broken build left is not valid, and holds nothing.

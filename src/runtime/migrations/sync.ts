@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { getTableConfig, type IndexedColumn, type PgTable } from 'drizzle-orm/pg-core';
+import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Client } from 'pg';
 import { StartupError } from '../../platform/environment.ts';
 import type { Logger } from '../../platform/log.ts';
+import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { quoted } from '../../records/query/sql.ts';
 import { NOTHING_ASKED } from './asked.ts';
 import type { Refusal } from './column-changes.ts';
