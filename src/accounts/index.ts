@@ -2,8 +2,12 @@ import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceView } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { deviceRoutes, devices } from './devices/index.ts';
+import { createLockout } from './lockout.ts';
+import type { AccountParts } from './parts.ts';
 import type { PasswordHasher } from './password-hash.ts';
 import { accountRoutes } from './routes.ts';
+import { sessionSweep, sessionsOfDeletedUsers } from './session-removal.ts';
+import { sessionRoutes } from './session-routes.ts';
 import { createSessions } from './sessions.ts';
 import { sessions } from './tables.ts';
 import { createUsers } from './users.ts';
@@ -19,10 +23,18 @@ export function createAccounts(
   user: Entity,
   view: ResourceView,
 ): FeatureParts {
-  const ownSessions = createSessions(host, view);
-  const users = createUsers(host, context, user, view);
+  const parts: AccountParts = {
+    host,
+    hasher,
+    user,
+    sessions: createSessions(host, user, view),
+    users: createUsers(host, context, user, view),
+    lockout: createLockout(host),
+  };
   return {
-    routes: [...accountRoutes({ host, hasher, sessions: ownSessions, users }, context, user), ...deviceRoutes(host)],
-    authenticators: [ownSessions.authenticator],
+    routes: [...accountRoutes(parts, context), ...sessionRoutes(parts), ...deviceRoutes(host)],
+    authenticators: [parts.sessions.authenticator],
+    consumers: [sessionsOfDeletedUsers],
+    sweeps: [sessionSweep(host.database)],
   };
 }

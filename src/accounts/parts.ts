@@ -1,4 +1,6 @@
 import type { Host } from '../declare/host.ts';
+import type { Entity } from '../records/context.ts';
+import type { Lockout } from './lockout.ts';
 import type { PasswordHasher } from './password-hash.ts';
 import type { Sessions } from './sessions.ts';
 import type { Users } from './users.ts';
@@ -9,4 +11,7 @@ export interface AccountParts {
   hasher: PasswordHasher;
   sessions: Sessions;
   users: Users;
+  /** The user resource. */
+  user: Entity;
+  lockout: Lockout;
 }

@@ -13,7 +13,7 @@ interface ScryptCost {
 export interface PasswordHasher {
   /** The hash to store: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, with its cost inside. Rejects a password with NUL (RangeError). */
   hash(password: string): Promise<string>;
-  /** Whether `password` is the one behind `stored`. Never throws: a malformed or absurd hash is false, after the same work. */
+  /** Whether `password` is the one behind `stored`. A malformed or absurd hash is false, after the same work. */
   verify(password: string, stored: string): Promise<boolean>;
   /** The work of a `verify` for an account that does not exist, so that time does not tell. Always false. */
   verifyNothing(password: string): Promise<boolean>;
@@ -26,6 +26,8 @@ interface StoredHash extends ScryptCost {
   hash: Buffer;
 }
 
+/** At some nine hashes a second the last of them waits half a minute: for longer no client does. */
+const MOST_WAITING = 256;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const MAX_MEMORY_BYTES = 256 * 2 ** 20;
@@ -38,13 +40,17 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
  * Makes a scrypt password hasher. Hashes have the PHC string format: base64 without padding, salt of 16 bytes, hash of 32.
  *
  * @param cost what new hashes cost; `{ logN: 15, r: 8, p: 3 }` takes 32 MiB
- * @param options `concurrency`: how many are computed at once; each holds one of the four threads of libuv's pool
+ * @param options `concurrency`: how many are computed at once; each holds one of the four threads of libuv's pool. `maxQueue`:
+ *   how many may wait for that; beyond, methods reject with `SEMAPHORE_FULL`
  * @throws RangeError when the cost is not usable: above 256 MiB or p 16, or not made of positive integers
  */
-export function createPasswordHasher(cost: ScryptCost, { concurrency = 2 } = {}): PasswordHasher {
+export function createPasswordHasher(
+  cost: ScryptCost,
+  { concurrency = 2, maxQueue = MOST_WAITING } = {},
+): PasswordHasher {
   if (!isBearable(cost))
     throw new RangeError(`Unusable scrypt cost ${format(cost)}: at most 256 MiB (128·N·r) and p 16`);
-  const semaphore = createSemaphore(concurrency);
+  const semaphore = createSemaphore(concurrency, { maxQueue });
   const nothing: StoredHash = { ...cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
 
   // NFC, so that one password typed on two systems is one password (RFC 8265, OpaqueString).

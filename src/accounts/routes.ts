@@ -1,15 +1,16 @@
 import { recordShape } from '../declare/record-shape.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
-import type { Entity, RecordsContext } from '../records/context.ts';
+import type { RecordsContext } from '../records/context.ts';
 import { update } from '../records/operations/update.ts';
+import { changePassword, changePasswordInput } from './change-password.ts';
 import { login, loginInput } from './login.ts';
 import { newSessionShape } from './output.ts';
 import type { AccountParts } from './parts.ts';
 import { register } from './register.ts';
 
 /** The routes below `/api/auth`. */
-export function accountRoutes(parts: AccountParts, context: RecordsContext, user: Entity): Route[] {
+export function accountRoutes(parts: AccountParts, context: RecordsContext): Route[] {
   const tags = ['auth'];
   const self = (ctx: RouteContext) => parts.users.showToSelf(ctx.user as never, ctx.req);
   return [
@@ -35,23 +36,11 @@ export function accountRoutes(parts: AccountParts, context: RecordsContext, user
       rateLimit: 'auth',
       input: loginInput,
       output: newSessionShape,
-      errors: ['FORBIDDEN'],
+      errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'login',
       tags,
       summary: 'Start a session',
       handler: (ctx) => login(parts, ctx),
-    },
-    {
-      method: 'POST',
-      path: '/auth/logout',
-      errors: [],
-      status: 204,
-      operationId: 'logout',
-      tags,
-      summary: 'End this session',
-      async handler(ctx) {
-        await parts.sessions.end(ctx.auth!.id);
-      },
     },
     {
       method: 'GET',
@@ -75,9 +64,21 @@ export function accountRoutes(parts: AccountParts, context: RecordsContext, user
       summary: 'Change the own profile',
       async handler(ctx) {
         const acting = { user: ctx.user, req: ctx.req, requestId: requestIdOf(ctx.req), system: false };
-        const changed = await update(context, user, ctx.user!.id, ctx.body, acting);
+        const changed = await update(context, parts.user, ctx.user!.id, ctx.body, acting);
         return parts.users.showToSelf(changed, ctx.req);
       },
+    },
+    {
+      method: 'POST',
+      path: '/auth/password',
+      rateLimit: 'auth',
+      input: changePasswordInput,
+      errors: ['RATE_LIMITED'],
+      status: 204,
+      operationId: 'changePassword',
+      tags,
+      summary: 'Change the own password; all other sessions end',
+      handler: (ctx) => changePassword(parts, ctx),
     },
   ];
 }

@@ -5,22 +5,39 @@ import { hashToken, isWellFormedToken, newToken } from '../platform/crypto/token
 import { invalidSession } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { newId } from '../platform/ids.ts';
+import type { Executor } from '../platform/postgres/database.ts';
 import { createLoader } from '../platform/postgres/loader.ts';
+import type { Entity } from '../records/context.ts';
 
 const DAY_MS = 86_400_000;
 const REFRESH_MS = 5 * 60_000;
 
-// Both rely on sessions_token_hash_unique. The user's record comes along: one round trip a request, shared by those that came in together.
+/** Beyond any that a person could look through. */
+const MOST_LISTED = 1000;
+
+// Relies on sessions_token_hash_unique. The user's record comes along: one round trip a request, shared by those that came in together.
 const FIND = `
   select s."token_hash", s."id", s."last_used_at", %columns% from "sessions" s join %users% u on u."id" = s."user_id"
   where s."token_hash" = any($1) and s."expires_at" > now()`;
 const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and "last_used_at" < now() - interval '5 minutes'`;
+// The lock on the user orders it with a change of the password: either the change sees this session and ends it, or this sees
+// that the password is no longer the one that was checked, and starts none.
 const INSERT = `
+  with owner as (
+    select u."id" from %users% u where u."id" = $2 and u."%password%" = coalesce($7, u."%password%") for share
+  )
   insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
-  values ($1, $2, $3, $4, $5, $6)`;
-const REMOVE = 'delete from "sessions" where "id" = $1';
+  select $1, owner."id", $3, $4, $5, $6 from owner returning 1`;
+// Index sessions_user_id_index.
+const LIST = `
+  select "id", "created_at", "last_used_at", "expires_at", "ip", "user_agent" from "sessions"
+  where "user_id" = $1 and "expires_at" > now() order by "id" = $2 desc, "created_at" desc, "id" desc limit ${MOST_LISTED}`;
+// Devices that follow sessions go with their rows, by their foreign key.
+const REMOVE = 'delete from "sessions" where "id" = $1 and "user_id" = $2 returning 1';
+const REMOVE_ALL = 'delete from "sessions" where "user_id" = $1 and "id" is distinct from $2';
 
 type FoundRow = [tokenHash: string, id: string, lastUsedAt: string, ...user: unknown[]];
+type ListedRow = [string, string, string, string, string, string];
 
 /** A session as its creator gets it: the only time that the token is seen. */
 export interface NewSession {
@@ -29,19 +46,49 @@ export interface NewSession {
   expiresAt: string;
 }
 
-/** Sessions of users. */
+/** A session as its user sees it. */
+interface OwnSession {
+  id: string;
+  /** Whether it is the one that asks. */
+  current: boolean;
+  createdAt: string;
+  lastUsedAt: string;
+  expiresAt: string;
+  ip: string;
+  userAgent: string;
+}
+
+/** Sessions of users. An ended session is over at once, in every process, and the devices that follow it are removed. */
 export interface Sessions {
-  /** Starts a session for a user; the request gives address and user agent. */
-  start(userId: string, req: Request): Promise<NewSession>;
-  /** Ends a session at once, in every process. */
-  end(id: string): Promise<void>;
+  /**
+   * Starts a session for a user; the request gives address and user agent.
+   *
+   * @param passwordHash what the password was checked against: no session starts when another one has been set since
+   * @returns undefined when the user is gone, or has another password
+   */
+  start(userId: string, req: Request, passwordHash?: string): Promise<NewSession | undefined>;
+  /** The live sessions of a user, the current one first, then the newest. */
+  list(userId: string, currentId: string): Promise<OwnSession[]>;
+  /** Ends a session of a user. False when he has no such session. */
+  end(id: string, userId: string): Promise<boolean>;
+  /**
+   * Ends all sessions of a user, or all but one.
+   *
+   * @param options `except`: the id of a session that stays. `on`: the transaction to do it in; a password that changes must be
+   *   written before, in the same one
+   */
+  endAll(userId: string, options?: { except?: string; on?: Executor }): Promise<void>;
   authenticator: Authenticator;
 }
 
 /** @param users the user resource: its records are what policies see as the user */
-export function createSessions(host: Host, users: ResourceView): Sessions {
+export function createSessions(host: Host, { resource }: Entity, users: ResourceView): Sessions {
   const { database, settings, log } = host;
   const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
+  const insert = INSERT.replace('%users%', `"${users.table}"`).replaceAll(
+    '%password%',
+    resource.field.get('password')!.column,
+  );
 
   const look = createLoader(
     (hashes) => database.read<FoundRow>({ name: 'session_find', text: find, values: [hashes] }),
@@ -57,18 +104,33 @@ export function createSessions(host: Host, users: ResourceView): Sessions {
   }
 
   return {
-    async start(userId, req) {
+    async start(userId, req, passwordHash) {
       const token = newToken();
       const expiresAt = new Date(Date.now() + settings.auth.sessionTtlDays * DAY_MS).toISOString();
       const agent = String(req.headers['user-agent'] ?? '')
         .slice(0, 512)
         .toWellFormed();
-      const values = [newId(), userId, hashToken(token), expiresAt, addressOf(req), agent];
-      await database.write({ name: 'session_insert', text: INSERT, values });
-      return { token, expiresAt };
+      const values = [newId(), userId, hashToken(token), expiresAt, addressOf(req), agent, passwordHash];
+      const rows = await database.write({ name: 'session_insert', text: insert, values });
+      return rows.length === 0 ? undefined : { token, expiresAt };
     },
-    async end(id) {
-      await database.write({ name: 'session_remove', text: REMOVE, values: [id] });
+    async list(userId, currentId) {
+      const rows = await database.read<ListedRow>({ name: 'session_list', text: LIST, values: [userId, currentId] });
+      return rows.map(([id, createdAt, lastUsedAt, expiresAt, ip, userAgent]) => ({
+        id,
+        current: id === currentId,
+        createdAt,
+        lastUsedAt,
+        expiresAt,
+        ip,
+        userAgent,
+      }));
+    },
+    async end(id, userId) {
+      return (await database.write({ name: 'session_remove', text: REMOVE, values: [id, userId] })).length > 0;
+    },
+    async endAll(userId, { except, on = database } = {}) {
+      await on.write({ text: REMOVE_ALL, values: [userId, except] });
     },
     authenticator: {
       scheme: {

@@ -2,8 +2,10 @@ import type { Request } from 'express';
 import type { Host, ResourceView, StoredRecord } from '../declare/host.ts';
 import type { Viewer } from '../declare/policy.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
+import type { Executor } from '../platform/postgres/database.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { create } from '../records/operations/create.ts';
+import { registrationFaults } from './password-rules.ts';
 
 /** An account with the hash that its password is checked against. */
 export interface Account {
@@ -17,8 +19,10 @@ export interface Users {
   register(body: unknown, req: Request): Promise<StoredRecord>;
   /** @param email normalised */
   findForLogin(email: string): Promise<Account | undefined>;
-  /** Replaces a hash, unless the password was changed in between. */
-  setPasswordHash(id: string, from: string, to: string): Promise<void>;
+  /** The hash that a user's password is checked against; undefined when he is gone. */
+  passwordHashOf(id: string): Promise<string | undefined>;
+  /** Replaces a hash. False when the password was changed, or the user deleted, in between. */
+  setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
   /** The record as its own user sees it. */
   showToSelf(user: StoredRecord, req: Request): Promise<Record<string, unknown>>;
 }
@@ -30,19 +34,23 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   const password = entity.resource.field.get('password')!.column;
   // Relies on the unique index of the e-mail.
   const find = `select u."${password}", ${view.columns('u')} from ${table} u where u."email" = $1`;
-  const change = `update ${table} set "${password}" = $3 where "id" = $1 and "${password}" = $2`;
+  const read = `select "${password}" from ${table} where "id" = $1`;
+  const change = `update ${table} set "${password}" = $3 where "id" = $1 and "${password}" = $2 returning 1`;
   return {
     register(body, req) {
       const acting = { user: undefined, req, requestId: requestIdOf(req), system: false };
-      return create(context, entity, body, acting, { authorized: true });
+      return create(context, entity, body, acting, { authorized: true, faults: registrationFaults });
     },
     async findForLogin(email) {
       const rows = await database.read<[string, ...unknown[]]>({ name: 'user_login', text: find, values: [email] });
       const row = rows[0];
       return row === undefined ? undefined : { passwordHash: row[0], user: view.fromRow(row.slice(1)) };
     },
-    async setPasswordHash(id, from, to) {
-      await database.write({ text: change, values: [id, from, to] });
+    async passwordHashOf(id) {
+      return (await database.read<[string]>({ text: read, values: [id] }))[0]?.[0];
+    },
+    async setPasswordHash(id, from, to, on = database) {
+      return (await on.write({ text: change, values: [id, from, to] })).length > 0;
     },
     async showToSelf(user, req) {
       return (await view.serialize([user], { user: user as StoredRecord & Viewer, req }))[0]!;

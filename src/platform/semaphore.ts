@@ -12,6 +12,11 @@ class SemaphoreFullError extends Error {
   readonly code = 'SEMAPHORE_FULL';
 }
 
+/** Whether a task was not run because too many are waiting already. */
+export function isSemaphoreFull(error: unknown): boolean {
+  return error instanceof SemaphoreFullError;
+}
+
 /**
  * Makes a first-in, first-out semaphore.
  *

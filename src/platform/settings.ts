@@ -4,8 +4,11 @@ import { limitRule, RULE_FORM } from './limits/rule.ts';
 
 const MOST_HASH_BYTES = 256 * 2 ** 20;
 
+/** A year. More is a slip of the pen. */
+const MOST_MINUTES = 525_600;
+
 /** Settings that later features give a meaning to; until then they are refused, so that nothing is silently ignored. */
-const NOT_YET = new Set(['auth.lockout', 'auth.resetTokenTtlMinutes', 'auth.resetUrl']);
+const NOT_YET = new Set(['auth.resetTokenTtlMinutes', 'auth.resetUrl']);
 
 const ruleOrNone = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
 
@@ -16,6 +19,16 @@ const settingsSchema = z.strictObject({
       register: z.boolean().default(true),
       sessionTtlDays: z.number().positive().default(30),
       devicesFollowSessions: z.boolean().default(true),
+      /** Of sign-ins under one e-mail. */
+      lockout: z
+        .strictObject({
+          /** The failed sign-in of this number locks; 0: none does. */
+          maxAttempts: z.number().int().min(0).max(1000).default(5),
+          /** In which they must fall. */
+          windowMinutes: z.number().positive().max(MOST_MINUTES).default(15),
+          lockMinutes: z.number().positive().max(MOST_MINUTES).default(15),
+        })
+        .prefault({}),
       password: z
         .strictObject({
           logN: z.number().int().min(1).max(20),

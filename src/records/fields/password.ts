@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { FieldType } from './field-type.ts';
-import { isStorable } from './text-rules.ts';
+import { isStorable, UNSTORABLE } from './text-rules.ts';
+import { weaknessOf } from './weak-password.ts';
 
 const MESSAGE = 'Must be 8 to 128 characters';
 
@@ -16,7 +17,11 @@ export const passwordType: FieldType = {
         error: MESSAGE,
         abort: true,
       })
-      .refine(isStorable, { error: 'Must not contain NUL or broken characters' }),
+      .refine(isStorable, { error: UNSTORABLE, abort: true })
+      .superRefine((text, context) => {
+        const message = weaknessOf(text);
+        if (message !== undefined) context.addIssue({ code: 'custom', message });
+      }),
   jsonSchema: () => ({ type: 'string', format: 'password', minLength: 8, maxLength: 128 }),
   operators: [],
   comparisons: () => ['exists'],

@@ -1,23 +1,25 @@
 import type { StoredRecord } from '../../declare/host.ts';
+import { type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { authorizeCollection } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { validate } from '../validate.ts';
+import { type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
 
 /**
  * Creates a record: policy, validation, hooks, then the row and its event in one statement.
  *
- * @param options `authorized`: the caller has asked another policy already (registration). `id`: the record's, new when left out
+ * @param options `authorized`: the caller has asked another policy already (registration). `id`: the record's, new when left out.
+ *   `faults`: what is wrong with values that keep the declaration's rules, by field
  */
 export async function create(
   context: RecordsContext,
   { resource, store }: Entity,
   input: unknown,
   acting: Acting,
-  options: { authorized?: boolean; id?: string | undefined } = {},
+  options: { authorized?: boolean; id?: string | undefined; faults?: (values: Values) => ErrorDetails } = {},
 ): Promise<StoredRecord> {
   if (!acting.system && !options.authorized) await authorizeCollection(resource.policies.create, 'create', acting);
   const rules = { unknownFields: context.settings.unknownFields, updating: false };
@@ -31,6 +33,8 @@ export async function create(
     // What a hook changes is code's word, not a client's: validated like the system's input.
     values = await validate(resource, given, { ...acting, system: true }, { ...rules, settled });
   }
+  const faults = options.faults?.(values) ?? {};
+  if (Object.keys(faults).length > 0) throw validationError(faults);
   const hashed = await hashPasswords(context, resource, values);
   const record = await store.insert(options.id ?? newId(), hashed, causeOf(acting)).catch((error: unknown) => {
     throw conflict(resource, error);

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { createGuard } from '../platform/limits/guard.ts';
+import type { Platform } from '../platform/platform.ts';
+import {
+  abandon,
+  type Decided,
+  fail,
+  type LockoutRule,
+  type LockoutState,
+  pass,
+  RENEW_MS,
+  renew,
+  reserve,
+} from './lockout/state.ts';
+import { createLockoutStore } from './lockout/store.ts';
+import { createTurns } from './lockout/turns.ts';
+
+/** How an attempt ended. */
+type Outcome<T> =
+  | { kind: 'passed'; value: T }
+  /** `lockedUntil`: it was this one that locked the name, until then (ISO 8601). */
+  | { kind: 'failed'; lockedUntil?: string }
+  | { kind: 'locked'; leftMs: number };
+
+/**
+ * Locks names under which too many attempts failed, in all processes together. Never more attempts are decided at once than may
+ * still fail; those beyond wait for them.
+ */
+export interface Lockout {
+  /**
+   * Makes an attempt.
+   *
+   * @param name what attempts are counted by, its kind before a colon: `email:a@b.co`
+   * @param check decides it; undefined: it failed. When it throws, the attempt does not count
+   */
+  attempt<T>(name: string, check: () => Promise<T | undefined>): Promise<Outcome<T>>;
+  /** Forgets the failed attempts under a name, and its lock. */
+  clear(name: string): Promise<void>;
+}
+
+const MINUTE_MS = 60_000;
+
+type Change<T> = (held: LockoutState, rule: LockoutRule, id: string, now: number) => Decided<T>;
+
+/** No attempt is counted. */
+const NO_LOCKOUT: Lockout = {
+  async attempt(_name, check) {
+    const value = await check();
+    return value === undefined ? { kind: 'failed' } : { kind: 'passed', value };
+  },
+  clear: () => Promise.resolve(),
+};
+
+/** The lockout of the setting `auth.lockout`, counted in Redis; while it is away, in each process by itself. */
+export function createLockout({ settings, redis, env, log }: Platform): Lockout {
+  const { maxAttempts, windowMinutes, lockMinutes } = settings.auth.lockout;
+  if (maxAttempts === 0) return NO_LOCKOUT;
+  const rule = { maxAttempts, windowMs: windowMinutes * MINUTE_MS, lockMs: lockMinutes * MINUTE_MS };
+  const guard = createGuard(log, 'failed sign-ins');
+  const store = createLockoutStore(redis.commands, guard, `${env.redisPrefix}:lockout:`, rule);
+  const turns = createTurns();
+  // A name may be an e-mail: Redis is told neither whose it is nor how long.
+  const keyOf = (name: string) => createHash('sha256').update(name).digest('hex');
+
+  /** Runs a reserved attempt, and says as long as it lasts that it is not abandoned. */
+  async function decide<T>(
+    check: () => Promise<T | undefined>,
+    change: <A>(how: Change<A>) => Promise<A>,
+  ): Promise<Outcome<T>> {
+    const renewing = setInterval(() => void change(renew), RENEW_MS);
+    try {
+      const value = await check();
+      clearInterval(renewing);
+      if (value !== undefined) {
+        await change(pass);
+        return { kind: 'passed', value };
+      }
+      const until = await change(fail);
+      return until === undefined ? { kind: 'failed' } : { kind: 'failed', lockedUntil: new Date(until).toISOString() };
+    } catch (error) {
+      clearInterval(renewing);
+      await change(abandon);
+      throw error;
+    }
+  }
+
+  return {
+    async attempt(name, check) {
+      const key = keyOf(name);
+      const id = newId();
+      const change = <A>(how: Change<A>) => store.change(key, (held, now) => how(held, rule, id, now));
+      const answer = await turns.ask(key, () => change(reserve));
+      if (answer !== 'go') return { kind: 'locked', leftMs: answer };
+      try {
+        return await decide(check, change);
+      } finally {
+        turns.wake(key);
+      }
+    },
+    clear: (name) => store.clear(keyOf(name)),
+  };
+}
+
+/**
+ * The 429 of a locked name. It tells the whole time of a lock, and in `Retry-After` what is left of this one.
+ *
+ * @param what of which there were too many
+ */
+export function lockedOut(what: string, leftMs: number, { auth }: Platform['settings']): ApiError {
+  const minutes = Math.ceil(auth.lockout.lockMinutes);
+  const text = `${what}, try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
+  return new ApiError('RATE_LIMITED', text, { retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) });
+}
