@@ -15,7 +15,7 @@ const BODY = JSON.stringify({
 // Deliveries as the relay makes them, spread over all endpoints. One statement: they are all there at once.
 const FILL = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
-  select 'd' || lpad(to_hex(row_number() over ()), 23, '0'), e.id, md5(n || e.id), 'msg_' || md5(n || e.id),
+  select 'd' || lpad(to_hex(row_number() over ()), 23, '0'), e.id, lpad(to_hex(n), 24, '0'), 'msg_' || md5(n || e.id),
     'article.created', $2, now()
   from webhook_endpoints e, generate_series(1, $1::int) n`;
 

@@ -84,11 +84,11 @@ export const webhookDeliveries = pgTable(
   (table) => [
     uniqueIndex('webhook_deliveries_event_endpoint_unique').on(table.eventId, table.endpointId),
     index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
-    index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`status = 'sending'`),
+    // Not by status: writing results back, the planner would walk through all that was claimed of late.
+    index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`),
     index('webhook_deliveries_log_index').on(table.endpointId, table.createdAt, table.id),
     index('webhook_deliveries_failed_index')
       .on(table.endpointId, table.createdAt, table.id)
       .where(sql`status = 'failed'`),
-    index('webhook_deliveries_finished_index').on(table.finishedAt).where(sql`finished_at is not null`),
   ],
 );
