@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { RouteContext } from '../declare/route.ts';
-import { validationError } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import { lockedOut } from './lockout.ts';
+import { confirmPassword, wrongPassword } from './confirm-password.ts';
 import { givenPassword } from './login.ts';
 import type { AccountParts } from './parts.ts';
 import { checkNewPassword } from './password-rules.ts';
@@ -15,34 +14,22 @@ export const changePasswordInput = z.strictObject({
     .meta({ format: 'password', minLength: 8, maxLength: 128 }),
 });
 
-/** The hash of a user's password if this is the password. */
-async function check({ users, hasher }: AccountParts, userId: string, password: string): Promise<string | undefined> {
-  const hash = await users.passwordHashOf(userId);
-  return hash !== undefined && (await hasher.verify(password, hash)) ? hash : undefined;
-}
-
-/**
- * `POST /auth/password`. All other sessions end. Who holds a stolen session must not find the password by trying: wrong current
- * passwords are counted like failed sign-ins, but apart from them, so that he can't keep the user from signing in either.
- */
+/** `POST /auth/password`. All other sessions end. */
 export async function changePassword(
   parts: AccountParts,
   ctx: RouteContext<z.output<typeof changePasswordInput>>,
 ): Promise<void> {
-  const { host, users, sessions, hasher, lockout } = parts;
+  const { host, users, sessions, hasher } = parts;
   const user = ctx.user!;
   const wanted = await checkNewPassword(parts.user.resource, ctx.input.newPassword, user, 'newPassword');
-  const outcome = await lockout.attempt(`password:${user.id}`, () => check(parts, user.id, ctx.input.currentPassword));
-  if (outcome.kind === 'locked') throw lockedOut('Too many wrong passwords', outcome.leftMs, host.settings);
-  const wrong = () => validationError({ currentPassword: 'Is not your password' });
-  if (outcome.kind === 'failed') throw wrong();
+  const former = await confirmPassword(parts, user.id, ctx.input.currentPassword, 'currentPassword');
   const hash = await hasher.hash(wanted);
   const changed = await host.database.transaction(async (tx) => {
-    const stored = await users.setPasswordHash(user.id, outcome.value, hash, tx);
+    const stored = await users.setPasswordHash(user.id, former, hash, tx);
     if (stored) await sessions.endAll(user.id, { except: ctx.auth!.id, on: tx });
     return stored;
   });
   // Another change was quicker: the current password is a former one by now.
-  if (!changed) throw wrong();
+  if (!changed) throw wrongPassword('currentPassword');
   host.events.emit('auth.password_changed', { user, ip: addressOf(ctx.req) });
 }

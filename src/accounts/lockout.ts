@@ -40,6 +40,11 @@ export interface Lockout {
   clear(name: string): Promise<void>;
 }
 
+/** The name that sign-ins with an e-mail are counted by, however it is written. */
+export function signInsWith(email: string): string {
+  return `email:${email.trim().toLowerCase()}`;
+}
+
 const MINUTE_MS = 60_000;
 
 type Change<T> = (held: LockoutState, rule: LockoutRule, id: string, now: number) => Decided<T>;

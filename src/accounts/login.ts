@@ -3,7 +3,7 @@ import type { RouteContext } from '../declare/route.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { isStorable, UNSTORABLE } from '../records/fields/text-rules.ts';
 import { finishLogin, wrongCredentials } from './finish-login.ts';
-import { lockedOut } from './lockout.ts';
+import { lockedOut, signInsWith } from './lockout.ts';
 import type { AccountParts } from './parts.ts';
 import type { Account } from './users.ts';
 
@@ -45,7 +45,7 @@ export async function login(parts: AccountParts, ctx: RouteContext<z.output<type
   const { events, settings } = parts.host;
   const email = ctx.input.email.trim().toLowerCase();
   const who = { email, ip: addressOf(ctx.req) };
-  const outcome = await parts.lockout.attempt(`email:${email}`, () => check(parts, email, ctx.input.password));
+  const outcome = await parts.lockout.attempt(signInsWith(email), () => check(parts, email, ctx.input.password));
   if (outcome.kind === 'locked') {
     events.emit('security.locked_login_attempt', who);
     throw lockedOut('Too many failed sign-ins', outcome.leftMs, settings);

@@ -1,3 +1,4 @@
+import type { SignInStep } from '../declare/accounts.ts';
 import type { Host } from '../declare/host.ts';
 import type { Entity } from '../records/context.ts';
 import type { Lockout } from './lockout.ts';
@@ -14,4 +15,6 @@ export interface AccountParts {
   /** The user resource. */
   user: Entity;
   lockout: Lockout;
+  /** What is asked after the password of a login, in order. */
+  steps: readonly SignInStep[];
 }

@@ -72,8 +72,18 @@ test('accounts', async () => {
   await good(here, 'reportOpenedPush', { body: { data: { url: '/x' } } });
   await good(here, 'unregisterDevice', { body: { token: 'b'.repeat(64) } });
   await good(here, 'removeMyDevice', { path: { deviceId: device.id } });
+  const other = await good(nobody, 'login', { body: { email: ada.email, password: PASSWORD } });
+  const newest = (await good(here, 'listMySessions')).find((one: Json) => !one.current);
+  await good(here, 'endMySession', { path: { sessionId: newest!.id } });
+  expect((await call(clientOf(url, other.token), 'readMe')).status).toBe(401);
   await good(here, 'logout');
   expect((await call(here, 'readMe')).status).toBe(401);
+
+  const dan = await good(nobody, 'register', { body: { ...ada, name: 'Dan', email: 'dan@example.com' } });
+  const asDan = clientOf(url, dan.token);
+  await good(asDan, 'changePassword', { body: { currentPassword: PASSWORD, newPassword: 'two bells ring at one' } });
+  await good(asDan, 'logoutAll');
+  expect((await call(asDan, 'readMe')).status).toBe(401);
 });
 
 test('records, with references expanded, fields selected, and pages told of in every way', async () => {

@@ -1,0 +1,31 @@
+import { type ApiError, validationError } from '../platform/errors.ts';
+import { lockedOut } from './lockout.ts';
+import type { AccountParts } from './parts.ts';
+
+/** The 422 of a password that is not the user's. */
+export function wrongPassword(field: string): ApiError {
+  return validationError({ [field]: 'Is not your password' });
+}
+
+/**
+ * Makes sure that who is signed in knows his password. Who holds a stolen session must not find the password by trying: wrong ones
+ * are counted like failed sign-ins, but apart from them, so that he can't keep the user from signing in either.
+ *
+ * @param field of the body, for the error
+ * @returns the hash that the password was checked against
+ * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many
+ */
+export async function confirmPassword(
+  { host, users, hasher, lockout }: AccountParts,
+  userId: string,
+  password: string,
+  field: string,
+): Promise<string> {
+  const outcome = await lockout.attempt(`password:${userId}`, async () => {
+    const hash = await users.passwordHashOf(userId);
+    return hash !== undefined && (await hasher.verify(password, hash)) ? hash : undefined;
+  });
+  if (outcome.kind === 'locked') throw lockedOut('Too many wrong passwords', outcome.leftMs, host.settings);
+  if (outcome.kind === 'failed') throw wrongPassword(field);
+  return outcome.value;
+}
