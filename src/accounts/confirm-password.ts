@@ -16,7 +16,7 @@ export function wrongPassword(field: string): ApiError {
  * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many
  */
 export async function confirmPassword(
-  { host, users, hasher, lockout }: AccountParts,
+  { host, users, hasher, lockout }: Pick<AccountParts, 'host' | 'users' | 'hasher' | 'lockout'>,
   userId: string,
   password: string,
   field: string,

@@ -7,6 +7,8 @@ import { addressOf } from '../platform/http/client-address.ts';
 import type { AccountParts } from './parts.ts';
 import type { Account } from './users.ts';
 
+type StepParts = Pick<AccountParts, 'host' | 'users' | 'sessions'>;
+
 /** The 401 of a login, whichever of the two is wrong. */
 export function wrongCredentials(): ApiError {
   return new ApiError('UNAUTHORIZED', 'Invalid email or password');
@@ -23,7 +25,7 @@ function proofOf(passwordHash: string): string {
 }
 
 /** Starts the session of a login all of whose steps are passed, and gives its answer. */
-async function startSession(parts: AccountParts, ctx: RouteContext, { user, passwordHash }: Account) {
+async function startSession(parts: StepParts, ctx: RouteContext, { user, passwordHash }: Account) {
   assertActive(user);
   const session = await parts.sessions.start(user.id, ctx.req, passwordHash);
   if (session === undefined) throw wrongCredentials();
@@ -51,7 +53,7 @@ export async function finishLogin(parts: AccountParts, ctx: RouteContext, accoun
 
 /** Starts the session of a login that a step had held up. See `Accounts`. */
 export async function resumeLogin(
-  parts: AccountParts,
+  parts: StepParts,
   { userId, passwordProof }: Parameters<Accounts['resumeLogin']>[0],
   ctx: RouteContext,
 ): Promise<object> {

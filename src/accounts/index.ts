@@ -1,7 +1,10 @@
+import type { Accounts, SignInStep } from '../declare/accounts.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceView } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
+import { confirmPassword } from './confirm-password.ts';
 import { deviceRoutes, devices } from './devices/index.ts';
+import { resumeLogin } from './finish-login.ts';
 import { createLockout } from './lockout.ts';
 import type { AccountParts } from './parts.ts';
 import type { PasswordHasher } from './password-hash.ts';
@@ -15,15 +18,23 @@ import { createUsers } from './users.ts';
 /** The tables of accounts, by name. */
 export const accountTables = { sessions, devices };
 
-/** The account feature of an app whose user resource is `user`. */
+/** The accounts of an app. */
+interface AppAccounts {
+  /** What extensions are offered. */
+  api: Accounts;
+  /** The feature, whose logins go through these steps. */
+  feature(steps: readonly SignInStep[]): FeatureParts;
+}
+
+/** The accounts of an app whose user resource is `user`. */
 export function createAccounts(
   host: Host,
   hasher: PasswordHasher,
   context: RecordsContext,
   user: Entity,
   view: ResourceView,
-): FeatureParts {
-  const parts: AccountParts = {
+): AppAccounts {
+  const parts: Omit<AccountParts, 'steps'> = {
     host,
     hasher,
     user,
@@ -32,9 +43,17 @@ export function createAccounts(
     lockout: createLockout(host),
   };
   return {
-    routes: [...accountRoutes(parts, context), ...sessionRoutes(parts), ...deviceRoutes(host)],
-    authenticators: [parts.sessions.authenticator],
-    consumers: [sessionsOfDeletedUsers],
-    sweeps: [sessionSweep(host.database)],
+    api: {
+      resumeLogin: (login, ctx) => resumeLogin(parts, login, ctx),
+      async confirmPassword(userId, password, field) {
+        await confirmPassword(parts, userId, password, field);
+      },
+    },
+    feature: (steps) => ({
+      routes: [...accountRoutes({ ...parts, steps }, context), ...sessionRoutes(parts), ...deviceRoutes(host)],
+      authenticators: [parts.sessions.authenticator],
+      consumers: [sessionsOfDeletedUsers],
+      sweeps: [sessionSweep(host.database)],
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { SignInStep } from '../declare/accounts.ts';
 import { recordShape } from '../declare/record-shape.ts';
 
 /** The shape of the answer to a login and a registration. */
@@ -9,3 +10,8 @@ export const newSessionShape = z
     expiresAt: z.iso.datetime(),
   })
   .meta({ id: 'NewSession' });
+
+/** The shape of the answer to a login that goes through these steps. */
+export function loginShape(steps: readonly SignInStep[]): z.ZodType {
+  return steps.length === 0 ? newSessionShape : z.xor([newSessionShape, ...steps.map(({ output }) => output)]);
+}

@@ -5,7 +5,7 @@ import type { RecordsContext } from '../records/context.ts';
 import { update } from '../records/operations/update.ts';
 import { changePassword, changePasswordInput } from './change-password.ts';
 import { login, loginInput } from './login.ts';
-import { newSessionShape } from './output.ts';
+import { loginShape, newSessionShape } from './output.ts';
 import type { AccountParts } from './parts.ts';
 import { register } from './register.ts';
 
@@ -35,7 +35,7 @@ export function accountRoutes(parts: AccountParts, context: RecordsContext): Rou
       policy: 'public',
       rateLimit: 'auth',
       input: loginInput,
-      output: newSessionShape,
+      output: loginShape(parts.steps),
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'login',
       tags,

@@ -19,6 +19,8 @@ export interface Users {
   register(body: unknown, req: Request): Promise<StoredRecord>;
   /** @param email normalised */
   findForLogin(email: string): Promise<Account | undefined>;
+  /** Undefined when he is gone. */
+  findById(id: string): Promise<Account | undefined>;
   /** The hash that a user's password is checked against; undefined when he is gone. */
   passwordHashOf(id: string): Promise<string | undefined>;
   /** Replaces a hash. False when the password was changed, or the user deleted, in between. */
@@ -33,18 +35,25 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   const table = `"${view.table}"`;
   const password = entity.resource.field.get('password')!.column;
   // Relies on the unique index of the e-mail.
-  const find = `select u."${password}", ${view.columns('u')} from ${table} u where u."email" = $1`;
+  const find = (by: string) => `select u."${password}", ${view.columns('u')} from ${table} u where u."${by}" = $1`;
+  const [findByEmail, findById] = [find('email'), find('id')];
   const read = `select "${password}" from ${table} where "id" = $1`;
   const change = `update ${table} set "${password}" = $3 where "id" = $1 and "${password}" = $2 returning 1`;
+
+  function accountOf([row]: [string, ...unknown[]][]): Account | undefined {
+    return row === undefined ? undefined : { passwordHash: row[0], user: view.fromRow(row.slice(1)) };
+  }
+
   return {
     register(body, req) {
       const acting = { user: undefined, req, requestId: requestIdOf(req), system: false };
       return create(context, entity, body, acting, { authorized: true, faults: registrationFaults });
     },
     async findForLogin(email) {
-      const rows = await database.read<[string, ...unknown[]]>({ name: 'user_login', text: find, values: [email] });
-      const row = rows[0];
-      return row === undefined ? undefined : { passwordHash: row[0], user: view.fromRow(row.slice(1)) };
+      return accountOf(await database.read({ name: 'user_login', text: findByEmail, values: [email] }));
+    },
+    async findById(id) {
+      return accountOf(await database.read({ name: 'user_account', text: findById, values: [id] }));
     },
     async passwordHashOf(id) {
       return (await database.read<[string]>({ text: read, values: [id] }))[0]?.[0];

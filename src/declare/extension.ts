@@ -2,6 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/queues.ts';
+import type { Accounts, SignInStep } from './accounts.ts';
 import type { Authenticator, Host } from './host.ts';
 import type { Route } from './route.ts';
 
@@ -13,6 +14,8 @@ export interface FeatureParts {
   routes?: readonly Route[];
   /** Ways to sign in beside those that are there. */
   authenticators?: readonly Authenticator[];
+  /** Asks more of a user than his password. */
+  signInStep?: SignInStep;
   /** Turn outbox rows into work, in the relay. */
   consumers?: readonly OutboxConsumer[];
   /** Periodic work of the relay. */
@@ -27,13 +30,19 @@ export interface FeatureParts {
   api?: object;
 }
 
+/** What an extension works with. */
+export interface ExtensionHost extends Host {
+  /** Undefined when accounts are not enabled. */
+  accounts: Accounts | undefined;
+}
+
 /** A feature that an app can be made with: tables, and parts made once the app stands. */
 export interface Extension {
   name: string;
   tables?: Record<string, PgTable>;
   /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are told at once. */
   mistakes?(): readonly string[];
-  setup(host: Host): FeatureParts;
+  setup(host: ExtensionHost): FeatureParts;
 }
 
 /** Declares an extension. */

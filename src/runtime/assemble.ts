@@ -1,7 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { accountTables, createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/password-hash.ts';
-import type { Extension, FeatureParts } from '../declare/extension.ts';
+import type { Extension, ExtensionHost, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import { createEncryption, type Encryption } from '../platform/crypto/encryption.ts';
@@ -148,8 +148,8 @@ export function assemble(
   const hasher = createPasswordHasher(settings.auth.password);
   const compiled = compileResources(declared.resources, settings.unknownFields);
   const records = createRecords(platform, compiled, hasher.hash);
-  const accounts = settings.auth.enabled && hasAccounts(declared.resources);
-  const users = accounts ? records.views.find((view) => view.name === 'user') : undefined;
+  const enabled = settings.auth.enabled && hasAccounts(declared.resources);
+  const users = enabled ? records.views.find((view) => view.name === 'user') : undefined;
   const push = createPush(platform, declared.transports);
   const host: Host = {
     ...platform,
@@ -166,10 +166,15 @@ export function assemble(
     idempotencyParts(platform),
     { routes: openApiRoutes(settings, () => ({ ...openApiParts(features), resources: compiled, settings })) },
   ];
-  if (users !== undefined)
-    features.push(createAccounts(host, hasher, records.context, records.entities.get('user')!, users));
+  const accounts = users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users);
+  const extensionHost: ExtensionHost = { ...host, accounts: accounts?.api };
+  const extensions = declared.extensions.map((extension) => ({
+    name: extension.name,
+    parts: extension.setup(extensionHost),
+  }));
+  if (accounts !== undefined)
+    features.push(accounts.feature(extensions.flatMap(({ parts }) => parts.signInStep ?? [])));
   const core = features.flatMap((feature) => feature.routes ?? []);
-  const extensions = declared.extensions.map((extension) => ({ name: extension.name, parts: extension.setup(host) }));
   const wrong = featureRouteMistakes(
     extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
     core,

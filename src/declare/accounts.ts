@@ -1,0 +1,37 @@
+import type { Request } from 'express';
+import type { z } from 'zod';
+import type { StoredRecord } from './host.ts';
+import type { RouteContext } from './route.ts';
+
+/** A login whose password is right and whose session has not started. */
+export interface CheckedLogin {
+  user: StoredRecord;
+  /** Stands for the password that was right, and is worth nothing once another is set. It may be stored. */
+  passwordProof: string;
+  req: Request;
+}
+
+/** A further step of logins. */
+export interface SignInStep {
+  /** The shape of the answer that asks for the step, for the OpenAPI document. */
+  output: z.ZodType;
+  /** What the login answers with instead of a session; undefined when nothing more is asked of this user. */
+  ask(login: CheckedLogin): Promise<object | undefined>;
+}
+
+/** What accounts offer to extensions. */
+export interface Accounts {
+  /**
+   * Starts the session of a login that was held up by a step, and gives the answer of the login. Emits `auth.login`.
+   *
+   * @throws ApiError FORBIDDEN when the account is not active; UNAUTHORIZED when it is gone or its password was changed since
+   */
+  resumeLogin(login: Pick<CheckedLogin, 'passwordProof'> & { userId: string }, ctx: RouteContext): Promise<object>;
+  /**
+   * Makes sure that who is signed in knows his password. Wrong ones are counted for each user, in all processes together.
+   *
+   * @param field of the body, for the error
+   * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many
+   */
+  confirmPassword(userId: string, password: string, field: string): Promise<void>;
+}
