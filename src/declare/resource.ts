@@ -44,7 +44,7 @@ export interface ResourceOptions<F extends Fields> {
   /** Which records exist for a caller, on every door. */
   scope?: (args: { user: Viewer | undefined; req: Request | undefined }) => ScopeFilter | undefined;
   hooks?: Hooks<F>;
-  routes?: (route: RouteBuilder) => readonly Route[];
+  routes?: (route: RouteBuilder<RecordOf<F>>) => readonly Route[];
   /** URL path below /api. Default `/` + plural kebab-case name. */
   path?: string;
   /** Table name. Default plural snake_case name. */

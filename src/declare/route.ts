@@ -113,30 +113,44 @@ export type RouteOptions = Pick<
   idempotent?: boolean;
 };
 
-type AddRoute = {
-  (path: string, handler: Route['handler']): Route;
-  (path: string, options: RouteOptions, handler: Route['handler']): Route;
-};
+/** A path with `:id` has a record. */
+type DocOf<P extends string, D> = P extends `${string}/:id` | `${string}/:id/${string}` ? D : undefined;
 
-/** Makes custom routes of a resource; paths are below the resource's own. */
-export type RouteBuilder = Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute>;
+interface AddRoute<D> {
+  <const P extends string>(path: P, handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => unknown): Route;
+  <const P extends string>(
+    path: P,
+    options: Omit<RouteOptions, 'input'> & { input?: undefined },
+    handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => unknown,
+  ): Route;
+  <const P extends string, Output>(
+    path: P,
+    options: Omit<RouteOptions, 'input'> & { input: StandardSchema<Output> },
+    handler: (ctx: RouteContext<Output, DocOf<P, D>>) => unknown,
+  ): Route;
+}
+
+/** Makes custom routes of a resource, whose records are `D`; paths are below the resource's own. */
+// biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
+export type RouteBuilder<D = any> = Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute<D>>;
 
 /** A builder of routes below `base`, for the given resource. */
 export function routeBuilder(base: string, resource: string): RouteBuilder {
   const add =
-    (method: HttpMethod): AddRoute =>
-    (path: string, second: RouteOptions | Route['handler'], third?: Route['handler']) => {
-      const options = typeof second === 'function' ? {} : second;
-      const handler = typeof second === 'function' ? second : third!;
-      const loads = /\/:id(\/|$)/.test(path);
-      return {
-        ...(method === 'POST' ? { idempotent: true } : {}),
-        ...options,
-        method,
-        path: base + (path === '/' ? '' : path),
-        ...(loads ? { resource } : {}),
-        handler,
+    // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
+      (method: HttpMethod): AddRoute<any> =>
+      (path: string, second: RouteOptions | Route['handler'], third?: Route['handler']) => {
+        const options = typeof second === 'function' ? {} : second;
+        const handler = typeof second === 'function' ? second : third!;
+        const loads = /\/:id(\/|$)/.test(path);
+        return {
+          ...(method === 'POST' ? { idempotent: true } : {}),
+          ...options,
+          method,
+          path: base + (path === '/' ? '' : path),
+          ...(loads ? { resource } : {}),
+          handler,
+        };
       };
-    };
   return { get: add('GET'), post: add('POST'), put: add('PUT'), patch: add('PATCH'), delete: add('DELETE') };
 }

@@ -1,5 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Extension } from '../declare/extension.ts';
+import type { RecordOf } from '../declare/infer.ts';
+import { type PlatformEvent, RECORD_ACTIONS, type RecordAction, type RecordEvent } from '../declare/record-event.ts';
 import type { AnyResource, Resource } from '../declare/resource.ts';
 import type { Service } from '../declare/service.ts';
 import type { Transaction } from '../declare/transaction.ts';
@@ -29,6 +31,13 @@ export interface AppOptions<R extends readonly AnyResource[]> {
 type FieldsOf<R extends readonly AnyResource[], N extends string> =
   Extract<R[number], { name: N }> extends Resource<string, infer F> ? F : never;
 
+/** An event that is of none of the app's resources, as far as these are known. */
+type OtherEvent<R extends readonly AnyResource[], N extends string> = string extends R[number]['name']
+  ? N
+  : N extends `${R[number]['name']}.${string}`
+    ? never
+    : N;
+
 type TypedTransaction<R extends readonly AnyResource[]> = Omit<Transaction, 'service'> & Pick<App<R>, 'service'>;
 
 /** An app: its records, its events, its processes. */
@@ -44,8 +53,18 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   start(options?: StartOptions): Promise<{ url: string }>;
   /** Finishes what is in flight and stops. */
   close(): Promise<void>;
-  /** Registers a listener of in-process events. */
-  on<Payload>(name: string, handler: (payload: Payload) => unknown): void;
+  /**
+   * Registers a listener of in-process events: of a record's change, of the platform, or of an extension.
+   *
+   * @throws Error for an event that a resource does not have
+   */
+  on<N extends R[number]['name'], A extends RecordAction>(
+    name: `${N}.${A}`,
+    handler: (event: RecordEvent<N, A, RecordOf<FieldsOf<R, N>>>) => unknown,
+  ): void;
+  // biome-ignore lint/suspicious/noExplicitAny: what an event of the platform carries is told in its feature's documentation
+  on(name: PlatformEvent, handler: (payload: any) => unknown): void;
+  on<Payload, N extends string = string>(name: OtherEvent<R, N>, handler: (payload: Payload) => unknown): void;
   /** The records of a resource, for code. */
   service<N extends R[number]['name']>(name: N): Service<FieldsOf<R, N>>;
   /** Changes of several records, all or nothing; their events are sent on commit only. */
@@ -92,7 +111,13 @@ export function createApp<const R extends readonly AnyResource[]>(
       })();
       return closing;
     },
-    on: (name, handler) => parts.platform.events.on(name, handler as (payload: never) => unknown),
+    on(name: string, handler: (payload: never) => unknown) {
+      const [resource, action] = name.split('.');
+      const isResource = options.resources.some((one) => one.name === resource);
+      if (isResource && !RECORD_ACTIONS.some((one) => one === action))
+        throw new Error(`There is no event "${name}": ${resource} has ${RECORD_ACTIONS.join(', ')}`);
+      parts.platform.events.on(name, handler);
+    },
     service: (name) => parts.records.service(name) as never,
     transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,

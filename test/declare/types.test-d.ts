@@ -27,11 +27,34 @@ const post = defineResource('post', {
   routes: (route) => [
     // @ts-expect-error an option that a route does not have
     route.get('/a', { polizy: 'public' }, () => 1),
+    route.post('/:id/publish', { input: z.object({ at: z.coerce.date() }) }, ({ doc, input }) => {
+      input.at satisfies Date;
+      doc.title satisfies string;
+      // @ts-expect-error a record knows its fields
+      doc.nope;
+      // @ts-expect-error an input knows its fields
+      input.nope;
+    }),
+    route.get('/newest', ({ doc, input }) => {
+      doc satisfies undefined;
+      input satisfies undefined;
+    }),
   ],
 });
 
 const app = createApp({ resources: [defineUser({ fields: { phone: f.string() } }), post] }, {});
 const posts = app.service('post');
+
+app.on('post.created', ({ record, user }) => {
+  record.title satisfies string;
+  user?.id satisfies string | undefined;
+  // @ts-expect-error the record of an event knows its fields
+  record.nope;
+});
+app.on('post.updated', ({ previous }) => previous.status satisfies 'draft' | 'published');
+app.on('auth.login', ({ ip }) => ip);
+// @ts-expect-error there is no such event of a resource
+app.on('post.craeted', ({ record }) => record);
 
 export async function calls() {
   const made = await posts.create({ title: 'x' });

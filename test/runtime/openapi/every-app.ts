@@ -110,7 +110,10 @@ const thing = defineResource('thing', {
     ),
     route.put(
       '/settings',
-      { policy: 'admin', input: { '~standard': { version: 1, vendor: 'other', validate: (value) => ({ value }) } } },
+      {
+        policy: 'admin',
+        input: { '~standard': { version: 1 as const, vendor: 'other', validate: (value) => ({ value }) } },
+      },
       ({ input }) => input,
     ),
     route.patch(

@@ -1,0 +1,23 @@
+import type { Viewer } from './policy.ts';
+
+/** What happens to records, as the second word of an event's name. */
+export const RECORD_ACTIONS = ['created', 'updated', 'deleted'] as const;
+
+/** One of them. */
+export type RecordAction = (typeof RECORD_ACTIONS)[number];
+
+/** What a listener of `<resource>.<action>` gets. Runs after the commit. */
+export interface RecordEvent<Name extends string, Action extends RecordAction, Data> {
+  resource: Name;
+  action: Action;
+  /** As it is now; of a deletion, as it was. */
+  record: Data;
+  /** As it was before an update. */
+  previous: Action extends 'updated' ? Data : undefined;
+  /** Who changed it; undefined for the system and for callers who are signed out. */
+  user: Viewer | undefined;
+  requestId: string | undefined;
+}
+
+/** Events of accounts, push and the extensions that come with the platform. */
+export type PlatformEvent = `${'auth' | 'security' | 'webhook' | 'push'}.${string}`;
