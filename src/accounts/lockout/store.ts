@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import type { Guard } from '../../platform/limits/guard.ts';
 import { CLEAN, type Decided, type LockoutRule, type LockoutState, lifetime } from './state.ts';
 
@@ -21,6 +22,21 @@ const SWAP = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 if ARGV[3] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) else redis.call('DEL', KEYS[1]) end
 return 1`;
+
+const stored = z.object({
+  failures: z.array(z.number()),
+  flights: z.record(z.string(), z.number()),
+  lockedUntil: z.number(),
+});
+
+/** A state as Redis has it. What is none, whoever wrote it, is as good as nothing. */
+function parse(text: string): LockoutState {
+  try {
+    return stored.safeParse(JSON.parse(text)).data ?? CLEAN;
+  } catch {
+    return CLEAN;
+  }
+}
 
 type Scripted = Redis & { belfryLockoutSwap(key: string, ...values: (string | number)[]): Promise<number> };
 
@@ -56,7 +72,7 @@ export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, r
   async function changeShared<T>(key: string, decide: Decide<T>): Promise<T> {
     for (;;) {
       const [text, now] = await read(key);
-      const held: LockoutState = text === '' ? CLEAN : JSON.parse(text);
+      const held = parse(text);
       const { state, answer } = decide(held, now);
       if (state === held) return answer;
       const left = Math.ceil(lifetime(state, rule, now));

@@ -1,0 +1,57 @@
+import { lookup } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { createPasswordHasher } from '../../src/accounts/password-hash.ts';
+import { defineResource, defineUser, f } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+
+const note = defineResource('note', { fields: { text: f.string() }, policies: { list: 'public' } });
+// What hashes really cost.
+const { call } = await startTestApp({
+  resources: [defineUser(), note],
+  settings: { auth: { password: { logN: 15, r: 8, p: 3 } } },
+});
+
+const quick = await startTestApp({
+  resources: [defineUser()],
+  settings: { auth: { password: { logN: 12, r: 8, p: 1 } } },
+});
+
+test('while a flood of logins is hashed, other routes are answered, files are read and hosts looked up', {
+  timeout: 60_000,
+}, async () => {
+  let answered = 0;
+  const flood = Array.from({ length: 16 }, async (_, i) => {
+    const { status } = await call('POST', '/api/auth/login', { email: `n${i}@example.com`, password: 'wrong horse' });
+    answered += 1;
+    return status;
+  });
+  await Promise.race(flood);
+  for (let round = 0; round < 10; round++) {
+    expect((await call('GET', '/api/notes')).status).toBe(200);
+    await Promise.all([readFile(import.meta.filename), lookup('localhost')]);
+  }
+  // All of that took less time than the hashes that wait.
+  expect(answered).toBeLessThan(flood.length);
+  expect(await Promise.all(flood)).toEqual(Array(flood.length).fill(401));
+});
+
+test('what more wait than can be served in time is refused at once, and the next one is served', async () => {
+  const hasher = createPasswordHasher({ logN: 4, r: 8, p: 1 }, { concurrency: 1, maxQueue: 2 });
+  const all = await Promise.allSettled(Array.from({ length: 6 }, () => hasher.verifyNothing('x')));
+  expect(all.map(({ status }) => status)).toEqual([...Array(3).fill('fulfilled'), ...Array(3).fill('rejected')]);
+  expect(await hasher.verifyNothing('x')).toBe(false);
+});
+
+test('beyond the queue a login answers 503 with Retry-After, in the envelope of every error', {
+  timeout: 60_000,
+}, async () => {
+  const login = (_: unknown, i: number) =>
+    quick.call('POST', '/api/auth/login', { email: `m${i}@example.com`, password: 'wrong horse' });
+  const busy = await Promise.all(Array.from({ length: 400 }, login));
+  expect(busy.find(({ status }) => status === 503)).toMatchObject({
+    body: { error: { code: 'UNAVAILABLE', message: 'The service is temporarily unavailable' } },
+  });
+  expect(busy.find(({ status }) => status === 503)!.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect(new Set(busy.map(({ status }) => status))).toEqual(new Set([401, 503]));
+});

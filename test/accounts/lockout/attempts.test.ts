@@ -1,0 +1,94 @@
+import { afterAll, expect, test } from 'vitest';
+import { createLockout } from '../../../src/accounts/lockout.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import type { Platform } from '../../../src/platform/platform.ts';
+import { openRedis } from '../../../src/platform/redis.ts';
+import { readSettings } from '../../../src/platform/settings.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+const database = await createTestDatabase();
+const log = createLog('silent', 'test');
+const redis = openRedis(database.redisUrl, log);
+await redis.commands.connect();
+afterAll(async () => {
+  await redis.close();
+  await database.drop();
+});
+
+/** The lockout as one of several processes has it. */
+function processOf() {
+  const env = { redisPrefix: database.redisPrefix };
+  return createLockout({ settings: readSettings({}), redis, env, log } as unknown as Platform);
+}
+
+const [here, there] = [processOf(), processOf()];
+const wrong = async () => undefined;
+const right = async () => 'value';
+
+test('what an attempt gives is handed on', async () => {
+  expect(await here.attempt('email:a', right)).toEqual({ kind: 'passed', value: 'value' });
+  expect(await here.attempt('email:a', wrong)).toEqual({ kind: 'failed' });
+});
+
+test('an attempt that can not be decided does not count, and gives its place back', async () => {
+  const broken = () => here.attempt('email:b', () => Promise.reject(new Error('the store is away')));
+  for (let i = 0; i < 12; i++) await expect(broken()).rejects.toThrow('the store is away');
+  expect((await here.attempt('email:b', right)).kind).toBe('passed');
+});
+
+test('two processes count together: of fifty failing attempts at once five are made', async () => {
+  let made = 0;
+  const check = async () => {
+    made += 1;
+    return undefined;
+  };
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => (i % 2 ? here : there).attempt('email:c', check)),
+  );
+  expect(made).toBe(5);
+  expect(outcomes.filter(({ kind }) => kind === 'locked')).toHaveLength(45);
+  expect(outcomes.filter((one) => one.kind === 'failed' && one.lockedUntil !== undefined)).toHaveLength(1);
+});
+
+test('never more attempts are undecided at once than may fail, in all processes together', async () => {
+  let [flying, most] = [0, 0];
+  const check = async () => {
+    flying += 1;
+    most = Math.max(most, flying);
+    await new Promise(setImmediate);
+    flying -= 1;
+    return 'value';
+  };
+  const all = Array.from({ length: 60 }, (_, i) => (i % 2 ? here : there).attempt('email:d', check));
+  expect((await Promise.all(all)).every(({ kind }) => kind === 'passed')).toBe(true);
+  expect(most).toBeLessThanOrEqual(5);
+});
+
+test('who waits is served in turn: a name that is contested holds up no other one', async () => {
+  const held = Promise.withResolvers<string>();
+  const holding = Array.from({ length: 5 }, () => here.attempt('email:e', () => held.promise));
+  const order: number[] = [];
+  const waiting = Array.from({ length: 5 }, (_, i) => here.attempt('email:e', async () => order.push(i)));
+  expect((await here.attempt('email:f', right)).kind).toBe('passed');
+  expect(order).toEqual([]);
+  held.resolve('value');
+  await Promise.all([...holding, ...waiting]);
+  expect(order).toEqual([0, 1, 2, 3, 4]);
+});
+
+test('clearing a name forgets its failures and its lock, and those of no other', async () => {
+  for (const name of ['email:g', 'email:h']) for (let i = 0; i < 5; i++) await here.attempt(name, wrong);
+  await there.clear('email:g');
+  expect((await here.attempt('email:g', right)).kind).toBe('passed');
+  expect((await here.attempt('email:h', right)).kind).toBe('locked');
+});
+
+test('what somebody else wrote into Redis locks nobody out', async () => {
+  await here.attempt('email:i', wrong);
+  const keys = await redis.commands.keys(`${database.redisPrefix}:lockout:*`);
+  for (const junk of ['not a state', '5', '{"failures":["x"]}']) {
+    for (const key of keys) await redis.commands.set(key, junk);
+    expect((await here.attempt('email:i', wrong)).kind).toBe('failed');
+  }
+  expect((await here.attempt('email:i', right)).kind).toBe('passed');
+});

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, expect, test } from 'vitest';
+import { defineUser } from '../../../src/index.ts';
+import { type Answer, startTestApp } from '../../support/app.ts';
+
+const secret = 'correct horse battery';
+const wrong = 'wrong horse battery';
+const told: { name: string; payload: Record<string, unknown> }[] = [];
+const EVENTS = ['security.login_failed', 'security.account_locked', 'security.locked_login_attempt', 'auth.login'];
+const run = await startTestApp({
+  resources: [defineUser()],
+  listeners(app) {
+    for (const name of EVENTS) app.on(name, (payload: Record<string, unknown>) => void told.push({ name, payload }));
+  },
+});
+const { app, call, person, env } = run;
+const brief = await startTestApp({
+  resources: [defineUser()],
+  settings: { auth: { lockout: { maxAttempts: 2, windowMinutes: 60, lockMinutes: 0.005 } } },
+});
+const off = await startTestApp({ resources: [defineUser()], settings: { auth: { lockout: { maxAttempts: 0 } } } });
+const redis = new Redis(env.REDIS_URL!);
+afterAll(() => redis.disconnect());
+
+const login = (email: string, password = secret) => call('POST', '/api/auth/login', { email, password });
+const times = <T>(n: number, make: (i: number) => T) => Promise.all(Array.from({ length: n }, (_, i) => make(i)));
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
+const keyOf = (email: string) =>
+  `${env.REDIS_PREFIX}:lockout:${createHash('sha256').update(`email:${email}`).digest('hex')}`;
+
+async function fail(email: string, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) expect((await login(email, wrong)).status).toBe(401);
+}
+
+test('the fifth failed sign-in locks the e-mail: then 429 for right and wrong passwords alike, and when to try again', async () => {
+  const ann = await person('Ann');
+  await fail(ann.email, 5);
+  const answers = [await login(ann.email), await login(ann.email, wrong)];
+  for (const { status, body, headers } of answers) {
+    const { requestId: _, ...error } = body.error;
+    expect([status, error]).toEqual([
+      429,
+      { code: 'RATE_LIMITED', message: 'Too many failed sign-ins, try again in 15 minutes' },
+    ]);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(890);
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(900);
+  }
+});
+
+test('an e-mail without an account is locked in the same way', async () => {
+  await fail('nobody@example.com', 5);
+  expect((await login('nobody@example.com', wrong)).status).toBe(429);
+});
+
+test('an e-mail is counted as one however it is written', async () => {
+  const { email } = await person('Kim');
+  const [first, ...rest] = email;
+  for (const written of [
+    email,
+    email.toUpperCase(),
+    ` ${email} `,
+    `\u212a${rest.join('')}`,
+    first + rest.join('').toUpperCase(),
+  ])
+    expect((await login(written, wrong)).status).toBe(401);
+  expect((await login(email)).status).toBe(429);
+});
+
+test('a successful sign-in clears the count', async () => {
+  const ann = await person('Ann');
+  await fail(ann.email, 4);
+  expect((await login(ann.email)).status).toBe(200);
+  await fail(ann.email, 4);
+  expect((await login(ann.email)).status).toBe(200);
+  expect(await redis.exists(keyOf(ann.email))).toBe(0);
+});
+
+test('a lock leaves live sessions alone', async () => {
+  const ann = await person('Ann');
+  await fail(ann.email, 5);
+  expect((await login(ann.email)).status).toBe(429);
+  expect((await ann.call('GET', '/api/auth/me')).status).toBe(200);
+});
+
+test('of fifty wrong passwords at once five are checked', async () => {
+  const ann = await person('Ann');
+  const answers = await times(50, () => login(ann.email, wrong));
+  expect(statuses(answers).sort()).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
+  expect((await login(ann.email)).status).toBe(429);
+});
+
+test('twelve right passwords at once all sign in', async () => {
+  const ann = await person('Ann');
+  expect(statuses(await times(12, () => login(ann.email)))).toEqual(Array(12).fill(200));
+  await fail(ann.email, 4);
+  expect(statuses(await times(12, () => login(ann.email)))).toEqual(Array(12).fill(200));
+});
+
+test('right and wrong passwords at once: no right one is refused that is not behind five wrong ones', async () => {
+  const ann = await person('Ann');
+  const answers = await times(20, (i) => login(ann.email, i % 5 === 4 ? wrong : secret));
+  expect(statuses(answers)).toEqual(Array.from({ length: 20 }, (_, i) => (i % 5 === 4 ? 401 : 200)));
+});
+
+test('places of attempts whose process died are free again after a while', async () => {
+  const ann = await person('Ann');
+  const until = Date.now() + 300;
+  const flights = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((id) => [id, until]));
+  await redis.set(keyOf(ann.email), JSON.stringify({ failures: [], flights, lockedUntil: 0 }), 'PX', 60_000);
+  expect((await login(ann.email)).status).toBe(200);
+  expect(Date.now()).toBeGreaterThanOrEqual(until);
+});
+
+test('the right password of a disabled account answers 403 and locks nothing', async () => {
+  const ann = await person('Ann');
+  await app.service('user').update(ann.id, { status: 'disabled' });
+  for (let i = 0; i < 7; i++) expect((await login(ann.email)).status).toBe(403);
+  await fail(ann.email, 5);
+  expect((await login(ann.email)).status).toBe(429);
+});
+
+test('nothing in Redis tells whose sign-ins are counted, and all of it ends by itself', async () => {
+  const email = 'whoever@secret-company.example';
+  await login(email, wrong);
+  const keys = await redis.keys(`${env.REDIS_PREFIX}:lockout:*`);
+  expect(keys).toContain(keyOf(email));
+  for (const key of keys) {
+    expect(`${key} ${await redis.get(key)}`).not.toMatch(/secret-company|example/);
+    const left = await redis.pttl(key);
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(900_000);
+  }
+});
+
+test('events: each failed sign-in, the lock once, each attempt while it holds; none with a password', async () => {
+  const ann = await person('Ann');
+  told.length = 0;
+  await times(8, () => login(ann.email.toUpperCase(), wrong));
+  await login(ann.email);
+  const counts = EVENTS.map((name) => told.filter((one) => one.name === name).length);
+  expect(counts).toEqual([5, 1, 4, 0]);
+  const who = { email: ann.email, ip: expect.stringMatching(/127\.0\.0\.1|::1/) };
+  for (const { name, payload } of told) {
+    const more = name === 'security.account_locked' ? { lockedUntil: expect.stringMatching(/^\d{4}-.*Z$/) } : {};
+    expect(payload).toEqual({ ...who, ...more });
+  }
+});
+
+test('auth.lockout decides how many, and how long; when a lock ends the count begins anew', async () => {
+  const { email } = await brief.person('Ann');
+  const attempt = (password: string) => brief.call('POST', '/api/auth/login', { email, password });
+  expect(statuses([await attempt(wrong), await attempt(wrong)])).toEqual([401, 401]);
+  const locked = await attempt(secret);
+  expect([locked.status, locked.headers.get('retry-after')]).toEqual([429, '1']);
+  expect(locked.body.error.message).toBe('Too many failed sign-ins, try again in 1 minute');
+  await expect.poll(async () => (await attempt(wrong)).status).toBe(401);
+  expect((await attempt(secret)).status).toBe(200);
+});
+
+test('with maxAttempts 0 nothing is locked and nothing counted', async () => {
+  const { email } = await off.person('Ann');
+  const attempt = (password: string) => off.call('POST', '/api/auth/login', { email, password });
+  for (let i = 0; i < 8; i++) expect((await attempt(wrong)).status).toBe(401);
+  expect((await attempt(secret)).status).toBe(200);
+  expect(await redis.keys(`${off.env.REDIS_PREFIX}:lockout:*`)).toEqual([]);
+});

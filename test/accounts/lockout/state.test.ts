@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  abandon,
+  CLEAN,
+  fail,
+  type LockoutState,
+  lifetime,
+  pass,
+  renew,
+  reserve,
+} from '../../../src/accounts/lockout/state.ts';
+
+const rule = { maxAttempts: 5, windowMs: 900_000, lockMs: 600_000 };
+
+/** Attempts that fail one after the other, at these times. */
+function failing(times: readonly number[]): LockoutState {
+  return times.reduce((state, now, i) => fail(state, rule, `f${i}`, now).state, CLEAN);
+}
+
+test('the fifth failure within the window locks, and says until when', () => {
+  const four = failing([0, 1, 2, 3]);
+  expect(four.lockedUntil).toBe(0);
+  const { state, answer } = fail(four, rule, 'x', 899_999);
+  expect(answer).toBe(899_999 + rule.lockMs);
+  expect(reserve(state, rule, 'y', 900_000).answer).toBe(rule.lockMs - 1);
+});
+
+test('the window slides: five failures lock whenever they fall within it, and an older one no longer counts', () => {
+  const five = failing([0, 800_000, 800_001, 800_002, 900_000]);
+  expect(five.lockedUntil).toBe(0);
+  expect(fail(five, rule, 'x', 900_001).answer).toBe(900_001 + rule.lockMs);
+});
+
+test('when the lock ends nothing is left of it', () => {
+  const locked = failing([1, 2, 3, 4, 5]);
+  expect(reserve(locked, rule, 'x', rule.lockMs + 4).answer).toBe(1);
+  const { state, answer } = reserve(locked, rule, 'x', rule.lockMs + 5);
+  expect(answer).toBe('go');
+  expect(state).toMatchObject({ failures: [], lockedUntil: 0 });
+});
+
+test('no more attempts are reserved than may still fail; one that ends makes room, one that passes forgets the failures', () => {
+  let state = failing([0, 1]);
+  for (const id of ['a', 'b', 'c']) {
+    const decided = reserve(state, rule, id, 2);
+    expect(decided.answer).toBe('go');
+    state = decided.state;
+  }
+  expect(reserve(state, rule, 'd', 2)).toEqual({ state, answer: 'wait' });
+  expect(reserve(abandon(state, rule, 'a', 3).state, rule, 'd', 3).answer).toBe('go');
+  const passed = pass(state, rule, 'a', 3).state;
+  expect(passed).toMatchObject({ failures: [] });
+  expect(Object.keys(passed.flights)).toEqual(['b', 'c']);
+});
+
+test('a lock outlasts an attempt that passes while it holds', () => {
+  const locked = failing([1, 2, 3, 4, 5]);
+  expect(pass(locked, rule, 'x', 6).state.lockedUntil).toBe(locked.lockedUntil);
+});
+
+test('an attempt whose process says nothing more gives its place back; renewed in time it keeps it', () => {
+  let state: LockoutState = CLEAN;
+  for (const id of ['a', 'b', 'c', 'd', 'e']) state = reserve(state, rule, id, 0).state;
+  expect(reserve(state, rule, 'x', 9_999).answer).toBe('wait');
+  expect(reserve(state, rule, 'x', 10_000).answer).toBe('go');
+  for (const id of ['a', 'b', 'c', 'd', 'e']) state = renew(state, rule, id, 5_000).state;
+  expect(reserve(state, rule, 'x', 10_000).answer).toBe('wait');
+});
+
+test('a renewal that comes when the attempt is over takes no place', () => {
+  const reserved = reserve(CLEAN, rule, 'a', 0).state;
+  const over = pass(reserved, rule, 'a', 1).state;
+  expect(renew(over, rule, 'a', 2)).toEqual({ state: over, answer: undefined });
+});
+
+test('a rule that has become stricter locks at once who has failed too often for it', () => {
+  const four = failing([0, 1, 2, 3]);
+  expect(reserve(four, { ...rule, maxAttempts: 3 }, 'x', 4).answer).toBe(3 + rule.lockMs - 4);
+});
+
+test('a state lives until nothing in it matters', () => {
+  expect(lifetime(CLEAN, rule, 5)).toBe(0);
+  expect(lifetime(failing([0, 10]), rule, 20)).toBe(rule.windowMs - 10);
+  expect(lifetime(failing([0, 1, 2, 3, 4]), rule, 4)).toBe(rule.lockMs);
+  expect(lifetime(pass(reserve(CLEAN, rule, 'a', 0).state, rule, 'a', 1).state, rule, 1)).toBe(0);
+});
+
+type Step = { act: 'begin' | 'fail' | 'pass' | 'abandon' | 'wait'; which: number; ms: number };
+
+const step: fc.Arbitrary<Step> = fc.record({
+  act: fc.constantFrom('begin', 'begin', 'begin', 'fail', 'fail', 'pass', 'abandon', 'wait'),
+  which: fc.nat(20),
+  ms: fc.oneof(fc.nat(5), fc.nat(400_000)),
+});
+
+test('whatever happens: never more than five failures in a window without a lock, and nobody begins while it holds', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      let state: LockoutState = CLEAN;
+      let now = 1;
+      let flying: string[] = [];
+      let failures: number[] = [];
+      let lockedUntil = 0;
+      for (const [i, { act, which, ms }] of steps.entries()) {
+        if (act === 'wait') now += ms;
+        // Who is in flight says so in time.
+        for (const id of flying) state = renew(state, rule, id, now).state;
+        const id = flying[which % Math.max(1, flying.length)];
+        if (act === 'begin') {
+          const recent = failures.filter((at) => at > now - rule.windowMs);
+          const free = recent.length + flying.length < rule.maxAttempts;
+          const decided = reserve(state, rule, `a${i}`, now);
+          state = decided.state;
+          expect(decided.answer).toBe(now < lockedUntil ? lockedUntil - now : free ? 'go' : 'wait');
+          if (decided.answer === 'go') flying.push(`a${i}`);
+        } else if (id !== undefined && act !== 'wait') {
+          flying = flying.filter((one) => one !== id);
+          if (act === 'pass') failures = [];
+          if (act === 'fail') {
+            failures = [...failures.filter((at) => at > now - rule.windowMs), now];
+            const decided = fail(state, rule, id, now);
+            state = decided.state;
+            expect(decided.answer).toBe(failures.length === 5 ? now + rule.lockMs : undefined);
+            if (failures.length === 5) {
+              lockedUntil = now + rule.lockMs;
+              failures = [];
+            }
+          } else state = (act === 'pass' ? pass : abandon)(state, rule, id, now).state;
+        }
+      }
+    }),
+  );
+});
