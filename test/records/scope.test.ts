@@ -181,6 +181,21 @@ test.each<[unknown, string]>([
   [{ sealed: 'x' }, 'uses "eq" on "sealed"'],
   [{ tags: { gt: 'x' } }, 'uses "gt" on "tags"'],
   [{ count: { in: 5 } }, '"in" on "count" takes a list'],
+  [{ count: {} }, 'compares "count" with an Object'],
+  [{ data: {} }, 'compares "data" with an Object'],
+  [[{ kind: 'a' }, { count: {} }], 'compares "count" with an Object'],
+  [{ count: new Map() }, 'compares "count" with a Map'],
+  [Promise.resolve(5), 'the scope of "thing" gave a Promise; it must return a filter, a list of filters or undefined'],
+  [null, 'the scope of "thing" gave null;'],
+  [false, 'the scope of "thing" gave false;'],
+  [0, 'the scope of "thing" gave a number;'],
+  ['', 'the scope of "thing" gave a string;'],
+  [new Map([['text', 'x']]), 'the scope of "thing" gave a Map;'],
+  [[false], 'the scope of "thing" gave a list with false in it;'],
+  [[{ kind: 'a' }, undefined], 'the scope of "thing" gave a list with undefined in it;'],
+  [new Date(), 'the scope of "thing" gave a Date;'],
+  [[[]], 'the scope of "thing" gave a list with an Array in it;'],
+  [() => ({ kind: 'a' }), 'the scope of "thing" gave a function;'],
 ])('a scope that can not be applied is an error, never half applied: %j', async (scope, message) => {
   filter = scope;
   await expect(things.list({}, { user: undefined })).rejects.toThrow(message);

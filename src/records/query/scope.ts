@@ -43,9 +43,41 @@ function comparison(field: string, spec: FieldSpec, op: Operator, wanted: unknow
   return value === undefined ? NEVER : { field, op, value };
 }
 
+/** What kind of value it is, for a message. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const name: string = value.constructor?.name || 'object';
+  return /^[aeiou]/i.test(name) ? `an ${name}` : `a ${name}`;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Makes sure that a scope gave a filter: anything else holds no comparisons, and would show every record. */
+function assertFilter(resource: CompiledResource, given: unknown): asserts given is ScopeFilter {
+  const filters: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const wrong = filters.findIndex((one) => !isPlain(one));
+  if (wrong === -1) return;
+  const kind = kindOf(filters[wrong]);
+  const what = Array.isArray(given) ? `a list with ${kind} in it` : kind;
+  throw new Error(
+    `the scope of "${resource.name}" gave ${what}; it must return a filter, a list of filters or undefined`,
+  );
+}
+
 function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condition[] {
   const isOperators =
     typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) && !(wanted instanceof Date);
+  // What holds no comparison (`{}`, a Promise, a Map) must not stand for none.
+  if (isOperators && Object.keys(wanted).length === 0) {
+    throw new Error(
+      `the scope filter compares "${field}" with ${kindOf(wanted)}; it takes a value, a list or operators`,
+    );
+  }
   const terms = isOperators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
   const possible: readonly string[] = possibleOperators(spec);
   return terms.map(([op, value]) => {
@@ -79,6 +111,8 @@ function filterConditions(resource: CompiledResource, filter: ScopeFilter): Cond
 
 /** The conditions of the resource's service scope filter for this viewer. */
 export function scopeConditions(resource: CompiledResource, looking: Looking): Condition[] {
-  const filter = resource.declaration.scope?.({ user: looking.user, req: looking.req });
-  return filter === undefined ? [] : filterConditions(resource, filter);
+  const filter: unknown = resource.declaration.scope?.({ user: looking.user, req: looking.req });
+  if (filter === undefined) return [];
+  assertFilter(resource, filter);
+  return filterConditions(resource, filter);
 }
