@@ -7,7 +7,10 @@ export interface Viewer {
   [field: string]: unknown;
 }
 
-/** What a policy function is called with. `doc` is the stored record for item routes and field rules, else undefined. */
+/**
+ * What a policy function is called with. `doc` is the stored record for item routes and field rules, for the field rules of a
+ * create the record as it would be stored; else undefined.
+ */
 export interface PolicyArguments {
   user: Viewer | undefined;
   action: string;

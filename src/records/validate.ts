@@ -1,31 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { StoredRecord } from '../declare/host.ts';
-import { allows, type Viewer } from '../declare/policy.ts';
 import { type ErrorDetails, validationError } from '../platform/errors.ts';
 import type { Acting } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { columnValue } from './fields/column-value.ts';
 import { checkedDefault } from './fields/default.ts';
 import { isBlank, missingMessage } from './fields/presence.ts';
+import { asksFunction, refusal, refusalByFunction, type Writing } from './may-write.ts';
 import { applyRules } from './rules.ts';
 import { everyField } from './stored.ts';
 
 /** Names that a client may send back with a record that it received: ignored. */
 const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
 
-const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';
-
 /** Values by field name; null clears a field. */
 export type Values = Record<string, unknown>;
 
-interface Validation {
-  resource: CompiledResource;
-  acting: Acting;
+interface Validation extends Writing {
   unknownFields: 'reject' | 'strip';
-  /** The record before an update; undefined on create. */
-  before: StoredRecord | undefined;
-  updating: boolean;
   /** Values that were checked already: what is still the same is not checked, nor transformed, a second time. */
   settled: Values;
   /** A hook is still to come: it may fill what clients can't send. */
@@ -43,24 +36,6 @@ function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.
   }
 }
 
-/** Why a client may not send this field at all, or undefined. */
-async function refusal(field: CompiledField, input: Values, validation: Validation): Promise<string | undefined> {
-  const { acting, before, updating, resource } = validation;
-  const { spec } = field;
-  if (updating && field.type.concealed) return PASSWORD_UPDATE;
-  if (acting.system) return undefined;
-  if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
-  if (updating && spec.immutable) return 'Cannot be changed after creation';
-  if (field.writableBy === undefined) return undefined;
-  const owns = updating ? ownsRecord(resource, before, acting.user) : acting.user !== undefined;
-  const args = { user: acting.user, action: updating ? 'update' : 'create', doc: before ?? input, req: acting.req };
-  return (await allows(field.writableBy, args, owns)) ? undefined : 'You are not allowed to set this field';
-}
-
-function ownsRecord(resource: CompiledResource, record: StoredRecord | undefined, user: Viewer | undefined): boolean {
-  return user !== undefined && resource.ownerField !== undefined && record?.[resource.ownerField] === user.id;
-}
-
 /** Whether a hook left a value as an earlier check gave it. */
 function isSettled(name: string, value: unknown, { settled }: Validation): boolean {
   return Object.hasOwn(settled, name) && isDeepStrictEqual(settled[name], value);
@@ -68,6 +43,12 @@ function isSettled(name: string, value: unknown, { settled }: Validation): boole
 
 function present(input: Values, name: string): boolean {
   return Object.hasOwn(input, name) && input[name] !== undefined;
+}
+
+/** Functions are asked for a change before it is looked at: the record that they decide over is there already. */
+async function refusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
+  if (!validation.updating || !asksFunction(field, validation)) return undefined;
+  return refusalByFunction(field, validation, validation.before);
 }
 
 /** Checks what was sent, field by field. Gives the values that passed; faults go to `details`. */
@@ -85,7 +66,7 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
       values[name] = input[name];
       continue;
     }
-    const refused = await refusal(field, input, validation);
+    const refused = refusal(field, validation) ?? (await refusalOnUpdate(field, validation));
     if (refused !== undefined) details[name] = refused;
     else if (field.spec.required && isBlank(input[name])) details[name] = missingMessage(field.spec);
     else if (input[name] === null) {
@@ -143,6 +124,28 @@ async function runRules(values: Values, validation: Validation, details: ErrorDe
   }
 }
 
+/** Functions are asked for a create last: they decide over the record as it would be stored, and it must be one. */
+async function askOnCreate(
+  input: Values,
+  values: Values,
+  validation: Validation,
+  details: ErrorDetails,
+): Promise<void> {
+  const fields = validation.resource.fields.filter(
+    (field) => present(input, field.name) && asksFunction(field, validation),
+  );
+  for (const field of fields) {
+    const refused = await refusalByFunction(field, validation, docOf(validation.resource, values));
+    if (refused !== undefined) details[field.name] = refused;
+  }
+}
+
+/** Values as the record of a policy function, which may change what it gets; passwords are not in it. */
+function docOf(resource: CompiledResource, values: Values): Record<string, unknown> {
+  const shown = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
+  return structuredClone(Object.fromEntries(shown));
+}
+
 /**
  * Checks a body against the declaration.
  *
@@ -172,6 +175,9 @@ export async function validate(
   if (!options.updating) fillMissing(input as Values, values, validation, details);
   // Custom rules see a record whose built-in rules hold.
   if (Object.keys(details).length === 0) await runRules(values, validation, details);
+  if (!options.updating && Object.keys(details).length === 0) {
+    await askOnCreate(input as Values, values, validation, details);
+  }
   if (Object.keys(details).length > 0) throw validationError({ ...details });
   return values;
 }
