@@ -38,7 +38,10 @@ afterAll(() => door.close());
 const { url, app, env } = await startTestApp(
   {
     resources,
-    settings: { rateLimit: { enabled: true, global: { limit: 25, windowMs: 3_600_000 } } },
+    settings: {
+      rateLimit: { enabled: true, global: { limit: 25, windowMs: 3_600_000 } },
+      auth: { lockout: { maxAttempts: 0 } },
+    },
   },
   {
     env: () => ({ TRUST_PROXY: '1', REDIS_URL: door.url, CORS_ORIGINS: 'https://app.example.com' }),
