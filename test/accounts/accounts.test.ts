@@ -76,12 +76,12 @@ test.each<[string, object, Record<string, string>]>([
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });
 
-test('one e-mail is one account, in any case; of twenty at once one is made', async () => {
+test('one e-mail is one account, in any case; of fifty at once one is made', async () => {
   const { email } = account();
   const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, i) => register(account({ email: i % 2 ? email.toUpperCase() : ` ${email}` }))),
+    Array.from({ length: 50 }, (_, i) => register(account({ email: i % 2 ? email.toUpperCase() : ` ${email}` }))),
   );
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
   const { error } = answers.find(({ status }) => status === 409)!.body;
   expect(error).toEqual({
     code: 'CONFLICT',
@@ -97,6 +97,26 @@ test('the Kelvin sign makes no second account: its lower case is the letter k', 
   const email = `k-${++made}@example.com`;
   expect((await register(account({ email }))).status).toBe(201);
   expect((await register(account({ email: `\u212a${email.slice(1)}` }))).status).toBe(409);
+});
+
+test.each([
+  ['the Kelvin sign', '\u212aim'],
+  ['a wide letter', '\uff4bim'],
+  ['a Cyrillic letter', '\u043aim'],
+  ['a letter without its dot', 'k\u0131m'],
+  ['a letter with an accent apart', 'ki\u0301m'],
+  ['a mathematical letter', '\u{1d4c0}im'],
+  ['a zero-width space', 'k\u200bim'],
+  ['a soft hyphen', 'k\u00adim'],
+  ['a byte order mark', '\ufeffkim'],
+  ['capitals', 'KIM'],
+  ['spaces around it', ' kim'],
+])('an e-mail that looks like another (%s) makes no second account', async (_what, written) => {
+  const rest = `-${++made}@example.com`;
+  expect((await register(account({ email: `kim${rest}` }))).status).toBe(201);
+  const { status, body } = await register(account({ email: written + rest }));
+  expect([409, 422]).toContain(status);
+  expect(Object.keys(body.error.details)).toEqual(['email']);
 });
 
 test('a closed registration answers 403', async () => {

@@ -22,6 +22,7 @@ const strict = await startTestApp({
     }),
   ],
 });
+const limited = await startTestApp({ resources: [defineUser()], settings: { rateLimit: { enabled: true } } });
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
@@ -117,6 +118,12 @@ test('five wrong current passwords lock changes, not sign-ins, and nobody elseâ€
   expect((await login(ann.email, secret)).status).toBe(200);
   expect(await isIn(ann.call)).toBe(true);
   expect((await change(ben, secret, fresh)).status).toBe(204);
+});
+
+test('changes count in the rate limit of auth routes', async () => {
+  const ann = await limited.person('Ann');
+  const { status, headers } = await change(ann, secret, fresh);
+  expect([status, headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([204, '10', '9']);
 });
 
 test('of changes at once from one password one wins', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
+import { readSettings } from '../../../src/platform/settings.ts';
 import { type Answer, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
@@ -164,4 +165,14 @@ test('with maxAttempts 0 nothing is locked and nothing counted', async () => {
   for (let i = 0; i < 8; i++) expect((await attempt(wrong)).status).toBe(401);
   expect((await attempt(secret)).status).toBe(200);
   expect(await redis.keys(`${off.env.REDIS_PREFIX}:lockout:*`)).toEqual([]);
+});
+
+test.each([
+  [{ maxAttempts: -1 }, 'settings.auth.lockout.maxAttempts'],
+  [{ maxAttempts: 2.5 }, 'settings.auth.lockout.maxAttempts'],
+  [{ windowMinutes: 0 }, 'settings.auth.lockout.windowMinutes'],
+  [{ lockMinutes: Number.NaN }, 'settings.auth.lockout.lockMinutes'],
+  [{ attempts: 3 }, 'settings.auth.lockout.attempts'],
+])('auth.lockout %j is a mistake that names the setting', (lockout, path) => {
+  expect(() => readSettings({ auth: { lockout: lockout as never } })).toThrow(path);
 });
