@@ -140,8 +140,8 @@ async function askOnCreate(
   }
 }
 
-/** Values as the record of a policy function, which may change what it gets; passwords are not in it. */
-function docOf(resource: CompiledResource, values: Values): Record<string, unknown> {
+/** Values that were checked as the record of a policy function, which may change what it gets; passwords are not in it. */
+export function docOf(resource: CompiledResource, values: Values): Record<string, unknown> {
   const shown = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
   return structuredClone(Object.fromEntries(shown));
 }

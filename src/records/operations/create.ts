@@ -4,6 +4,7 @@ import { newId } from '../../platform/ids.ts';
 import { authorizeCollection } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { validateHooked } from '../hook-faults.ts';
 import { type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
@@ -30,8 +31,7 @@ export async function create(
     const settled = structuredClone(values);
     const changed = await hooks.beforeCreate(values, hookContext(context, acting));
     const given = typeof changed === 'object' && changed !== null ? changed : values;
-    // What a hook changes is code's word, not a client's: validated like the system's input.
-    values = await validate(resource, given, { ...acting, system: true }, { ...rules, settled });
+    values = await validateHooked(resource, given, acting, { ...rules, settled });
   }
   const faults = options.faults?.(values) ?? {};
   if (Object.keys(faults).length > 0) throw validationError(faults);

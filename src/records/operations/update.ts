@@ -4,6 +4,7 @@ import { isId } from '../../platform/ids.ts';
 import { loadAuthorized, writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { validateHooked } from '../hook-faults.ts';
 import { asksRecord, assertMatch, matchConditions } from '../if-match.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
@@ -51,7 +52,7 @@ export async function update(
     const settled = structuredClone(changes);
     const changed = await hooks.beforeUpdate(changes, before as never, hookContext(context, acting));
     const given = typeof changed === 'object' && changed !== null ? changed : changes;
-    changes = await validate(resource, given, { ...acting, system: true }, { ...rules, settled });
+    changes = await validateHooked(resource, given, acting, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
