@@ -1,7 +1,16 @@
 // An app with every field type, modifier, kind of policy, option and custom route.
 import { z } from 'zod';
 import type { Authenticator } from '../../../src/declare/host.ts';
-import { ApiError, defineExtension, defineResource, defineUser, f, recordShape, webhooks } from '../../../src/index.ts';
+import {
+  ApiError,
+  defineExtension,
+  defineResource,
+  defineUser,
+  f,
+  recordShape,
+  twoFactor,
+  webhooks,
+} from '../../../src/index.ts';
 import { invalidSession } from '../../../src/platform/errors.ts';
 
 /** What must never stand in an answer. */
@@ -241,5 +250,5 @@ export const everyApp = {
     vault,
     thingCreate,
   ],
-  extensions: [webhooks(), probe],
+  extensions: [webhooks(), twoFactor(), probe],
 } as const;

@@ -1,6 +1,7 @@
 // The app of src/app: its document is valid, and every operation in it answers as it says.
 import { afterAll, expect, test, vi } from 'vitest';
 import { app as makeApp } from '../../../src/app/index.ts';
+import { codeOf } from '../../extensions/two-factor/someone.ts';
 import { type Answer, type Client, clientOf } from '../../support/app.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { type Json, readContract } from './contract.ts';
@@ -126,6 +127,26 @@ test('users, as an administrator and as anybody sees them', async () => {
   await good(asAda, 'readUser', { path: { id: made.id } });
   await good(asAda, 'updateUser', { path: { id: made.id }, body: { status: 'disabled' } });
   await good(asAda, 'deleteUser', { path: { id: made.id } });
+});
+
+test('two-factor: both answers of a login, and the second step', async () => {
+  const eve = { name: 'Eve', email: 'eve@example.com', password: PASSWORD };
+  const { user, token } = await good(nobody, 'register', { body: eve });
+  const asEve = clientOf(url, token);
+  const guard = async () => {
+    const { secret } = await good(asEve, 'enrolTwoFactor', { body: { password: PASSWORD } });
+    return good(asEve, 'confirmTwoFactor', { body: { code: codeOf(secret) } });
+  };
+  await guard();
+  const { recoveryCodes } = await good(asEve, 'renewRecoveryCodes', { body: { password: PASSWORD } });
+  const { mfaToken } = await good(nobody, 'login', { body: { email: eve.email, password: PASSWORD } });
+  const step = { mfaToken, method: 'recovery' };
+  expect((await call(nobody, 'verifyTwoFactor', { body: { ...step, code: 'wrong' } })).status).toBe(401);
+  expect((await good(nobody, 'verifyTwoFactor', { body: { ...step, code: recoveryCodes[0] } })).user.id).toBe(user.id);
+  expect((await good(asEve, 'readTwoFactor')).recoveryCodesLeft).toBe(9);
+  await good(asEve, 'disableTwoFactor', { body: { password: PASSWORD, code: recoveryCodes[1] } });
+  await guard();
+  await good(asAda, 'disableTwoFactorOfUser', { path: { id: user.id } });
 });
 
 test('webhooks, with deliveries in their log', { timeout: 30_000 }, async () => {

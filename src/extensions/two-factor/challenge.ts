@@ -1,0 +1,61 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { z } from 'zod';
+import type { CheckedLogin } from '../../declare/accounts.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { type Attempt, attempt, lockFactor } from './attempt.ts';
+import type { verifyInput } from './input.ts';
+import { judge, WRONG_CODE } from './judge.ts';
+import type { challengeShape } from './output.ts';
+import type { TwoFactorParts } from './parts.ts';
+import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, OPEN_CHALLENGE } from './sql.ts';
+
+/** Unlike any session's token or API key, so that it can't be taken for one. */
+const PREFIX = 'svc_mfa_';
+const TOKEN = new RegExp(`^${PREFIX}[0-9a-f]{64}$`);
+const MINUTE_MS = 60_000;
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
+
+/** What a login answers with when its user has a second factor; undefined when he has none. */
+export async function openChallenge(
+  { host, settings }: TwoFactorParts,
+  { user, passwordProof }: CheckedLogin,
+): Promise<z.input<typeof challengeShape> | undefined> {
+  const mfaToken = PREFIX + randomBytes(32).toString('hex');
+  const values = [hashOf(mfaToken), user.id, passwordProof, settings.challengeMinutes * MINUTE_MS];
+  const statement = { name: 'two_factor_challenge', text: OPEN_CHALLENGE, values };
+  const [row] = await host.database.write<[expiresAt: string, recoveryCodes: number]>(statement);
+  if (row === undefined) return undefined;
+  const [expiresAt, recoveryCodes] = row;
+  return { mfaRequired: true, mfaToken, methods: recoveryCodes > 0 ? ['totp', 'recovery'] : ['totp'], expiresAt };
+}
+
+function voidLogin(): ApiError {
+  const details = { mfaToken: 'Is unknown, used or expired' };
+  return new ApiError('UNAUTHORIZED', 'This sign-in is no longer valid, sign in again', { details });
+}
+
+const wrongCode = () => new ApiError('UNAUTHORIZED', 'This code is not valid', { details: { code: WRONG_CODE } });
+
+/** `POST /auth/2fa/verify`: the session of a login that waits for a code. */
+export async function verify(parts: TwoFactorParts, ctx: RouteContext<z.output<typeof verifyInput>>): Promise<object> {
+  const { host, settings } = parts;
+  const { mfaToken, method, code } = ctx.input;
+  if (!TOKEN.test(mfaToken)) throw voidLogin();
+  const hash = hashOf(mfaToken);
+  let passwordProof = '';
+  const tried = await host.database.transaction(async (tx): Promise<Attempt | undefined> => {
+    const factor = await lockFactor(tx, LOCK_CHALLENGED, hash);
+    if (factor === undefined) return undefined;
+    return attempt(tx, { keyring: host.keyring, settings }, factor, { method, code }, async (right) => {
+      const values = [hash, settings.challengeAttempts];
+      const rows = await tx.write<[string]>({ text: right ? CLOSE_CHALLENGE : FAIL_CHALLENGE, values });
+      if (right && rows.length > 0) passwordProof = rows[0]![0];
+      return rows.length > 0;
+    });
+  });
+  if (tried === undefined) throw voidLogin();
+  judge(host.events, ctx.req, tried, wrongCode);
+  return parts.accounts.resumeLogin({ userId: tried.userId, passwordProof }, ctx);
+}

@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError, validationError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { attempt, lockFactor } from './attempt.ts';
+import type { codeInput, passwordInput } from './input.ts';
+import { judge, WRONG_CODE } from './judge.ts';
+import type { enrolmentShape, recoveryCodesShape } from './output.ts';
+import type { TwoFactorParts } from './parts.ts';
+import { qrCode } from './qr-code.ts';
+import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
+import { secretContext } from './secret.ts';
+import { CONFIRM, ENROL, LOCK_ENROLMENT } from './sql.ts';
+import { newSecret, otpauthUrl } from './totp.ts';
+
+/** `POST /auth/2fa/enrol`: a secret, which asks for nothing before a code has confirmed it. It takes the place of an unconfirmed one. */
+export async function enrol(
+  { host, accounts, settings }: TwoFactorParts,
+  ctx: RouteContext<z.output<typeof passwordInput>>,
+): Promise<z.input<typeof enrolmentShape>> {
+  const user = ctx.user!;
+  await accounts.confirmPassword(user.id, ctx.input.password, 'password');
+  const secret = newSecret();
+  const stored = host.keyring.encrypt(secret, secretContext(user.id));
+  const rows = await host.database.write({ text: ENROL, values: [user.id, stored] });
+  if (rows.length === 0) throw new ApiError('CONFLICT', 'Two-factor is on already; turn it off first');
+  const url = otpauthUrl(secret, settings.issuer, String(user.email));
+  return { secret, otpauthUrl: url, qrCode: qrCode(url) };
+}
+
+/** `POST /auth/2fa/confirm`: a code of the enrolled secret turns two-factor on. */
+export async function confirm(
+  { host, settings }: TwoFactorParts,
+  ctx: RouteContext<z.output<typeof codeInput>>,
+): Promise<z.input<typeof recoveryCodesShape>> {
+  const { id } = ctx.user!;
+  const recoveryCodes = newRecoveryCodes(settings.recoveryCodes);
+  const hashes = recoveryCodes.map((code) => hashRecoveryCode(id, code));
+  const tried = await host.database.transaction(async (tx) => {
+    const factor = await lockFactor(tx, LOCK_ENROLMENT, id);
+    if (factor === undefined) return undefined;
+    const given = { method: 'totp', code: ctx.input.code } as const;
+    const outcome = await attempt(tx, { keyring: host.keyring, settings }, factor, given);
+    if (outcome?.kind === 'passed') await tx.write({ text: CONFIRM, values: [id, hashes] });
+    return outcome;
+  });
+  if (tried === undefined) throw new ApiError('CONFLICT', 'There is nothing to confirm; enrol first');
+  judge(host.events, ctx.req, tried, () => validationError({ code: WRONG_CODE }));
+  host.events.emit('security.two_factor_enabled', { userId: id, ip: addressOf(ctx.req) });
+  return { recoveryCodes };
+}

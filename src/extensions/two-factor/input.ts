@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { givenPassword } from '../../accounts/login.ts';
+import { METHODS } from './attempt.ts';
+
+const text = (longest: number) =>
+  z
+    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
+    .max(longest, { error: `Must be at most ${longest} characters` });
+const code = text(64);
+
+/** The body of an enrolment. */
+export const passwordInput = z.strictObject({ password: givenPassword });
+
+/** The body of a confirmation. */
+export const codeInput = z.strictObject({ code });
+
+/** The body of a second step. */
+export const verifyInput = z.strictObject({
+  mfaToken: text(128).meta({ description: 'As the login gave it' }),
+  method: z.enum(METHODS, {
+    error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${METHODS.join(', ')}`),
+  }),
+  code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
+});
+
+/** The body that turns two-factor off. */
+export const disableInput = z.strictObject({
+  password: givenPassword,
+  code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
+});
+
+/** The body that asks for new recovery codes. */
+export const renewInput = z
+  .strictObject({ password: givenPassword.optional(), code: code.optional() })
+  .refine((body) => body.password !== undefined || body.code !== undefined, {
+    path: ['password'],
+    error: 'Is required, or else a code',
+  });

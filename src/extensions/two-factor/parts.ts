@@ -1,0 +1,10 @@
+import type { Accounts } from '../../declare/accounts.ts';
+import type { Host } from '../../declare/host.ts';
+import type { TwoFactorSettings } from './settings.ts';
+
+/** What the operations of the extension work with. */
+export interface TwoFactorParts {
+  host: Pick<Host, 'database' | 'keyring' | 'events'>;
+  accounts: Accounts;
+  settings: TwoFactorSettings;
+}

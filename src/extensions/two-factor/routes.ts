@@ -1,0 +1,122 @@
+import type { z } from 'zod';
+import { newSessionShape } from '../../accounts/output.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { verify } from './challenge.ts';
+import { disable, disableByAdmin, renewRecoveryCodes } from './changes.ts';
+import { confirm, enrol } from './enrolment.ts';
+import { codeInput, disableInput, passwordInput, renewInput, verifyInput } from './input.ts';
+import { enrolmentShape, recoveryCodesShape, statusShape } from './output.ts';
+import type { TwoFactorParts } from './parts.ts';
+import { STATUS } from './sql.ts';
+
+/** `GET /auth/2fa`. */
+async function readStatus({ host }: TwoFactorParts, ctx: RouteContext): Promise<z.input<typeof statusShape>> {
+  const statement = { text: STATUS, values: [ctx.user!.id] };
+  const [row] = await host.database.read<[enabledAt: string, codes: number]>(statement);
+  const [enabledAt, codes] = row ?? [null, 0];
+  const shown = codes > 0 ? (['totp', 'recovery'] as const) : (['totp'] as const);
+  return {
+    enabled: row !== undefined,
+    methods: row === undefined ? [] : [...shown],
+    recoveryCodesLeft: codes,
+    enabledAt,
+  };
+}
+
+type Operation = (parts: TwoFactorParts, ctx: RouteContext) => Promise<unknown>;
+
+/** The routes of two-factor. Nobody may keep an answer of theirs. */
+export function twoFactorRoutes(parts: TwoFactorParts): Route[] {
+  const tags = ['two-factor'];
+  const handler = (operation: Operation) => (ctx: RouteContext) => {
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    return operation(parts, ctx);
+  };
+  return [
+    {
+      method: 'GET',
+      path: '/auth/2fa',
+      output: statusShape,
+      errors: [],
+      operationId: 'readTwoFactor',
+      tags,
+      summary: 'Whether your account has a second factor',
+      handler: handler(readStatus),
+    },
+    {
+      method: 'POST',
+      path: '/auth/2fa/enrol',
+      rateLimit: 'auth',
+      input: passwordInput,
+      output: enrolmentShape,
+      errors: ['CONFLICT', 'RATE_LIMITED'],
+      operationId: 'enrolTwoFactor',
+      tags,
+      summary: 'A secret for your authenticator app',
+      description: 'It asks for nothing before a code has confirmed it, within an hour.',
+      handler: handler(enrol),
+    },
+    {
+      method: 'POST',
+      path: '/auth/2fa/confirm',
+      rateLimit: 'auth',
+      input: codeInput,
+      output: recoveryCodesShape,
+      errors: ['CONFLICT', 'RATE_LIMITED'],
+      operationId: 'confirmTwoFactor',
+      tags,
+      summary: 'Turn two-factor on with a code of the app',
+      handler: handler(confirm),
+    },
+    {
+      method: 'POST',
+      path: '/auth/2fa/verify',
+      policy: 'public',
+      rateLimit: 'auth',
+      input: verifyInput,
+      output: newSessionShape,
+      errors: ['FORBIDDEN', 'RATE_LIMITED'],
+      operationId: 'verifyTwoFactor',
+      tags,
+      summary: 'Finish a login with a code',
+      handler: handler(verify),
+    },
+    {
+      method: 'POST',
+      path: '/auth/2fa/disable',
+      rateLimit: 'auth',
+      input: disableInput,
+      errors: ['CONFLICT', 'RATE_LIMITED'],
+      status: 204,
+      operationId: 'disableTwoFactor',
+      tags,
+      summary: 'Turn two-factor off',
+      handler: handler(disable),
+    },
+    {
+      method: 'POST',
+      path: '/auth/2fa/recovery-codes',
+      rateLimit: 'auth',
+      input: renewInput,
+      output: recoveryCodesShape,
+      errors: ['CONFLICT', 'RATE_LIMITED'],
+      operationId: 'renewRecoveryCodes',
+      tags,
+      summary: 'New recovery codes; the old ones are void',
+      description: 'With your password or a code.',
+      handler: handler(renewRecoveryCodes),
+    },
+    {
+      method: 'DELETE',
+      path: '/admin/users/:id/2fa',
+      policy: 'admin',
+      resource: 'user',
+      errors: ['NOT_FOUND', 'FORBIDDEN'],
+      status: 204,
+      operationId: 'disableTwoFactorOfUser',
+      tags,
+      summary: 'Turn two-factor off for a user who can not sign in any more',
+      handler: handler(disableByAdmin),
+    },
+  ];
+}

@@ -1,0 +1,93 @@
+const FACTOR = `
+  user_id, secret, last_step, recovery_codes, confirmed_at is not null, failures,
+  greatest(0, extract(epoch from locked_until - now()) * 1000)::float8`;
+
+/** How long an enrolment waits for its code. */
+const ENROLMENT = `interval '1 hour'`;
+
+/** $1 user, $2 secret. No row: two-factor is on. A lock outlives a new enrolment. */
+export const ENROL = `
+  insert into two_factors (user_id, secret) values ($1, $2)
+  on conflict (user_id) do update set secret = excluded.secret, created_at = now(), last_step = 0
+  where two_factors.confirmed_at is null
+  returning 1`;
+
+/** $1 user. Codes of one user are tried one after the other. */
+export const LOCK = `select ${FACTOR} from two_factors where user_id = $1 and confirmed_at is not null for update`;
+
+/** $1 user. */
+export const LOCK_ENROLMENT = `
+  select ${FACTOR} from two_factors
+  where user_id = $1 and confirmed_at is null and created_at > now() - ${ENROLMENT} for update`;
+
+/** $1 hash of a challenge's token. */
+export const LOCK_CHALLENGED = `
+  select ${FACTOR} from two_factors
+  where user_id = (select user_id from two_factor_challenges where token_hash = $1 and expires_at > now())
+    and confirmed_at is not null
+  for update`;
+
+/** $1 user, $2 last step or null, $3 hash of a recovery code or null. Under the lock. Gives how many recovery codes are left. */
+export const SPEND = `
+  update two_factors set last_step = coalesce($2::bigint, last_step), recovery_codes = array_remove(recovery_codes, $3::text),
+    failures = 0, locked_until = null
+  where user_id = $1 returning cardinality(recovery_codes)`;
+
+/** $1 user, $2 ms of a new lock, or 0. Under the lock. Gives until when it is locked. */
+export const FAIL = `
+  update two_factors set failures = failures + 1,
+    locked_until = case when $2::float8 > 0 then now() + $2::float8 * interval '1 millisecond' else locked_until end
+  where user_id = $1 returning locked_until`;
+
+/** $1 user, $2 hashes of recovery codes. */
+export const CONFIRM = 'update two_factors set confirmed_at = now(), recovery_codes = $2 where user_id = $1';
+
+/** $1 user, $2 hashes of recovery codes. No row: two-factor is not on. */
+export const RENEW_CODES = `
+  update two_factors set recovery_codes = $2 where user_id = $1 and confirmed_at is not null returning 1`;
+
+/** $1 user. */
+export const STATUS = `
+  select confirmed_at, cardinality(recovery_codes) from two_factors where user_id = $1 and confirmed_at is not null`;
+
+/** $1 user. No row: two-factor was not on. */
+export const REMOVE = 'delete from two_factors where user_id = $1 and confirmed_at is not null returning 1';
+
+/** $1 users. */
+export const REMOVE_OF_USERS = 'delete from two_factors where user_id = any($1)';
+
+/** $1 most rows. By two_factors_unconfirmed_index. */
+export const REMOVE_UNCONFIRMED = `
+  delete from two_factors where user_id in (
+    select user_id from two_factors where confirmed_at is null and created_at <= now() - ${ENROLMENT}
+    order by created_at limit $1 for update skip locked
+  ) returning 1`;
+
+/** $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. */
+export const OPEN_CHALLENGE = `
+  with factor as (
+    select user_id, cardinality(recovery_codes) as codes from two_factors where user_id = $2 and confirmed_at is not null
+  ), opened as (
+    insert into two_factor_challenges (token_hash, user_id, password_proof, expires_at)
+    select $1, user_id, $3, now() + $4::float8 * interval '1 millisecond' from factor returning expires_at
+  )
+  select opened.expires_at, factor.codes from opened, factor`;
+
+/** $1 hash of the token, $2 most wrong codes. No row: it is used, expired, or has had too many. Gives the password proof. */
+export const CLOSE_CHALLENGE = `
+  delete from two_factor_challenges where token_hash = $1 and expires_at > now() and failures < $2 returning password_proof`;
+
+/** $1 hash of the token, $2 most wrong codes. No row: as above. */
+export const FAIL_CHALLENGE = `
+  update two_factor_challenges set failures = failures + 1
+  where token_hash = $1 and expires_at > now() and failures < $2 returning 1`;
+
+/** $1 users. By two_factor_challenges_user_id_index. */
+export const REMOVE_CHALLENGES = 'delete from two_factor_challenges where user_id = any($1)';
+
+/** $1 most rows. By two_factor_challenges_expires_at_index. */
+export const REMOVE_EXPIRED = `
+  delete from two_factor_challenges where token_hash in (
+    select token_hash from two_factor_challenges where expires_at <= now()
+    order by expires_at limit $1 for update skip locked
+  ) returning 1`;

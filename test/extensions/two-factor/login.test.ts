@@ -1,0 +1,302 @@
+import { Client } from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { defineUser, twoFactor } from '../../../src/index.ts';
+import { createApp } from '../../../src/runtime/create-app.ts';
+import { readContract } from '../../runtime/openapi/contract.ts';
+import { clientOf, startTestApp } from '../../support/app.ts';
+import { challenge, codeOf, forget, guard, PASSWORD, verify, wrongCode } from './someone.ts';
+
+const events: [string, Record<string, unknown>][] = [];
+const listen = (made: { on: (name: string, handler: (payload: Record<string, unknown>) => void) => void }) => {
+  for (const name of [
+    'auth.login',
+    'security.two_factor_failed',
+    'security.two_factor_locked',
+    'security.recovery_code_used',
+  ])
+    made.on(name, (payload) => void events.push([name, payload]));
+};
+const options = { resources: [defineUser()], extensions: [twoFactor()] } as const;
+const { person, call, env, url } = await startTestApp({ ...options, listeners: listen });
+// A second process, for what must hold across processes.
+const other = createApp({ ...options, settings: { auth: { password: { logN: 4, r: 8, p: 1 } } } }, env);
+listen(other as never);
+const { url: otherUrl } = await other.start({ port: 0, roles: ['web'] });
+const without = await startTestApp({ resources: [defineUser()] });
+const limited = await startTestApp({ ...options, settings: { rateLimit: { enabled: true } } });
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(async () => {
+  await other.close();
+  await database.end();
+});
+
+const calls = [call, clientOf(otherUrl)];
+const sessions = async (id: string) =>
+  (await database.query('select count(*)::int as n from sessions where user_id = $1', [id])).rows[0].n;
+const unlock = (id: string) =>
+  database.query('update two_factors set locked_until = null, failures = 0 where user_id = $1', [id]);
+const someone = async (name: string) => guard(await person(name), database);
+const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();
+
+test('a login gives a challenge and no session; the right code gives the session, and only then is auth.login emitted', async () => {
+  const ann = await someone('Ann');
+  const before = await sessions(ann.id);
+  const asked = await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD });
+  expect([asked.status, asked.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(asked.body).toEqual({
+    data: {
+      mfaRequired: true,
+      mfaToken: expect.stringMatching(/^svc_mfa_[0-9a-f]{64}$/),
+      methods: ['totp', 'recovery'],
+      expiresAt: expect.any(String),
+    },
+  });
+  const minutes = (Date.parse(asked.body.data.expiresAt) - Date.now()) / 60_000;
+  expect(minutes).toBeGreaterThan(4.9);
+  expect(minutes).toBeLessThan(5.1);
+  const mine = () =>
+    events.filter(([name, { user }]) => name === 'auth.login' && (user as { id: string }).id === ann.id);
+  expect([await sessions(ann.id), mine().length]).toEqual([before, 0]);
+
+  const { mfaToken } = asked.body.data;
+  expect((await clientOf(url, mfaToken)('GET', '/api/auth/me')).status).toBe(401);
+  const done = await verify(call, mfaToken, codeOf(ann.secret));
+  expect([done.status, done.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(done.body.data).toEqual({
+    user: expect.objectContaining({ id: ann.id, email: ann.email, roles: ['user'] }),
+    token: expect.stringMatching(/^svc_[0-9a-f]{64}$/),
+    expiresAt: expect.any(String),
+  });
+  expect(mine()).toHaveLength(1);
+  expect((await clientOf(url, done.body.data.token)('GET', '/api/auth/me')).body.data.id).toBe(ann.id);
+});
+
+test('the document tells both answers of login, and what verify takes and gives', async () => {
+  const contract = await readContract(url);
+  const plain = await person('Plain');
+  contract.check('login', await call('POST', '/api/auth/login', { email: plain.email, password: PASSWORD }));
+  const bob = await someone('Bob');
+  const asked = await call('POST', '/api/auth/login', { email: bob.email, password: PASSWORD });
+  contract.check('login', asked);
+  contract.check('verifyTwoFactor', await verify(call, asked.body.data.mfaToken, wrongCode(bob.secret)));
+  contract.check('verifyTwoFactor', await verify(call, asked.body.data.mfaToken, codeOf(bob.secret)));
+  contract.check('readTwoFactor', await bob.call('GET', '/api/auth/2fa'));
+  contract.check('renewRecoveryCodes', await bob.call('POST', '/api/auth/2fa/recovery-codes', { password: PASSWORD }));
+  const login = contract.operations.get('login')!.spec.responses[200].content['application/json'].schema;
+  expect(login.properties.data.oneOf).toHaveLength(2);
+  const plainDocument = await readContract(without.url);
+  expect(JSON.stringify(plainDocument.document)).not.toMatch(/mfa|2fa/i);
+});
+
+test('without a second factor, and without the extension, a login is what it was', async () => {
+  for (const one of [{ person, call }, without]) {
+    const { email } = await one.person('Cy');
+    const { body } = await one.call('POST', '/api/auth/login', { email, password: PASSWORD });
+    expect(Object.keys(body.data).sort()).toEqual(['expiresAt', 'token', 'user']);
+  }
+  expect((await without.call('POST', '/api/auth/2fa/verify', {})).status).toBe(404);
+});
+
+test('a wrong password answers 401, whether there is a second factor or not', async () => {
+  const dee = await someone('Dee');
+  const answer = await call('POST', '/api/auth/login', { email: dee.email, password: 'wrong horse battery' });
+  expect([answer.status, answer.body.error.message]).toEqual([401, 'Invalid email or password']);
+});
+
+test('a challenge is bound to its user: a code of somebody else is wrong, of either kind', async () => {
+  const [eve, fay] = [await someone('Eve'), await someone('Fay')];
+  const mfaToken = await challenge(call, eve);
+  const answer = await verify(call, mfaToken, codeOf(fay.secret));
+  expect([answer.status, answer.body.error.details]).toEqual([401, { code: 'Is wrong, or was used before' }]);
+  expect((await verify(call, mfaToken, fay.recoveryCodes[0]!, 'recovery')).status).toBe(401);
+  expect((await verify(call, mfaToken, codeOf(eve.secret))).body.data.user.id).toBe(eve.id);
+});
+
+test('a challenge is used once, expires, and is nothing that could be made up', async () => {
+  const gil = await someone('Gil');
+  const mfaToken = await challenge(call, gil);
+  expect((await verify(call, mfaToken, codeOf(gil.secret))).status).toBe(200);
+  await forget(gil, database);
+  const late = await challenge(call, gil);
+  await database.query(`update two_factor_challenges set expires_at = now() where user_id = $1`, [gil.id]);
+  for (const token of [mfaToken, late, gil.token, 'svc_mfa_', `svc_mfa_${'0'.repeat(64)}`, '\0', '']) {
+    const answer = await verify(call, token, codeOf(gil.secret));
+    expect([answer.status, answer.body.error.details]).toEqual([401, { mfaToken: 'Is unknown, used or expired' }]);
+  }
+  expect((await verify(call, await challenge(call, gil), codeOf(gil.secret))).status).toBe(200);
+});
+
+test('one challenge and one code, 10 times at once in two processes: one session', async () => {
+  const hal = await someone('Hal');
+  const before = await sessions(hal.id);
+  const mfaToken = await challenge(call, hal);
+  const code = codeOf(hal.secret);
+  const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => verify(calls[i % 2]!, mfaToken, code)));
+  expect(statuses(answers)).toEqual([200, ...Array(9).fill(401)]);
+  expect(await sessions(hal.id)).toBe(before + 1);
+});
+
+test('a code of the app is taken once, over 5 challenges at once; and none of a step before it', async () => {
+  const ida = await someone('Ida');
+  const tokens = await Promise.all(Array.from({ length: 5 }, () => challenge(call, ida)));
+  const code = codeOf(ida.secret, 1);
+  const answers = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code)));
+  expect(statuses(answers)).toEqual([200, 401, 401, 401, 401]);
+  expect((await verify(call, await challenge(call, ida), codeOf(ida.secret))).status).toBe(401);
+});
+
+test('a recovery code that is used 10 times at once, in 10 challenges and two processes, works once', async () => {
+  const joe = await someone('Joe');
+  const tokens = await Promise.all(Array.from({ length: 10 }, () => challenge(call, joe)));
+  const [code] = joe.recoveryCodes as [string];
+  const answers = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code, 'recovery')));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  for (const { status } of answers) expect([200, 401, 429]).toContain(status);
+  await unlock(joe.id);
+  expect((await joe.call('GET', '/api/auth/2fa')).body.data.recoveryCodesLeft).toBe(9);
+  expect((await verify(call, await challenge(call, joe), code, 'recovery')).status).toBe(401);
+  expect((await verify(call, await challenge(call, joe), joe.recoveryCodes[1]!.toUpperCase(), 'recovery')).status).toBe(
+    200,
+  );
+  expect(events).toContainEqual([
+    'security.recovery_code_used',
+    { userId: joe.id, ip: expect.any(String), remaining: 8 },
+  ]);
+});
+
+test('when the recovery codes are used up they are offered no more', async () => {
+  const kim = await someone('Kim');
+  await database.query(`update two_factors set recovery_codes = recovery_codes[1:1] where user_id = $1`, [kim.id]);
+  expect((await verify(call, await challenge(call, kim), kim.recoveryCodes[0]!, 'recovery')).status).toBe(200);
+  const { body } = await call('POST', '/api/auth/login', { email: kim.email, password: PASSWORD });
+  expect(body.data.methods).toEqual(['totp']);
+  expect((await kim.call('GET', '/api/auth/2fa')).body.data).toMatchObject({ methods: ['totp'], recoveryCodesLeft: 0 });
+});
+
+test('after 5 wrong codes a challenge is void, the right code included', async () => {
+  const lea = await someone('Lea');
+  const mfaToken = await challenge(call, lea);
+  for (let i = 0; i < 5; i++) expect((await verify(call, mfaToken, wrongCode(lea.secret))).status).toBe(401);
+  await unlock(lea.id);
+  const answer = await verify(call, mfaToken, codeOf(lea.secret));
+  expect([answer.status, answer.body.error.details]).toEqual([401, { mfaToken: 'Is unknown, used or expired' }]);
+});
+
+test('5 wrong codes lock the user over all his challenges: then the right code answers 429, with the time left', async () => {
+  const max = await someone('Max');
+  for (let i = 0; i < 5; i++) {
+    expect((await verify(call, await challenge(call, max), wrongCode(max.secret))).status).toBe(401);
+  }
+  const mfaToken = await challenge(call, max);
+  for (const [code, method] of [
+    [codeOf(max.secret), 'totp'],
+    [max.recoveryCodes[0]!, 'recovery'],
+  ] as const) {
+    const { status, body, headers } = await verify(calls[1]!, mfaToken, code, method);
+    expect([status, body.error.code]).toEqual([429, 'RATE_LIMITED']);
+    expect(body.error.message).toBe('Too many wrong codes, try again in 15 minutes');
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(880);
+  }
+  const told = events.filter(([, { userId }]) => userId === max.id).map(([name, { reason }]) => [name, reason]);
+  expect(told).toEqual([
+    ...Array(5).fill(['security.two_factor_failed', 'wrong']),
+    ['security.two_factor_locked', undefined],
+    ['security.two_factor_failed', 'locked'],
+    ['security.two_factor_failed', 'locked'],
+  ]);
+  await database.query('update two_factors set locked_until = now() where user_id = $1', [max.id]);
+  expect((await verify(call, mfaToken, codeOf(max.secret))).status).toBe(200);
+});
+
+test('50 wrong codes at once, over 10 challenges and two processes, are 5 guesses', async () => {
+  const nan = await someone('Nan');
+  const tokens = await Promise.all(Array.from({ length: 10 }, () => challenge(call, nan)));
+  const code = wrongCode(nan.secret);
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => verify(calls[i % 2]!, tokens[i % 10]!, code)));
+  expect(statuses(answers)).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
+  const { rows } = await database.query('select failures from two_factors where user_id = $1', [nan.id]);
+  expect(rows).toEqual([{ failures: 5 }]);
+});
+
+test('a second lock in a row lasts twice as long; a right code makes the count begin anew', async () => {
+  const oda = await someone('Oda');
+  const fail = async (times: number) => {
+    for (let i = 0; i < times; i++) await verify(call, await challenge(call, oda), wrongCode(oda.secret));
+  };
+  await fail(5);
+  await database.query('update two_factors set locked_until = null where user_id = $1', [oda.id]);
+  await fail(5);
+  const locked = await verify(call, await challenge(call, oda), codeOf(oda.secret));
+  expect(locked.body.error.message).toBe('Too many wrong codes, try again in 30 minutes');
+  await database.query('update two_factors set locked_until = null where user_id = $1', [oda.id]);
+  await fail(4);
+  expect((await verify(call, await challenge(call, oda), codeOf(oda.secret))).status).toBe(200);
+  await fail(4);
+  await forget(oda, database);
+  expect((await verify(call, await challenge(call, oda), codeOf(oda.secret))).status).toBe(200);
+});
+
+test('a user who was disabled between the two steps gets 403 and no session; deleted, 401', async () => {
+  const [pam, quy] = [await someone('Pam'), await someone('Quy')];
+  const root = await person('Root', ['admin']);
+  const tokens = [await challenge(call, pam), await challenge(call, quy)];
+  const before = await sessions(pam.id);
+  await root.call('PATCH', `/api/users/${pam.id}`, { status: 'disabled' });
+  const answer = await verify(call, tokens[0]!, codeOf(pam.secret));
+  expect([answer.status, answer.body.error.message]).toEqual([403, 'This account is disabled']);
+  expect(await sessions(pam.id)).toBe(before);
+  expect((await call('POST', '/api/auth/login', { email: pam.email, password: PASSWORD })).status).toBe(403);
+  await root.call('DELETE', `/api/users/${quy.id}`);
+  expect((await verify(call, tokens[1]!, codeOf(quy.secret))).status).toBe(401);
+});
+
+test('what belongs to a deleted user is removed', async () => {
+  const rob = await someone('Rob');
+  await challenge(call, rob);
+  const root = await person('Root', ['admin']);
+  await root.call('DELETE', `/api/users/${rob.id}`);
+  await vi.waitUntil(async () => {
+    const { rows } = await database.query(
+      `select (select count(*) from two_factors where user_id = $1)::int
+            + (select count(*) from two_factor_challenges where user_id = $1)::int as left`,
+      [rob.id],
+    );
+    return rows[0].left === 0;
+  }, 10_000);
+});
+
+test('a password that is changed between the two steps makes the login void', async () => {
+  const sue = await someone('Sue');
+  const mfaToken = await challenge(call, sue);
+  const changed = { currentPassword: PASSWORD, newPassword: 'another staple entirely' };
+  expect((await sue.call('POST', '/api/auth/password', changed)).status).toBe(204);
+  const before = await sessions(sue.id);
+  expect((await verify(call, mfaToken, codeOf(sue.secret))).status).toBe(401);
+  expect(await sessions(sue.id)).toBe(before);
+});
+
+test.each<[string, object, object]>([
+  ['nothing', {}, { mfaToken: 'Is required', method: 'Is required', code: 'Is required' }],
+  ['another method', { mfaToken: 'x', method: 'sms', code: '1' }, { method: 'Must be one of: totp, recovery' }],
+  ['a code that is a number', { mfaToken: 'x', method: 'totp', code: 1 }, { code: 'Must be a string' }],
+  ['more than that', { mfaToken: 'x', method: 'totp', code: '1', user: 'y' }, { user: 'Unknown field' }],
+])('verify with %s answers 422', async (_what, body, details) => {
+  const answer = await call('POST', '/api/auth/2fa/verify', body);
+  expect([answer.status, answer.body.error.details]).toEqual([422, details]);
+});
+
+test('the methods do not mix: a recovery code is no code of the app, nor the other way round', async () => {
+  const tom = await someone('Tom');
+  const mfaToken = await challenge(call, tom);
+  expect((await verify(call, mfaToken, tom.recoveryCodes[0]!)).status).toBe(401);
+  expect((await verify(call, mfaToken, codeOf(tom.secret), 'recovery')).status).toBe(401);
+  expect((await tom.call('GET', '/api/auth/2fa')).body.data.recoveryCodesLeft).toBe(10);
+});
+
+test('verify is limited to 10 requests in 15 minutes from one client', async () => {
+  const body = { mfaToken: 'x', method: 'totp', code: '1' };
+  const answers = [];
+  for (let i = 0; i < 11; i++) answers.push(await limited.call('POST', '/api/auth/2fa/verify', body));
+  expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429]);
+});
