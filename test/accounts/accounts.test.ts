@@ -379,7 +379,7 @@ test('account events are told: registered, login, a failed login', async () => {
 
 const upgraded = await startTestApp({ resources: [defineUser()], settings: costly });
 
-test('a hash is upgraded at the next login when the parameters have risen', async () => {
+test('a hash is upgraded at the next login when the parameters have risen, or at twelve logins at once', async () => {
   const other = new Client({ connectionString: upgraded.env.DATABASE_URL! });
   await other.connect();
   const hash = async () => (await other.query('select password from users')).rows[0].password;
@@ -390,6 +390,12 @@ test('a hash is upgraded at the next login when the parameters have risen', asyn
   await register(known);
   const old = (await database.query('select password from users where email = $1', [known.email])).rows[0].password;
   expect(cheap.password).toMatch(/ln=4/);
+  await other.query('update users set password = $1', [old]);
+  const many = Array.from({ length: 12 }, () =>
+    upgraded.call('POST', '/api/auth/login', { email: 'up@example.com', password: secret }),
+  );
+  expect((await Promise.all(many)).map(({ status }) => status)).toEqual(Array(12).fill(200));
+  expect(await hash()).toMatch(/^\$scrypt\$ln=6,/);
   await other.query('update users set password = $1', [old]);
   const again = await upgraded.call('POST', '/api/auth/login', { email: 'up@example.com', password: secret });
   expect(again.status).toBe(200);
