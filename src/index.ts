@@ -12,6 +12,7 @@ export type { Route, RouteContext } from './declare/route.ts';
 export type { AnyService, Service } from './declare/service.ts';
 export type { Transaction } from './declare/transaction.ts';
 export { defineUser } from './declare/user.ts';
+export { apiKeys } from './extensions/api-keys/index.ts';
 export { twoFactor } from './extensions/two-factor/index.ts';
 export { webhooks } from './extensions/webhooks/index.ts';
 export { verifyWebhook, WebhookVerificationError } from './extensions/webhooks/verify-webhook.ts';

@@ -1,4 +1,4 @@
-import type { Accounts, SignInStep } from '../declare/accounts.ts';
+import type { Accounts, PasswordResetStep, SignInStep } from '../declare/accounts.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceView } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
@@ -22,8 +22,8 @@ export const accountTables = { sessions, devices };
 interface AppAccounts {
   /** What extensions are offered. */
   api: Accounts;
-  /** The feature, whose logins go through these steps. */
-  feature(steps: readonly SignInStep[]): FeatureParts;
+  /** The feature, whose logins and resets of passwords go through these steps. */
+  feature(steps: readonly SignInStep[], resetSteps: readonly PasswordResetStep[]): FeatureParts;
 }
 
 /** The accounts of an app whose user resource is `user`. */
@@ -34,7 +34,7 @@ export function createAccounts(
   user: Entity,
   view: ResourceView,
 ): AppAccounts {
-  const parts: Omit<AccountParts, 'steps'> = {
+  const parts: Omit<AccountParts, 'steps' | 'resetSteps'> = {
     host,
     hasher,
     user,
@@ -49,8 +49,12 @@ export function createAccounts(
         await confirmPassword(parts, userId, password, field);
       },
     },
-    feature: (steps) => ({
-      routes: [...accountRoutes({ ...parts, steps }, context), ...sessionRoutes(parts), ...deviceRoutes(host)],
+    feature: (steps, resetSteps) => ({
+      routes: [
+        ...accountRoutes({ ...parts, steps, resetSteps }, context),
+        ...sessionRoutes(parts),
+        ...deviceRoutes(host),
+      ],
       authenticators: [parts.sessions.authenticator],
       consumers: [sessionsOfDeletedUsers],
       sweeps: [sessionSweep(host.database)],

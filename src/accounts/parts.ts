@@ -1,4 +1,4 @@
-import type { SignInStep } from '../declare/accounts.ts';
+import type { PasswordResetStep, SignInStep } from '../declare/accounts.ts';
 import type { Host } from '../declare/host.ts';
 import type { Entity } from '../records/context.ts';
 import type { Lockout } from './lockout.ts';
@@ -17,4 +17,6 @@ export interface AccountParts {
   lockout: Lockout;
   /** What is asked after the password of a login, in order. */
   steps: readonly SignInStep[];
+  /** What else a reset of a password does, in its transaction. */
+  resetSteps: readonly PasswordResetStep[];
 }

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
+import type { Executor } from '../platform/postgres/queryable.ts';
 import type { StoredRecord } from './host.ts';
 import type { RouteContext } from './route.ts';
 
@@ -18,6 +19,17 @@ export interface SignInStep {
   /** What the login answers with instead of a session; undefined when nothing more is asked of this user. */
   ask(login: CheckedLogin): Promise<object | undefined>;
 }
+
+/**
+ * What else a reset of a password does. It is done in the transaction of the reset, after the new password is written: both
+ * happen or none.
+ *
+ * @returns what is done once it is committed; undefined for nothing
+ */
+export type PasswordResetStep = (
+  reset: { userId: string; ip: string },
+  tx: Executor,
+) => Promise<(() => void) | undefined>;
 
 /** What accounts offer to extensions. */
 export interface Accounts {

@@ -2,7 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/queues.ts';
-import type { Accounts, SignInStep } from './accounts.ts';
+import type { Accounts, PasswordResetStep, SignInStep } from './accounts.ts';
 import type { Authenticator, Host } from './host.ts';
 import type { Route } from './route.ts';
 
@@ -16,6 +16,7 @@ export interface FeatureParts {
   authenticators?: readonly Authenticator[];
   /** Asks more of a user than his password. */
   signInStep?: SignInStep;
+  passwordResetStep?: PasswordResetStep;
   /** Turn outbox rows into work, in the relay. */
   consumers?: readonly OutboxConsumer[];
   /** Periodic work of the relay. */
@@ -28,12 +29,16 @@ export interface FeatureParts {
   listeners?: Record<string, (payload: never) => unknown>;
   /** What the feature offers to code, as `app.<name>`. */
   api?: object;
+  /** What is wrong with it in the light of the whole app, a line each; asked once all routes are known. */
+  mistakes?(): readonly string[];
 }
 
 /** What an extension works with. */
 export interface ExtensionHost extends Host {
   /** Undefined when accounts are not enabled. */
   accounts: Accounts | undefined;
+  /** All routes of the app, in the order in which they are mounted. Not known before every feature is set up. */
+  routes(): readonly Route[];
 }
 
 /** A feature that an app can be made with: tables, and parts made once the app stands. */

@@ -9,6 +9,7 @@ export const ERROR_CODES = {
   REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive' },
   CONFLICT: { status: 409, message: 'This value is already taken' },
   LIMIT_REACHED: { status: 409, message: 'The limit is reached' },
+  API_KEY_LIMIT: { status: 409, message: 'You have as many API keys as you can have' },
   PRECONDITION_FAILED: { status: 412, message: 'The record is not as it was when you read it' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The body must be application/json in UTF-8' },

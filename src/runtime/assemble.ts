@@ -4,6 +4,7 @@ import { createPasswordHasher } from '../accounts/password-hash.ts';
 import type { Extension, ExtensionHost, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import type { AnyResource } from '../declare/resource.ts';
+import type { Route } from '../declare/route.ts';
 import { createEncryption, type Encryption } from '../platform/crypto/encryption.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
@@ -120,10 +121,14 @@ function accountMistakes(resources: readonly AnyResource[]): string[] {
   return email.unique ? [] : ['resource "user": field "email": accounts sign in by it; add unique()'];
 }
 
+function routesOf(features: readonly FeatureParts[]): Route[] {
+  return features.flatMap((feature) => feature.routes ?? []);
+}
+
 /** What the OpenAPI document takes of all features, once they are there. */
 function openApiParts(features: readonly FeatureParts[]) {
   return {
-    routes: features.flatMap((feature) => feature.routes ?? []),
+    routes: routesOf(features),
     authenticators: features.flatMap((feature) => feature.authenticators ?? []),
   };
 }
@@ -167,21 +172,24 @@ export function assemble(
     { routes: openApiRoutes(settings, () => ({ ...openApiParts(features), resources: compiled, settings })) },
   ];
   const accounts = users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users);
-  const extensionHost: ExtensionHost = { ...host, accounts: accounts?.api };
+  const extensionHost: ExtensionHost = { ...host, accounts: accounts?.api, routes: () => routesOf(features) };
   const extensions = declared.extensions.map((extension) => ({
     name: extension.name,
     parts: extension.setup(extensionHost),
   }));
-  if (accounts !== undefined)
-    features.push(accounts.feature(extensions.flatMap(({ parts }) => parts.signInStep ?? [])));
-  const core = features.flatMap((feature) => feature.routes ?? []);
+  if (accounts !== undefined) {
+    const signIn = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
+    const reset = extensions.flatMap(({ parts }) => parts.passwordResetStep ?? []);
+    features.push(accounts.feature(signIn, reset));
+  }
+  const core = routesOf(features);
   const wrong = featureRouteMistakes(
     extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
     core,
   );
-  wrong.push(...operationIdMistakes([...core, ...extensions.flatMap(({ parts }) => parts.routes ?? [])]));
-  if (wrong.length > 0) throw new StartupError('The declarations are wrong:', wrong);
   features.push(...extensions.map(({ parts }) => parts));
+  wrong.push(...operationIdMistakes(routesOf(features)), ...features.flatMap((feature) => feature.mistakes?.() ?? []));
+  if (wrong.length > 0) throw new StartupError('The declarations are wrong:', wrong);
   const apis = extensions.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }]));
   for (const { listeners = {} } of features) {
     for (const [name, handler] of Object.entries(listeners)) platform.events.on(name, handler);

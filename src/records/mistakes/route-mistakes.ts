@@ -3,6 +3,7 @@ import { pluralName } from '../../declare/naming.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { type Route, routeBuilder } from '../../declare/route.ts';
+import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
 import { ownerFieldOf } from '../compile.ts';
 import { unknownRoles } from './roles.ts';
@@ -67,6 +68,7 @@ function commonMistakes(route: Route, path: string | undefined, fault: Fault): v
   if (route.idempotent !== undefined && (typeof route.idempotent !== 'boolean' || route.method !== 'POST')) {
     fault('idempotent: must be true or false, and is for POST routes');
   }
+  if (route.scope !== undefined && !isScope(route.scope)) fault(`scope: must be ${SCOPE_FORM}`);
   const { rateLimit } = route;
   if (rateLimit !== undefined && rateLimit !== 'auth' && !limitRule.safeParse(rateLimit).success) {
     fault(`rateLimit: must be 'auth' or ${RULE_FORM}`);

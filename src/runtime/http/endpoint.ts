@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Authenticator, Host } from '../../declare/host.ts';
+import type { Authenticator, Host, Looking } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -14,6 +14,7 @@ import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
 import { createOnce, readIdempotencyKey } from './idempotency/index.ts';
 import { presentRecords } from './present-records.ts';
 import { setIdentity } from './request-log.ts';
+import { createScopeCheck } from './scopes.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 /** What endpoints are made from. */
@@ -41,9 +42,10 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const tagged = isTagged(route);
   const once = route.idempotent ? createOnce(route, host) : undefined;
   const creates = route.idempotent === 'create';
+  const checkScopes = createScopeCheck(route, parts.authenticators);
 
   /** Asks the policy. Gives the record of an item route of a resource. */
-  async function authorize(looking: SignedIn & { req: Request }, params: Record<string, string>): Promise<unknown> {
+  async function authorize(looking: Looking & { req: Request }, params: Record<string, string>): Promise<unknown> {
     if (byHandler) {
       // The rest is the handler's, but nobody's body is read who may not send one.
       if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
@@ -61,10 +63,12 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   }
 
   /** Who asks, whether he may, and the record that it is about. */
-  async function admit(req: Request): Promise<SignedIn & { doc: unknown }> {
-    const { user, auth } = await signIn(req, parts.authenticators);
+  async function admit(req: Request): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown }> {
+    const signedIn = await signIn(req, parts.authenticators);
+    const { user, auth } = signedIn;
     setIdentity(req, auth);
-    return { user, auth, doc: await authorize({ user, auth, req }, req.params as Record<string, string>) };
+    checkScopes(signedIn);
+    return { user, auth, doc: await authorize({ user, req }, req.params as Record<string, string>) };
   }
 
   /** Runs the handler. Undefined when it has answered by itself. */

@@ -4,14 +4,16 @@ import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
 import { invalidSession } from '../../platform/errors.ts';
 
-/** Who a request comes from; both undefined when it is signed out. */
+/** Who a request comes from; all undefined when it is signed out. */
 export interface SignedIn {
   user: Viewer | undefined;
   auth: Auth | undefined;
+  /** What has signed it in. */
+  authenticator: Authenticator | undefined;
 }
 
 const begun = new WeakMap<Request, Promise<SignedIn>>();
-const SIGNED_OUT: SignedIn = { user: undefined, auth: undefined };
+const SIGNED_OUT: SignedIn = { user: undefined, auth: undefined, authenticator: undefined };
 const BEARER = /^bearer (\S+)$/i;
 const LONGEST = 512;
 
@@ -31,7 +33,8 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
   const token = header.length <= LONGEST ? BEARER.exec(header)?.[1] : undefined;
   const authenticator = token === undefined ? undefined : authenticators.find((one) => one.recognizes(token));
   if (authenticator === undefined) throw invalidSession();
-  return authenticator.authenticate(token!, req);
+  const { user, auth } = await authenticator.authenticate(token!, req);
+  return { user, auth, authenticator };
 }
 
 /** Begins to sign a request in while something else is waited for: the next `signIn` of the request takes the outcome. */

@@ -11,7 +11,7 @@ import type { Json } from './json.ts';
 import { listParameters, readParameters } from './list-parameters.ts';
 import { operationIdOf, pascalCase, spokenId } from './operation-id.ts';
 import { headerParameters, pathParameters, shapedParameters } from './parameters.ts';
-import { accessText, securityOf } from './security.ts';
+import { accessText, requiredScope, securityOf } from './security.ts';
 import { shapeSchema } from './shape.ts';
 import { successAnswers } from './success-answers.ts';
 
@@ -69,13 +69,14 @@ export function operationOf(route: Route, path: string, parts: OperationParts): 
     ...shapedParameters(route, name, components),
     ...headerParameters(route, components),
   ];
+  const scope = requiredScope(route, schemes);
   const description = [route.description, accessText(route, policy, schemes)].filter((text) => text !== undefined);
   return {
     operationId,
     summary: route.summary ?? spokenId(operationId),
     description: description.join('\n\n'),
     tags: route.tags ?? [route.path.split('/')[1]],
-    ...(route.scope === undefined ? {} : { 'x-required-scope': route.scope }),
+    ...(scope === undefined ? {} : { 'x-required-scope': scope }),
     security: securityOf(route, policy, schemes),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBody(route, name, components),

@@ -19,16 +19,35 @@ export function securitySchemes(schemes: readonly SignInScheme[]): Json {
   );
 }
 
-/** How a route may be signed in on; nothing at all is one of the ways where the policy does not ask for a user. */
+/** The scopes of which each way to sign in needs one on a route; undefined: it needs none. */
+function scopesBy(route: Route, schemes: readonly SignInScheme[]) {
+  return schemes.map(({ name, scopesOf }) => ({ name, scopes: scopesOf?.(route) }));
+}
+
+/**
+ * How a route may be signed in on, with the narrowest scope that it takes; nothing at all is one of the ways where the policy
+ * does not ask for a user.
+ */
 export function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
-  const usable = schemes.filter(({ scopesOf }) => scopesOf === undefined || scopesOf(route).length > 0);
-  return [...(needsUser(policy) ? [] : [{}]), ...usable.map(({ name }) => ({ [name]: [] }))];
+  const usable = scopesBy(route, schemes).filter(({ scopes }) => scopes === undefined || scopes.length > 0);
+  return [
+    ...(needsUser(policy) ? [] : [{}]),
+    ...usable.map(({ name, scopes = [] }) => ({ [name]: scopes.slice(0, 1) })),
+  ];
+}
+
+/** The narrowest scope with which a token that has scopes is good on a route; the route's own where there are no such tokens. */
+export function requiredScope(route: Route, schemes: readonly SignInScheme[]): string | undefined {
+  const [first] = scopesBy(route, schemes).flatMap(({ scopes }) => scopes?.slice(0, 1) ?? []);
+  return first ?? route.scope;
 }
 
 /** What is to be said of who may call a route. */
 export function accessText(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
-  const scopes = schemes.flatMap(({ scopesOf }) => scopesOf?.(route) ?? []);
-  const scoped =
-    scopes.length === 0 ? '' : ` A token with scopes needs ${scopes.map((one) => `\`${one}\``).join(' or ')}.`;
-  return `Who may: \`${policy.text}\`.${scoped}`;
+  const told = scopesBy(route, schemes).flatMap(({ scopes }) => {
+    if (scopes === undefined) return [];
+    if (scopes.length === 0) return ' API keys are not good here.';
+    return ` An API key needs the scope ${scopes.map((one) => `\`${one}\``).join(' or ')}.`;
+  });
+  return `Who may: \`${policy.text}\`.${told.join('')}`;
 }

@@ -82,7 +82,7 @@ test.each<[string, string, string[]]>([
   ['note', 'id', ['read']],
   ['note', 'createdAt', []],
   ['vault', 'label', ['read']],
-  ['vault', 'key', []],
+  ['vault', 'latch', []],
   ['user', 'password', ['create', 'register']],
   ['user', 'roles', ALL],
   ['user', 'email', ['read', 'create', 'register']],
@@ -100,7 +100,7 @@ test.each<[string, string, string[]]>([
 
 test('a hidden field is nowhere: not by name, not by value', () => {
   const text = JSON.stringify(document);
-  for (const part of ['"hidden"', SECRET, '"key"', 'xml']) expect(text).not.toContain(part);
+  for (const part of ['"hidden"', SECRET, '"latch"', 'xml']) expect(text).not.toContain(part);
 });
 
 test('what is always there is required in answers; what must be sent is required in bodies', () => {
@@ -189,10 +189,15 @@ test('a route says how one may be signed in, and the scope that it needs', () =>
     session: { type: 'http', scheme: 'bearer' },
     apiKey: { type: 'http', scheme: 'bearer' },
   });
-  expect(at('listThings').security).toEqual([{}, { session: [] }, { apiKey: [] }]);
-  expect(at('createThing').security).toEqual([{ session: [] }, { apiKey: [] }]);
+  expect(at('listThings').security).toEqual([{}, { session: [] }, { apiKey: ['things:read'] }]);
+  expect(at('createThing').security).toEqual([{ session: [] }, { apiKey: ['things:write'] }]);
+  expect(at('createThing').description).toContain('needs the scope `things:write` or `things:*` or `*`');
   expect(at('login').security).toEqual([{}, { session: [] }]);
   expect(at('updateNote').security[0]).toEqual({});
+  expect(at('readMe').security).toEqual([{ session: [] }, { apiKey: ['auth:read'] }]);
+  expect(at('createApiKey').description).toContain('API keys are not good here');
+  expect(at('createApiKey')['x-required-scope']).toBeUndefined();
+  expect(at('createThing')['x-required-scope']).toBe('things:write');
   expect(at('runProbe')['x-required-scope']).toBe('probe:run');
   expect(at('runProbe').description).toContain('`probe:run`');
   expect(at('createThing').description).toContain('`authenticated`');

@@ -1,8 +1,8 @@
 // An app with every field type, modifier, kind of policy, option and custom route.
 import { z } from 'zod';
-import type { Authenticator } from '../../../src/declare/host.ts';
 import {
   ApiError,
+  apiKeys,
   defineExtension,
   defineResource,
   defineUser,
@@ -11,7 +11,6 @@ import {
   twoFactor,
   webhooks,
 } from '../../../src/index.ts';
-import { invalidSession } from '../../../src/platform/errors.ts';
 
 /** What must never stand in an answer. */
 export const SECRET = 'S3CRET-VALUE';
@@ -198,7 +197,7 @@ const note = defineResource('note', {
 /** No routes, but it is referred to. */
 const vault = defineResource('vault', {
   crud: false,
-  fields: { label: f.string(), key: f.string().hidden() },
+  fields: { label: f.string(), latch: f.string().hidden() },
   policies: { read: 'authenticated' },
 });
 
@@ -209,22 +208,9 @@ const thingCreate = defineResource('thing-create', {
   policies: { list: 'public' },
 });
 
-const keys: Authenticator = {
-  scheme: {
-    name: 'apiKey',
-    description: 'A key for scripts.',
-    bearerFormat: 'svc_ak_…',
-    scopesOf: (route) =>
-      route.path.startsWith('/auth') ? [] : [route.scope ?? (route.method === 'GET' ? 'read' : 'write')],
-  },
-  recognizes: (token) => token.startsWith('svc_ak_'),
-  authenticate: () => Promise.reject(invalidSession()),
-};
-
 const probe = defineExtension({
   name: 'probe',
   setup: () => ({
-    authenticators: [keys],
     routes: [
       { method: 'GET', path: '/probe', handler: () => ({ anything: true }) },
       {
@@ -250,5 +236,5 @@ export const everyApp = {
     vault,
     thingCreate,
   ],
-  extensions: [webhooks(), twoFactor(), probe],
+  extensions: [webhooks(), apiKeys(), twoFactor(), probe],
 } as const;

@@ -1,0 +1,52 @@
+import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { StartupError } from '../../platform/environment.ts';
+import { adminKeyRoutes } from './admin-routes.ts';
+import { createAuthenticator } from './authenticator.ts';
+import { createKeys } from './keys.ts';
+import { keysOfGoneUsers, oldKeysSweep } from './removal.ts';
+import { ownKeyRoutes } from './routes.ts';
+import { createScopes, type Scopes } from './scopes.ts';
+import { type ApiKeyOptions, readSettings, settingsMistakes } from './settings.ts';
+import { apiKeyTable } from './tables.ts';
+
+/** `app.apiKeys`. */
+interface ApiKeysApi {
+  /** Revokes a key by its id. False when there is none that could be revoked. */
+  revoke(id: string): Promise<boolean>;
+}
+
+/**
+ * API keys: users make keys with scopes, for scripts that act in their name.
+ *
+ * @example createApp({ resources, extensions: [apiKeys({ maxLifetimeDays: 90 })] }, process.env)
+ */
+export function apiKeys(options: ApiKeyOptions = {}): Extension {
+  return defineExtension({
+    name: 'apiKeys',
+    tables: { api_keys: apiKeyTable },
+    mistakes: () => settingsMistakes(options),
+    setup(host) {
+      const settings = readSettings(options);
+      const { users } = host;
+      if (users === undefined) {
+        throw new StartupError('apiKeys() can not work:', ['keys belong to users: it needs accounts, see defineUser']);
+      }
+      let read: Scopes | undefined;
+      const scopes = () => {
+        read ??= createScopes(host.routes(), settings);
+        return read;
+      };
+      const keys = createKeys(host, users, settings.maxKeysPerUser);
+      const api: ApiKeysApi = { revoke: (id) => keys.revoke(id, { reason: 'script', by: null }) };
+      return {
+        routes: [...ownKeyRoutes(host, keys, scopes, settings), ...adminKeyRoutes(host, users, keys)],
+        authenticators: [createAuthenticator(host, users, (route) => scopes().neededOn(route))],
+        consumers: [keysOfGoneUsers(users.name)],
+        sweeps: [oldKeysSweep(host.database)],
+        ...(settings.revokeOnPasswordReset ? { passwordResetStep: keys.revokeOnReset } : {}),
+        mistakes: () => scopes().mistakes,
+        api,
+      };
+    },
+  });
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { type KeyStatus, STATUSES } from './record.ts';
+import type { Scopes } from './scopes.ts';
+import type { ApiKeySettings } from './settings.ts';
+
+const MOST_NAME = 100;
+/** Of what a client sent, as far as an error repeats it. */
+const MOST_NAMED = 10;
+
+const required = (what: string) => ({
+  error: (issue: { input?: unknown }) =>
+    issue.input === undefined || issue.input === null ? 'Is required' : `Must be ${what}`,
+});
+
+const name = z
+  .string(required('a string'))
+  .trim()
+  .min(1, { error: 'Is required' })
+  .max(MOST_NAME, { error: `Must be at most ${MOST_NAME} characters` })
+  .refine((text) => text.isWellFormed() && !text.includes('\0'), { error: 'Must not contain invalid characters' })
+  .meta({ description: 'What you call it', pattern: '\\S' });
+
+function quoted(scopes: readonly string[]): string {
+  return scopes
+    .slice(0, MOST_NAMED)
+    .map((scope) => JSON.stringify(scope.slice(0, 100)))
+    .join(', ');
+}
+
+function scopesSchema({ all }: Scopes) {
+  const valid = [...all.keys()];
+  return z
+    .array(z.string({ error: 'Must be a string' }).meta({ enum: valid }), { error: 'Must be an array of scopes' })
+    .min(1, { error: 'Must have at least 1 item', abort: true })
+    .superRefine((list, context) => {
+      const given = [...new Set(list)];
+      const unknown = given.filter((scope) => !all.has(scope));
+      const fault = (message: string) => context.addIssue({ code: 'custom', message });
+      if (unknown.length > 0) fault(`Unknown scopes: ${quoted(unknown)}. Valid scopes: ${valid.join(', ')}`);
+      else if (given.length < list.length) {
+        const repeated = given.filter((scope) => list.indexOf(scope) !== list.lastIndexOf(scope));
+        fault(`Must not hold a scope twice: ${quoted(repeated)}`);
+      }
+    })
+    .meta({ uniqueItems: true });
+}
+
+function expirySchema({ maxLifetimeDays, allowNoExpiry }: ApiKeySettings) {
+  const error = `Must be a whole number from 1 to ${maxLifetimeDays}${allowNoExpiry ? ', or null for a key that never expires' : ''}`;
+  const days = z.int({ error }).min(1, { error }).max(maxLifetimeDays, { error });
+  return allowNoExpiry ? days.nullable() : days;
+}
+
+/** What a new key is made from. */
+export interface NewKeyInput {
+  name: string;
+  scopes: string[];
+  /** Null: it never expires. */
+  expiresInDays: number | null;
+}
+
+/**
+ * The body of a create.
+ *
+ * @param scopes asked when it is first needed: by then all routes are known
+ */
+export function createSchema(settings: ApiKeySettings, scopes: () => Scopes): z.ZodType<NewKeyInput, unknown> {
+  return z.strictObject({
+    name,
+    scopes: z.lazy(() => scopesSchema(scopes())).default(settings.defaultScopes),
+    expiresInDays: expirySchema(settings).default(settings.defaultExpiryDays),
+  });
+}
+
+const DEFAULT_LIMIT = 50;
+const MOST = 200;
+
+/** The query of the list of all keys. */
+export const listQueryShape = z.object({
+  status: z.enum(STATUSES).optional(),
+  user: z.string().meta({ description: 'The id of their owner' }).optional(),
+  limit: z.int().min(1).max(MOST).default(DEFAULT_LIMIT),
+});
+
+/**
+ * Reads the query of the list of all keys.
+ *
+ * @throws ApiError BAD_REQUEST naming the parameter that is unknown, malformed or given twice
+ */
+export function readListQuery(query: Record<string, string | string[]>): {
+  status: KeyStatus | undefined;
+  user: string | undefined;
+  limit: number;
+} {
+  const unknown = Object.keys(query).find((key) => !Object.hasOwn(listQueryShape.shape, key));
+  if (unknown !== undefined) {
+    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use status, user, limit`);
+  }
+  const { status, user, limit = String(DEFAULT_LIMIT) } = query;
+  const known = STATUSES.find((one) => one === status);
+  if (status !== undefined && known === undefined) {
+    throw new ApiError('BAD_REQUEST', `status must be one of ${STATUSES.join(', ')}`);
+  }
+  if (user !== undefined && !isId(user)) throw new ApiError('BAD_REQUEST', 'user must be the id of a user');
+  const count = typeof limit === 'string' && /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
+  if (count < 1 || count > MOST) throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MOST}`);
+  return { status: known, user, limit: count };
+}

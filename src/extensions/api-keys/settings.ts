@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { compilePolicy, type Policy } from '../../declare/policy.ts';
+import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
+
+/** A century. More is a slip of the pen. */
+const MOST_DAYS = 36_500;
+
+const days = z.number().int().min(1).max(MOST_DAYS);
+
+const schema = z
+  .strictObject({
+    /** Who may make keys. */
+    policy: z
+      .custom<Policy>((value) => typeof value === 'string' || typeof value === 'function' || Array.isArray(value), {
+        error: 'must be a policy: words joined by |, a function, or an array of them',
+      })
+      .default('authenticated'),
+    /** Active ones. */
+    maxKeysPerUser: z.number().int().positive().default(20),
+    /** Of a key that is made without `expiresInDays`. */
+    defaultExpiryDays: days.default(90),
+    maxLifetimeDays: days.default(365),
+    /** Whether `expiresInDays: null` makes a key that never expires. */
+    allowNoExpiry: z.boolean().default(false),
+    /** Of a key that is made without `scopes`. */
+    defaultScopes: z.array(z.string()).min(1).default(['read']),
+    /** Scopes of routes that a project did not write: `{ 'POST /webhooks': 'webhooks:create' }`, paths as they are declared. */
+    routeScopes: z
+      .record(
+        z.string(),
+        z.string().refine((scope) => scope === '*' || isScope(scope), { error: `a scope must be * or ${SCOPE_FORM}` }),
+      )
+      .default({}),
+    /** Whether a reset of the password revokes all keys of the user. */
+    revokeOnPasswordReset: z.boolean().default(true),
+  })
+  .refine((settings) => settings.defaultExpiryDays <= settings.maxLifetimeDays, {
+    error: 'must not be more than maxLifetimeDays',
+    path: ['defaultExpiryDays'],
+  });
+
+/** The settings of the extension as a project writes them: everything may be left out. */
+export type ApiKeyOptions = z.input<typeof schema>;
+
+/** The settings with all defaults filled. */
+export type ApiKeySettings = z.output<typeof schema>;
+
+/** Every setting that is unknown or malformed, a line each. */
+export function settingsMistakes(options: ApiKeyOptions): readonly string[] {
+  const parsed = schema.safeParse(options);
+  if (!parsed.success) {
+    return parsed.error.issues.map((issue) => `${['apiKeys', ...issue.path].join('.')}: ${issue.message}`);
+  }
+  const faults: string[] = [];
+  compilePolicy(parsed.data.policy, (text) => faults.push(`apiKeys.policy: ${text}`));
+  return faults;
+}
+
+/** Fills the defaults of settings that are free of mistakes. */
+export function readSettings(options: ApiKeyOptions): ApiKeySettings {
+  return schema.parse(options);
+}

@@ -1,0 +1,79 @@
+import { API_KEY_COLUMNS } from './record.ts';
+
+const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
+
+/**
+ * $1 user. Makes of one user wait for each other, so that the count in CREATE is right, and for a change of his password: a
+ * session that it ends makes no key afterwards. Held to the end of the transaction.
+ */
+export const lockOwner = (users: string) => `select 1 from ${users} where id = $1 for no key update`;
+
+/** $1 session, $2 user. */
+export const IS_LIVE = 'select 1 from sessions where id = $1 and user_id = $2 and expires_at > now()';
+
+/**
+ * $1 id, $2 user, $3 hash, $4 name, $5 prefix, $6 scopes, $7 days that it lasts or null, $8 most active keys of a user. No row: the
+ * limit is reached. By api_keys_user_id_index.
+ */
+export const CREATE = `
+  insert into api_keys (id, user_id, key_hash, name, prefix, scopes, expires_at)
+  select $1, $2, $3, $4, $5, $6::text[], now() + $7::integer * interval '1 day'
+  where (select count(*) from api_keys where user_id = $2 and ${ACTIVE}) < $8
+  returning ${API_KEY_COLUMNS}`;
+
+/**
+ * $1 hashes. The owner's record comes along: one round trip a request, shared by those that came in together. By
+ * api_keys_key_hash_unique.
+ *
+ * @param users the table of users
+ * @param columns of the user `u`
+ */
+export const find = (users: string, columns: string) => `
+  select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, k.last_used_at, k.revoked_at is not null,
+    coalesce(k.expires_at <= now(), false), u.id is not null, ${columns}
+  from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
+
+/** $1 id, $2 address. Changes nothing else: a key that was revoked meanwhile stays so. */
+export const TOUCH = `
+  update api_keys set last_used_at = now(), last_used_ip = $2
+  where id = $1 and revoked_at is null and (last_used_at is null or last_used_at < now() - interval '1 minute')`;
+
+/** $1 user, who does not see those that were revoked. By api_keys_user_id_index. */
+export const LIST = `
+  select ${API_KEY_COLUMNS} from api_keys where user_id = $1 and revoked_at is null order by created_at desc, id desc`;
+
+const OF_STATUS = {
+  active: ACTIVE,
+  expired: 'revoked_at is null and expires_at <= now()',
+  revoked: 'revoked_at is not null',
+};
+
+/** $1 user or null, $2 how many. Newest first, by the primary key: ids follow time. The last column is the user. */
+export const listAll = (status: keyof typeof OF_STATUS | undefined) => `
+  select ${API_KEY_COLUMNS}, user_id from api_keys
+  where ($1::text is null or user_id = $1) and ${status === undefined ? 'true' : OF_STATUS[status]}
+  order by id desc limit $2`;
+
+/** $1 id, $2 its owner, or null for whoever that is. No row: there is none that can be revoked. */
+export const REVOKE = `
+  update api_keys set revoked_at = now()
+  where id = $1 and ($2::text is null or user_id = $2) and revoked_at is null
+  returning user_id, prefix`;
+
+/** $1 id. */
+export const EXISTS = 'select 1 from api_keys where id = $1';
+
+/** $1 user: all that are active. */
+export const REVOKE_ALL = `update api_keys set revoked_at = now() where user_id = $1 and ${ACTIVE} returning id`;
+
+/** $1 users who are gone: the address that a key was used from does not outlive them. */
+export const REVOKE_OF_GONE = `
+  update api_keys set revoked_at = coalesce(revoked_at, now()), last_used_ip = null where user_id = any($1)`;
+
+/** $1 days that keys stay, $2 how many go. By api_keys_expires_at_index and api_keys_revoked_at_index. */
+export const DELETE_OLD = `
+  delete from api_keys where id in (
+    select id from api_keys
+    where expires_at < now() - $1 * interval '1 day' or revoked_at < now() - $1 * interval '1 day'
+    limit $2 for update skip locked)
+  returning 1`;

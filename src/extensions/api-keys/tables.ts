@@ -1,0 +1,28 @@
+import { index, pgTable, sql, text, timestamp } from '../../platform/postgres/drizzle.ts';
+
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+
+/** Keys for scripts. Only the SHA-256 of a key is stored. Revoked and expired ones stay for a while, to be looked up. */
+export const apiKeyTable = pgTable(
+  'api_keys',
+  {
+    id: text('id').primaryKey(),
+    userId: text('user_id').notNull(),
+    keyHash: text('key_hash').notNull().unique(),
+    name: text('name').notNull(),
+    /** What is shown of the key. */
+    prefix: text('prefix').notNull(),
+    scopes: text('scopes').array().notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+    /** Null: never. */
+    expiresAt: time('expires_at'),
+    lastUsedAt: time('last_used_at'),
+    lastUsedIp: text('last_used_ip'),
+    revokedAt: time('revoked_at'),
+  },
+  (table) => [
+    index('api_keys_user_id_index').on(table.userId),
+    index('api_keys_expires_at_index').on(table.expiresAt),
+    index('api_keys_revoked_at_index').on(table.revokedAt).where(sql`revoked_at is not null`),
+  ],
+);

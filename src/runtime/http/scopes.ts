@@ -1,0 +1,21 @@
+import type { Authenticator } from '../../declare/host.ts';
+import type { Route } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { SignedIn } from './sign-in.ts';
+
+/**
+ * Makes the check of a route's scopes. What it needs is decided here, once.
+ *
+ * @returns throws ApiError FORBIDDEN, naming the scope, for who is signed in by a token that lacks it
+ */
+export function createScopeCheck(route: Route, authenticators: readonly Authenticator[]): (by: SignedIn) => void {
+  const needs = new Map(authenticators.map((one) => [one, one.scheme?.scopesOf?.(route)]));
+  return ({ authenticator, auth }) => {
+    const needed = authenticator === undefined ? undefined : needs.get(authenticator);
+    if (needed === undefined || needed.some((scope) => auth!.scopes.includes(scope))) return;
+    throw new ApiError(
+      'FORBIDDEN',
+      needed.length === 0 ? 'An API key can not be used here' : `This needs the scope "${needed[0]}"`,
+    );
+  };
+}
