@@ -6,6 +6,7 @@ import { ACTIONS, type Action, type AnyResource } from '../declare/resource.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
 import { MOST_INDEXED_BYTES } from './fields/text-rules.ts';
+import { withIndexes } from './indexes.ts';
 import { defaultOrderIndex } from './sort-index.ts';
 
 /** Whether a property is there somewhere in a field: on itself, or on what is in it. */
@@ -80,8 +81,7 @@ export function declaredPolicy(resource: AnyResource, action: Action): Policy {
   return ownerFieldOf(resource) === undefined ? 'admin' : 'owner | admin';
 }
 
-/** Makes a declaration ready for requests. The declaration must be free of mistakes. */
-export function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip'): CompiledResource {
+function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip'): Omit<CompiledResource, 'indexes'> {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
@@ -124,4 +124,20 @@ export function compileResource(resource: AnyResource, unknownFields: 'reject' |
     ]),
     populated: fields.filter((field) => field.spec.populate).map((field) => field.name),
   };
+}
+
+/**
+ * Makes declarations ready for requests. They must be free of mistakes.
+ *
+ * @param taken names that other tables and their indexes have
+ */
+export function compileResources(
+  resources: readonly AnyResource[],
+  unknownFields: 'reject' | 'strip',
+  taken: Iterable<string> = [],
+): CompiledResource[] {
+  return withIndexes(
+    resources.map((resource) => compileResource(resource, unknownFields)),
+    taken,
+  );
 }

@@ -34,6 +34,15 @@ export interface SortTerm {
   descending: boolean;
 }
 
+/** An index of a resource's table. */
+export interface Index {
+  name: string;
+  /** `search`: finds substrings. */
+  method: 'btree' | 'hash' | 'gin' | 'search';
+  unique: boolean;
+  terms: readonly SortTerm[];
+}
+
 /** A declaration made ready at startup: everything that requests need and that does not depend on them. */
 export interface CompiledResource {
   name: string;
@@ -53,12 +62,14 @@ export interface CompiledResource {
   defaultOrder: readonly SortTerm[] | undefined;
   /** Fields that are the first of an index, so that sorting by them reads no more than a page. */
   indexedSorts: ReadonlySet<string>;
+  /** Of its table, beside the primary key. */
+  indexes: readonly Index[];
   /** References that every read expands. */
   populated: readonly string[];
 }
 
 /** The column of a field, or of the record's own `id`, `createdAt`, `updatedAt`. */
-export function columnOf(resource: CompiledResource, field: string): string {
+export function columnOf(resource: Pick<CompiledResource, 'field'>, field: string): string {
   if (field === 'id') return 'id';
   if (field === 'createdAt') return 'created_at';
   if (field === 'updatedAt') return 'updated_at';

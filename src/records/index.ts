@@ -1,12 +1,10 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ResourceView } from '../declare/host.ts';
 import { resourceName } from '../declare/naming.ts';
-import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService } from '../declare/service.ts';
 import { createMacs } from '../platform/crypto/mac.ts';
 import type { Platform } from '../platform/platform.ts';
-import { compileResource } from './compile.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createResourceView } from './resource-view.ts';
@@ -17,6 +15,8 @@ import { createCodec } from './stored.ts';
 import { resourceTable } from './table.ts';
 import { createVersionOf } from './version.ts';
 
+export { compileResources } from './compile.ts';
+
 /** What an app's resources became. */
 export interface Records {
   context: RecordsContext;
@@ -24,14 +24,6 @@ export interface Records {
   views: readonly ResourceView[];
   service(name: string): AnyService;
   routes: readonly Route[];
-}
-
-/** Compiles declarations that are free of mistakes. */
-export function compileResources(
-  resources: readonly AnyResource[],
-  unknownFields: 'reject' | 'strip',
-): CompiledResource[] {
-  return resources.map((resource) => compileResource(resource, unknownFields));
 }
 
 /** The drizzle tables of compiled resources, by table name. */

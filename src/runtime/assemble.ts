@@ -30,6 +30,7 @@ import { idempotencyParts, idempotencyTables } from './http/idempotency/index.ts
 import { checkSchema } from './migrations/check-schema.ts';
 import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
+import { relationNames } from './migrations/relation-names.ts';
 import { operationIdMistakes } from './openapi/operation-id-mistakes.ts';
 import { openApiRoutes } from './openapi/routes.ts';
 import { createTransact } from './transaction.ts';
@@ -100,9 +101,9 @@ function extensionMistakes(extensions: readonly Extension[]): string[] {
   ];
 }
 
-function declarationMistakes(declared: Declared, own: ReadonlySet<string>): string[] {
+function declarationMistakes(declared: Declared, taken: ReadonlySet<string>): string[] {
   return [
-    ...findMistakes(declared.resources, own),
+    ...findMistakes(declared.resources, taken),
     ...accountMistakes(declared.resources),
     ...extensionMistakes(declared.extensions),
     ...transportMistakes(declared.transports),
@@ -145,13 +146,14 @@ export function assemble(
   settings: Settings | undefined,
 ): Assembly | undefined {
   const own = ownTables(declared.extensions);
-  const mistakes = declarationMistakes(declared, new Set(Object.keys(own)));
+  const taken = relationNames(own);
+  const mistakes = declarationMistakes(declared, taken);
   if (mistakes.length > 0) throw new StartupError('The declarations are wrong:', mistakes);
   if (env === undefined || settings === undefined) return undefined;
 
   const platform = platformOf(env, settings);
   const hasher = createPasswordHasher(settings.auth.password);
-  const compiled = compileResources(declared.resources, settings.unknownFields);
+  const compiled = compileResources(declared.resources, settings.unknownFields, taken);
   const records = createRecords(platform, compiled, hasher.hash);
   const enabled = settings.auth.enabled && hasAccounts(declared.resources);
   const users = enabled ? records.views.find((view) => view.name === 'user') : undefined;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { compileResource } from '../../src/records/compile.ts';
+import { compileResources } from '../../src/records/compile.ts';
 import { cursorBehind } from '../../src/records/query/cursor.ts';
 import { type Client, startTestApp } from '../support/app.ts';
 
@@ -270,7 +270,7 @@ test('a list that the system sorts by what not everybody sees puts no value into
   }
 });
 
-const compiled = compileResource(row, 'reject');
+const compiled = compileResources([row], 'reject')[0]!;
 const intSort = [
   { field: 'int', column: 'int', descending: false },
   { field: 'id', column: 'id', descending: false },

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { compileResource } from '../../src/records/compile.ts';
+import { compileResources } from '../../src/records/compile.ts';
 import { possibleOperators } from '../../src/records/fields/operators.ts';
 import type { Condition } from '../../src/records/query/condition.ts';
 import { matches } from '../../src/records/query/match.ts';
@@ -37,7 +37,7 @@ const thing = defineResource('thing', {
   policies: { list: 'public', read: 'public' },
   scope: () => filter as never,
 });
-const compiled = compileResource(thing, 'reject');
+const compiled = compileResources([thing], 'reject')[0]!;
 const { app, call } = await startTestApp({
   resources: [defineUser(), thing],
   settings: { pagination: { maxLimit: 500 } },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { compileResource } from '../../src/records/compile.ts';
+import { compileResources } from '../../src/records/compile.ts';
 import { matches } from '../../src/records/query/match.ts';
 import { scopeConditions } from '../../src/records/query/scope.ts';
 import { startTestApp } from '../support/app.ts';
@@ -85,7 +85,7 @@ await things.create({
   friend,
 });
 const records = (await things.list()).data;
-const compiled = compileResource(thing, 'reject');
+const compiled = compileResources([thing], 'reject')[0]!;
 
 /** Texts of the records that a scope filter leaves: as the database answers, and as memory does. */
 async function both(scope: unknown) {

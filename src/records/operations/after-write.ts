@@ -5,8 +5,8 @@ import { violatedUnique } from '../../platform/postgres/errors.ts';
 import type { Acting } from '../acting.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { RecordsContext } from '../context.ts';
+import { uniqueFieldOf } from '../indexes.ts';
 import type { Cause } from '../store/event.ts';
-import { uniqueIndexName } from '../table.ts';
 
 /** What hooks get. */
 export function hookContext(context: RecordsContext, acting: Acting): HookContext {
@@ -22,7 +22,7 @@ export function causeOf(acting: Acting): Cause {
 export function conflict(resource: CompiledResource, error: unknown): unknown {
   const index = violatedUnique(error);
   if (index === undefined) return error;
-  const field = resource.fields.find((one) => one.spec.unique && uniqueIndexName(resource, one.column) === index);
+  const field = uniqueFieldOf(resource, index);
   const details = field === undefined || field.spec.hidden ? undefined : { [field.name]: 'Is already taken' };
   return new ApiError('CONFLICT', undefined, details === undefined ? { cause: error } : { details, cause: error });
 }

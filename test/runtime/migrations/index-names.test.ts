@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import type { Fields } from '../../../src/declare/field.ts';
+import type { AnyResource } from '../../../src/declare/resource.ts';
+import { defineResource, f } from '../../../src/index.ts';
+import { migrating } from '../../support/migrating.ts';
+
+type Indexes = readonly { fields: readonly string[]; unique?: boolean }[];
+const thing = (fields: Fields, indexes: Indexes = [], more: object = {}) =>
+  defineResource('thing', { fields, indexes, ...more });
+
+/** What a migration makes of the resources: names of indexes, a digest in them as #, with what they are over. */
+async function made(resources: readonly AnyResource[]): Promise<string[]> {
+  const project = await migrating();
+  expect(await project.change([...resources])).toHaveLength(1);
+  const rows = await project.query(
+    `select indexname as name, indexdef as text from pg_indexes
+      where (tablename like 'things%') and indexname not like '%_pkey' and indexname not like '%_created_at_index'`,
+  );
+  await project.remove();
+  const short = (text: string) => text.replace(/^CREATE (UNIQUE )?INDEX .* USING (.*)$/, '$1$2').toLowerCase();
+  return rows.map(({ name, text }) => `${name.replace(/_[0-9a-f]{8}$/, '_#')}: ${short(text)}`).sort();
+}
+
+const [a, b] = [() => f.string(), () => f.string()];
+test.each<[string, AnyResource[], string[]]>([
+  ['a filterable field', [thing({ a: a().filterable() }, [{ fields: ['a'] }])], ['things_a_index: btree (a)']],
+  ['an indexed field', [thing({ a: a().index() }, [{ fields: ['a'] }])], ['things_a_index: btree (a)']],
+  [
+    'a unique field',
+    [thing({ a: a().unique().index() }, [{ fields: ['a'], unique: true }, { fields: ['-a'] }])],
+    ['things_a_unique: unique btree (a)'],
+  ],
+  [
+    'an index that another one makes unique',
+    [
+      thing({ a: a().filterable(), b: b() }, [
+        { fields: ['a'], unique: true },
+        { fields: ['a', '-b'] },
+        { fields: ['-a', 'b'], unique: true },
+      ]),
+    ],
+    ['things_a_b_unique: unique btree (a desc, b)', 'things_a_unique: unique btree (a)'],
+  ],
+  [
+    'the same index, and the same the other way round',
+    [thing({ a: a(), b: b() }, [{ fields: ['a', 'b'] }, { fields: ['a', 'b'] }, { fields: ['-a', '-b'] }])],
+    ['things_a_b_index: btree (a, b)'],
+  ],
+  [
+    'the order of lists, and an owner',
+    [
+      thing(
+        { a: a().max(9), who: f.id() },
+        [{ fields: ['a', 'createdAt', 'id'] }, { fields: ['who', 'a', 'createdAt', 'id'] }],
+        {
+          defaultSort: 'a,createdAt',
+          owner: 'who',
+        },
+      ),
+    ],
+    [
+      'things_a_created_at_id_index: btree (a, created_at, id)',
+      'things_who_a_created_at_id_index: btree (who, a, created_at, id)',
+    ],
+  ],
+  ['the primary key', [thing({ a: a() }, [{ fields: ['id'], unique: true }, { fields: ['-id'] }])], []],
+])('an index that does what %s does already is not made a second time', async (_what, resources, indexes) => {
+  expect(await made(resources)).toEqual([...indexes].sort());
+});
+
+test.each<[string, AnyResource[], string[]]>([
+  [
+    'directions',
+    [thing({ a: a(), b: b() }, [{ fields: ['a', 'b'] }, { fields: ['-a', 'b'] }])],
+    ['things_a_b_index: btree (a, b)', 'things_a_desc_b_index: btree (a desc, b)'],
+  ],
+  [
+    'one name of columns',
+    [
+      thing({ a: a(), b: b(), aB: f.string().index(), aDescB: b().filterable() }, [
+        { fields: ['a', 'b'] },
+        { fields: ['-a', 'b'] },
+      ]),
+    ],
+    [
+      'things_a_b_index: btree (a_b)',
+      'things_a_desc_b_index: btree (a_desc_b)',
+      'things_a_b_index_#: btree (a desc, b)',
+      'things_a_b_index_#: btree (a, b)',
+    ],
+  ],
+  [
+    'the last word of a name',
+    [thing({ a: a().sortable(), aSort: f.string().index(), aSearch: a().searchable(), b: b() })],
+    [
+      'things_a_sort_index: btree (a, id)',
+      'things_a_search_search_index: gin (a_search gin_trgm_ops)',
+      'things_a_sort_index_#: btree (a_sort)',
+    ],
+  ],
+  [
+    'one name of table and column',
+    [
+      thing({ aB: a().filterable() }),
+      defineResource('things-a', { collection: 'things_a', fields: { b: b().filterable() } }),
+    ],
+    ['things_a_b_index: btree (a_b)', 'things_a_b_index_#: btree (b)'],
+  ],
+  [
+    'the name of a table',
+    [thing({ a: a().filterable() }), defineResource('index', { collection: 'things_a_index', fields: { b: b() } })],
+    ['things_a_index_#: btree (a)'],
+  ],
+])('indexes that differ in %s have names of their own', async (_what, resources, indexes) => {
+  expect(await made(resources)).toEqual([...indexes].sort());
+});
