@@ -52,6 +52,8 @@ export async function startKeysApp(
   }
   return {
     ...started,
+    /** A connection to the database. */
+    client: database,
     /** Payloads of the extension's events, by name. */
     seen,
     // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them

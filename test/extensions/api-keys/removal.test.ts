@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { createKeys } from '../../../src/extensions/api-keys/keys.ts';
+import { oldKeysSweep } from '../../../src/extensions/api-keys/removal.ts';
+import type { Executor } from '../../../src/platform/postgres/queryable.ts';
+import { startKeysApp } from './app.ts';
+
+const { person, key, query, client } = await startKeysApp();
+const executor = {
+  write: async ({ text, values }) => (await client.query({ text, values, rowMode: 'array' })).rows,
+} as Executor;
+const sweep = oldKeysSweep(executor);
+const left = async (user: string) =>
+  (await query('select id from api_keys where user_id = $1 order by id', [user])).map(({ id }) => id);
+
+test('keys that were revoked or have expired stay for 30 days, then they are removed', async () => {
+  const ann = await person('Ann');
+  const age = async (column: string, days: number) => {
+    const { id } = await key(ann);
+    await query(`update api_keys set ${column} = now() - $2 * interval '1 day' where id = $1`, [id, days]);
+    return id;
+  };
+  const kept = [
+    await age('expires_at', 29.9),
+    await age('revoked_at', 29.9),
+    (await key(ann)).id,
+    await age('created_at', 400),
+  ];
+  await age('expires_at', 30.1);
+  await age('revoked_at', 30.1);
+  await sweep.run();
+  expect(await left(ann.id)).toEqual(kept);
+});
+
+test('more than one batch goes in one run, in bounded statements', async () => {
+  const bob = await person('Bob');
+  await query(
+    `insert into api_keys (id, user_id, key_hash, name, prefix, scopes, expires_at)
+     select lpad(to_hex(n), 24, '0'), $1, 'h' || n, 'x', 'svc_ak_000000', '{read}', now() - interval '31 days'
+     from generate_series(1, 2500) n`,
+    [bob.id],
+  );
+  const sizes: number[] = [];
+  const counting = {
+    async write(statement) {
+      const rows = await executor.write(statement);
+      sizes.push(rows.length);
+      return rows;
+    },
+  } as Executor;
+  await oldKeysSweep(counting).run();
+  expect([await left(bob.id), sizes]).toEqual([[], [1000, 1000, 500]]);
+});
+
+test('a reset of the password revokes the active keys of its user in its transaction; the event comes after the commit', async () => {
+  const [cy, dan] = [await person('Cy'), await person('Dan')];
+  const [first, second, expired, revoked] = [await key(cy), await key(cy), await key(cy), await key(cy)];
+  const others = await key(dan, { scopes: ['*'] });
+  await query('update api_keys set expires_at = now() where id = $1', [expired.id]);
+  await cy.call('DELETE', `/api/auth/api-keys/${revoked.id}`);
+  const told: unknown[] = [];
+  const events = {
+    on: () => undefined,
+    has: () => true,
+    emit: (name: string, payload: unknown) => void told.push([name, payload]),
+  };
+  const { revokeOnReset } = createKeys({ database: undefined as never, events }, { table: 'users' } as never, 20);
+
+  await client.query('begin');
+  await revokeOnReset({ userId: cy.id, ip: '203.0.113.7' }, executor);
+  await client.query('rollback');
+  expect((await first.call('GET', '/api/notes')).status).toBe(200);
+
+  await client.query('begin');
+  const then = await revokeOnReset({ userId: cy.id, ip: '203.0.113.7' }, executor);
+  await client.query('commit');
+  expect(told).toEqual([]);
+  then?.();
+  const keyIds = expect.arrayContaining([first.id, second.id]);
+  expect(told).toEqual([
+    ['security.api_keys_revoked', { userId: cy.id, keyIds, reason: 'password_reset', ip: '203.0.113.7' }],
+  ]);
+  expect((told[0] as [string, { keyIds: string[] }])[1].keyIds).toHaveLength(2);
+  expect((await first.call('GET', '/api/notes')).status).toBe(401);
+  expect((await second.call('GET', '/api/notes')).status).toBe(401);
+  expect((await others.call('GET', '/api/notes')).status).toBe(200);
+  expect((await cy.call('GET', '/api/auth/api-keys')).body.data).toMatchObject([{ id: expired.id, status: 'expired' }]);
+  expect(await revokeOnReset({ userId: cy.id, ip: '' }, executor)).toBeUndefined();
+});
