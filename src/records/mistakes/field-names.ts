@@ -7,6 +7,7 @@ import type { SlowPattern } from './slow-pattern.ts';
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
 const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
 const FIELD = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
+const LONGEST_COLUMN = 63;
 /** Columns that Postgres has in every table. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
 
@@ -42,6 +43,11 @@ export function fieldsMistakes(
     if (isReserved(name)) fault(`${at}: the name is reserved; choose another`);
     else if (!FIELD.test(name))
       fault(`${at}: a field name is made of at most 63 letters, digits and _, and begins with a letter`);
+    const { length } = snakeCase(name);
+    if (FIELD.test(name) && length > LONGEST_COLUMN)
+      fault(
+        `${at}: its column "${snakeCase(name)}" has ${length} characters, and Postgres cuts names at ${LONGEST_COLUMN}; choose a shorter name`,
+      );
     const twin = columns.get(snakeCase(name));
     if (twin !== undefined && !isReserved(name))
       fault(`${at}: it would share the column "${snakeCase(name)}" with "${twin}"; rename one`);

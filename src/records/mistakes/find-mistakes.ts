@@ -16,6 +16,7 @@ function parentOf(path: string): string {
 /** Names, paths and tables that two resources claim. */
 function clashes(resources: readonly AnyResource[], fault: (resource: AnyResource, text: string) => void): void {
   const paths = new Map(resources.map((resource) => [placesOf(resource).path, resource.name]));
+  const tables = new Map(resources.map((resource) => [placesOf(resource).table, resource.name]));
   const seen = { name: new Set<string>(), path: new Set<string>(), table: new Set<string>() };
   for (const resource of resources) {
     const places = { name: resource.name, ...placesOf(resource) };
@@ -23,6 +24,9 @@ function clashes(resources: readonly AnyResource[], fault: (resource: AnyResourc
       if (seen[kind].has(places[kind])) fault(resource, `${kind} "${places[kind]}" is declared twice`);
       seen[kind].add(places[kind]);
     }
+    const keyOf = tables.get(places.table.replace(/_pkey$/, ''));
+    if (keyOf !== undefined && keyOf !== resource.name)
+      fault(resource, `collection: "${places.table}" is the primary key of "${keyOf}"; set collection to another name`);
     const parent = paths.get(parentOf(places.path));
     if (parent !== undefined)
       fault(
@@ -35,9 +39,9 @@ function clashes(resources: readonly AnyResource[], fault: (resource: AnyResourc
 /**
  * Every mistake in a set of declarations, a line each, naming the resource, the field and the mend.
  *
- * @param tables names of the tables that are not resources'
+ * @param taken names that the tables which are not resources' have in the schema, their indexes and keys included
  */
-export function findMistakes(resources: readonly AnyResource[], tables: ReadonlySet<string>): string[] {
+export function findMistakes(resources: readonly AnyResource[], taken: ReadonlySet<string>): string[] {
   const mistakes: string[] = [];
   const faultOf = (resource: AnyResource) => (text: string) => mistakes.push(`resource "${resource.name}": ${text}`);
   const whole = resources.filter((resource) => shapeMistakes(resource, faultOf(resource)));
@@ -52,7 +56,7 @@ export function findMistakes(resources: readonly AnyResource[], tables: Readonly
     ownerMistakes(resource, fault);
     policyMistakes(resource, roles, fault);
     roleFieldMistakes(resource, fault);
-    optionMistakes(resource, tables, fault);
+    optionMistakes(resource, taken, fault);
     customRouteMistakes(resource, roles, fault);
   }
   return mistakes;

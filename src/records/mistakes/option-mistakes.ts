@@ -20,13 +20,16 @@ export function placesOf(resource: AnyResource): { path: string; table: string }
   return { path: resource.path ?? `/${plural}`, table: resource.collection ?? snakeCase(plural) };
 }
 
-function placeMistakes(resource: AnyResource, tables: ReadonlySet<string>, fault: Fault): void {
+function placeMistakes(resource: AnyResource, taken: ReadonlySet<string>, fault: Fault): void {
   const { path, table } = placesOf(resource);
   if (!NAME.test(resource.name)) fault('a resource name is made of letters, digits and -, and begins with a letter');
   if (!PATH.test(path)) fault(`path: "${path}" must look like /blog-posts`);
   if (TAKEN_PATHS.has(`/${path.split('/')[1]}`)) fault(`path: "${path}" is a built-in route; set path to another`);
   if (!TABLE.test(table)) fault(`collection: "${table}" must be a table name in lower case`);
-  if (tables.has(table)) fault(`collection: "${table}" is a table of Belfry's own; set collection to another name`);
+  if (table.startsWith('pg_'))
+    fault(`collection: "${table}": names that begin with pg_ are Postgres's own; set collection to another name`);
+  if (taken.has(table))
+    fault(`collection: "${table}" is a table, an index or a key of Belfry's own; set collection to another name`);
 }
 
 function times(resource: AnyResource): string[] {
@@ -84,8 +87,8 @@ function creationMistakes(resource: AnyResource, fault: Fault): void {
 }
 
 /** The mistakes in a resource's options. */
-export function optionMistakes(resource: AnyResource, tables: ReadonlySet<string>, fault: Fault): void {
-  placeMistakes(resource, tables, fault);
+export function optionMistakes(resource: AnyResource, taken: ReadonlySet<string>, fault: Fault): void {
+  placeMistakes(resource, taken, fault);
   if (Array.isArray(resource.crud)) {
     for (const action of resource.crud) {
       if (!ACTIONS.includes(action)) fault(`crud: unknown action "${action}"; actions: ${ACTIONS.join(', ')}`);
