@@ -17,6 +17,7 @@ const post = defineResource('post', {
     route.get('/boom', { policy: 'public' }, () => {
       throw new Error('the secret of the house');
     }),
+    route.get('/undecodable', { policy: 'public' }, () => decodeURIComponent('%zz')),
     route.get('/teapot', { policy: 'public' }, () => {
       throw new ApiError('CONFLICT', 'No coffee', { details: { pot: 'Is a teapot' } });
     }),
@@ -218,8 +219,11 @@ test('the name of a parameter makes no other path: a custom GET beside the CRUD 
   expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, PATCH, PUT, DELETE, HEAD, OPTIONS']);
 });
 
-test('a fault of ours answers 500 INTERNAL and tells nothing of it', async () => {
-  const answer = await call('GET', '/api/posts/boom');
+test.each([
+  ['a fault of ours', 'boom'],
+  ['a URIError of code that decodes something else than the path', 'undecodable'],
+])('%s answers 500 INTERNAL and tells nothing of it', async (_what, path) => {
+  const answer = await call('GET', `/api/posts/${path}`);
   expect(answer.status).toBe(500);
   expect(answer.body).toEqual({
     error: { code: 'INTERNAL', message: 'Something went wrong', requestId: expect.any(String) },
