@@ -1,4 +1,4 @@
-import { createApp, twoFactor, webhooks } from '../index.ts';
+import { apiKeys, createApp, twoFactor, webhooks } from '../index.ts';
 import { comment } from './resources/comment.ts';
 import { post } from './resources/post.ts';
 import { user } from './resources/user.ts';
@@ -8,7 +8,7 @@ export const app = () =>
   createApp(
     {
       resources: [user, post, comment],
-      extensions: [webhooks(), twoFactor()],
+      extensions: [webhooks(), apiKeys(), twoFactor()],
       settings: {},
     },
     process.env,

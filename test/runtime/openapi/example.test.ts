@@ -149,6 +149,24 @@ test('two-factor: both answers of a login, and the second step', async () => {
   await good(asAda, 'disableTwoFactorOfUser', { path: { id: user.id } });
 });
 
+test('API keys, and what they open', async () => {
+  const made = await good(asAda, 'createApiKey', { body: { name: 'Export', scopes: ['posts:read', 'posts:publish'] } });
+  const script = clientOf(url, made.key);
+  const { id } = await good(asAda, 'createPost', { body: { title: 'By a script' } });
+  await good(script, 'listPosts', { query: 'limit=1' });
+  await good(script, 'publishPost', { path: { id } });
+  expect((await call(script, 'createPost', { body: { title: 'Not so' } })).status).toBe(403);
+  expect((await call(script, 'createApiKey', { body: { name: 'More' } })).status).toBe(403);
+  expect((await call(asAda, 'createApiKey', { body: { name: 'x', scopes: ['posts:eat'] } })).status).toBe(422);
+  await good(asAda, 'listMyApiKeys');
+  await good(asAda, 'listApiKeyScopes');
+  await good(asAda, 'revokeMyApiKey', { path: { id: made.id } });
+  expect((await call(script, 'listPosts')).status).toBe(401);
+  const other = await good(asAda, 'createApiKey', { body: { name: 'Other' } });
+  await good(asAda, 'listApiKeys', { query: 'status=revoked&limit=10' });
+  await good(asAda, 'revokeApiKey', { path: { id: other.id } });
+});
+
 test('webhooks, with deliveries in their log', { timeout: 30_000 }, async () => {
   // Nobody listens there.
   const { id, secret } = await good(asAda, 'createWebhook', {
