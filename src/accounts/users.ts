@@ -46,7 +46,8 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
 
   return {
     register(body, req) {
-      const acting = { user: undefined, req, requestId: requestIdOf(req), system: false };
+      const { service } = context;
+      const acting = { user: undefined, req, requestId: requestIdOf(req), system: false, service };
       return create(context, entity, body, acting, { authorized: true, faults: registrationFaults });
     },
     async findForLogin(email) {
