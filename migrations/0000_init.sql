@@ -14,7 +14,31 @@ CREATE TABLE "outbox" (
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"error" text
 );
-
+--> statement-breakpoint
+CREATE TABLE "encryption_keys" (
+	"key_id" text PRIMARY KEY NOT NULL,
+	"canary" text NOT NULL,
+	"first_used_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"last_used_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"retired_at" timestamp(3) with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "encryption_processes" (
+	"id" text PRIMARY KEY NOT NULL,
+	"key_ids" text[] NOT NULL,
+	"seen_at" timestamp(3) with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "idempotency_keys" (
+	"id" text PRIMARY KEY NOT NULL,
+	"fingerprint" text,
+	"record_id" text NOT NULL,
+	"claim" text NOT NULL,
+	"claimed_until" timestamp(3) with time zone NOT NULL,
+	"status" integer,
+	"answer" text,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL
+);
 --> statement-breakpoint
 CREATE TABLE "sessions" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -27,7 +51,6 @@ CREATE TABLE "sessions" (
 	"user_agent" text NOT NULL,
 	CONSTRAINT "sessions_token_hash_unique" UNIQUE("token_hash")
 );
-
 --> statement-breakpoint
 CREATE TABLE "devices" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -43,7 +66,6 @@ CREATE TABLE "devices" (
 	"last_seen_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "devices_token_hash_unique" UNIQUE("token_hash")
 );
-
 --> statement-breakpoint
 CREATE TABLE "pushes" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -56,7 +78,6 @@ CREATE TABLE "pushes" (
 	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp(3) with time zone
 );
-
 --> statement-breakpoint
 CREATE TABLE "push_chunks" (
 	"push_id" text NOT NULL,
@@ -69,7 +90,6 @@ CREATE TABLE "push_chunks" (
 	"finished_at" timestamp(3) with time zone,
 	CONSTRAINT "push_chunks_push_id_chunk_pk" PRIMARY KEY("push_id","chunk")
 );
-
 --> statement-breakpoint
 CREATE TABLE "push_results" (
 	"push_id" text NOT NULL,
@@ -86,7 +106,6 @@ CREATE TABLE "push_results" (
 	"receipt" jsonb,
 	CONSTRAINT "push_results_push_id_position_pk" PRIMARY KEY("push_id","position")
 );
-
 --> statement-breakpoint
 CREATE TABLE "webhook_endpoints" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -107,7 +126,6 @@ CREATE TABLE "webhook_endpoints" (
 	"updated_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"removed_at" timestamp(3) with time zone
 );
-
 --> statement-breakpoint
 CREATE TABLE "webhook_deliveries" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -129,7 +147,40 @@ CREATE TABLE "webhook_deliveries" (
 	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp(3) with time zone
 );
-
+--> statement-breakpoint
+CREATE TABLE "api_keys" (
+	"id" text PRIMARY KEY NOT NULL,
+	"user_id" text NOT NULL,
+	"key_hash" text NOT NULL,
+	"name" text NOT NULL,
+	"prefix" text NOT NULL,
+	"scopes" text[] NOT NULL,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"expires_at" timestamp(3) with time zone,
+	"last_used_at" timestamp(3) with time zone,
+	"last_used_ip" text,
+	"revoked_at" timestamp(3) with time zone,
+	CONSTRAINT "api_keys_key_hash_unique" UNIQUE("key_hash")
+);
+--> statement-breakpoint
+CREATE TABLE "two_factors" (
+	"user_id" text PRIMARY KEY NOT NULL,
+	"secret" text NOT NULL,
+	"last_step" bigint DEFAULT 0 NOT NULL,
+	"recovery_codes" text[] DEFAULT '{}' NOT NULL,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"confirmed_at" timestamp(3) with time zone,
+	"failures" integer DEFAULT 0 NOT NULL,
+	"locked_until" timestamp(3) with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "two_factor_challenges" (
+	"token_hash" text PRIMARY KEY NOT NULL,
+	"user_id" text NOT NULL,
+	"password_proof" text NOT NULL,
+	"failures" integer DEFAULT 0 NOT NULL,
+	"expires_at" timestamp(3) with time zone NOT NULL
+);
 --> statement-breakpoint
 CREATE TABLE "users" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -143,7 +194,6 @@ CREATE TABLE "users" (
 	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"updated_at" timestamp(3) with time zone DEFAULT now() NOT NULL
 );
-
 --> statement-breakpoint
 CREATE TABLE "posts" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -155,7 +205,6 @@ CREATE TABLE "posts" (
 	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"updated_at" timestamp(3) with time zone DEFAULT now() NOT NULL
 );
-
 --> statement-breakpoint
 CREATE TABLE "comments" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -165,7 +214,6 @@ CREATE TABLE "comments" (
 	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"updated_at" timestamp(3) with time zone DEFAULT now() NOT NULL
 );
-
 --> statement-breakpoint
 ALTER TABLE "devices" ADD CONSTRAINT "devices_session_id_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."sessions"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
@@ -174,6 +222,8 @@ ALTER TABLE "push_chunks" ADD CONSTRAINT "push_chunks_push_id_pushes_id_fk" FORE
 ALTER TABLE "push_results" ADD CONSTRAINT "push_results_push_id_pushes_id_fk" FOREIGN KEY ("push_id") REFERENCES "public"."pushes"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 CREATE INDEX "outbox_available_at_index" ON "outbox" USING btree ("available_at");
+--> statement-breakpoint
+CREATE INDEX "idempotency_keys_created_at_index" ON "idempotency_keys" USING btree ("created_at");
 --> statement-breakpoint
 CREATE INDEX "sessions_user_id_index" ON "sessions" USING btree ("user_id");
 --> statement-breakpoint
@@ -201,13 +251,23 @@ CREATE UNIQUE INDEX "webhook_deliveries_event_endpoint_unique" ON "webhook_deliv
 --> statement-breakpoint
 CREATE INDEX "webhook_deliveries_due_index" ON "webhook_deliveries" USING btree ("endpoint_id","next_attempt_at") WHERE status = 'pending';
 --> statement-breakpoint
-CREATE INDEX "webhook_deliveries_lease_index" ON "webhook_deliveries" USING btree ("lease_until") WHERE status = 'sending';
+CREATE INDEX "webhook_deliveries_lease_index" ON "webhook_deliveries" USING btree ("lease_until") WHERE lease_until is not null;
 --> statement-breakpoint
 CREATE INDEX "webhook_deliveries_log_index" ON "webhook_deliveries" USING btree ("endpoint_id","created_at","id");
 --> statement-breakpoint
 CREATE INDEX "webhook_deliveries_failed_index" ON "webhook_deliveries" USING btree ("endpoint_id","created_at","id") WHERE status = 'failed';
 --> statement-breakpoint
-CREATE INDEX "webhook_deliveries_finished_index" ON "webhook_deliveries" USING btree ("finished_at") WHERE finished_at is not null;
+CREATE INDEX "api_keys_user_id_index" ON "api_keys" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "api_keys_expires_at_index" ON "api_keys" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "api_keys_revoked_at_index" ON "api_keys" USING btree ("revoked_at") WHERE revoked_at is not null;
+--> statement-breakpoint
+CREATE INDEX "two_factors_unconfirmed_index" ON "two_factors" USING btree ("created_at") WHERE confirmed_at is null;
+--> statement-breakpoint
+CREATE INDEX "two_factor_challenges_user_id_index" ON "two_factor_challenges" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "two_factor_challenges_expires_at_index" ON "two_factor_challenges" USING btree ("expires_at");
 --> statement-breakpoint
 CREATE INDEX "users_name_sort_index" ON "users" USING btree ("name","id");
 --> statement-breakpoint
