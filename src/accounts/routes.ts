@@ -63,7 +63,8 @@ export function accountRoutes(parts: AccountParts, context: RecordsContext): Rou
       tags,
       summary: 'Change the own profile',
       async handler(ctx) {
-        const acting = { user: ctx.user, req: ctx.req, requestId: requestIdOf(ctx.req), system: false };
+        const { user, req, service } = ctx;
+        const acting = { user, req, requestId: requestIdOf(req), system: false, service };
         const changed = await update(context, parts.user, ctx.user!.id, ctx.body, acting);
         return parts.users.showToSelf(changed, ctx.req);
       },

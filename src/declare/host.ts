@@ -16,6 +16,8 @@ export interface StoredRecord {
 export interface Looking {
   user: Viewer | undefined;
   req?: Request | undefined;
+  /** What scope and policy functions get as `service`; left out: that of the app. */
+  service?: (name: string) => AnyService;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface ResourceView {
   /** Whether this viewer may read the record: scope filter, then read policy. */
   readableBy(record: StoredRecord, looking: Looking): Promise<boolean>;
   /** Whether the record is inside the service scope filter of this viewer. */
-  inScope(record: StoredRecord, looking: Looking): boolean;
+  inScope(record: StoredRecord, looking: Looking): Promise<boolean>;
   /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
   serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
   /** The name of its table. */

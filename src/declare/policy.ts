@@ -1,11 +1,8 @@
 import type { Request } from 'express';
+import type { AnyService } from './service.ts';
+import type { Viewer } from './viewer.ts';
 
-/** The signed-in user as policies see him: his stored record. */
-export interface Viewer {
-  id: string;
-  roles?: readonly string[];
-  [field: string]: unknown;
-}
+export type { Viewer } from './viewer.ts';
 
 /**
  * What a policy function is called with. `doc` is the stored record for item routes and field rules, for the field rules of a
@@ -18,6 +15,8 @@ export interface PolicyArguments {
   doc: any;
   /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
   req: Request | undefined;
+  /** The service of a resource, as the system unless a call says otherwise. */
+  service: (name: string) => AnyService;
 }
 
 /** A custom rule: returning true allows outright. */

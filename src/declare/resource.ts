@@ -18,6 +18,15 @@ export type Action = (typeof ACTIONS)[number];
  */
 export type ScopeFilter = Record<string, unknown> | readonly Record<string, unknown>[];
 
+/** What a scope is called with. */
+export interface ScopeArguments {
+  user: Viewer | undefined;
+  /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
+  req: Request | undefined;
+  /** The service of a resource, as the system unless a call says otherwise. */
+  service: (name: string) => AnyService;
+}
+
 /** What a hook gets. */
 export interface HookContext {
   user: Viewer | undefined;
@@ -42,7 +51,7 @@ export interface ResourceOptions<F extends Fields> {
   /** Who may do what. `reference`: who sees a record expanded in another one. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
   /** Which records exist for a caller, on every door. */
-  scope?: (args: { user: Viewer | undefined; req: Request | undefined }) => ScopeFilter | undefined;
+  scope?: (args: ScopeArguments) => ScopeFilter | undefined | Promise<ScopeFilter | undefined>;
   hooks?: Hooks<F>;
   routes?: (route: RouteBuilder<RecordOf<F>>) => readonly Route[];
   /** URL path below /api. Default `/` + plural kebab-case name. */

@@ -1,7 +1,5 @@
 import type { Request } from 'express';
-import type { Fields } from './field.ts';
-import type { CreateInput, RecordOf, UpdateInput } from './infer.ts';
-import type { Viewer } from './policy.ts';
+import type { Viewer } from './viewer.ts';
 
 /** On whose behalf a service acts. Without `user` it acts as the system: everything is validated, no policy is asked. */
 export interface ActAs {
@@ -46,19 +44,21 @@ export interface Page<R, Q = unknown> {
   meta: MetaOf<Q>;
 }
 
-/** The records of one resource, for code. Every method throws `ApiError` as the HTTP route would answer. */
-export interface Service<F extends Fields> {
+/** What a service does, by what it takes to create a record and to change one, and what records hold. */
+export interface RecordService<Input, Changes, Data> {
   /** Validates and stores a record, emits `<resource>.created`. */
-  create(input: CreateInput<F>, as?: ActAs): Promise<RecordOf<F>>;
+  create(input: Input, as?: ActAs): Promise<Data>;
   /** @throws ApiError NOT_FOUND when there is no such record or it is out of reach */
-  read(id: string, as?: ActAs): Promise<RecordOf<F>>;
-  list<const Q extends ListInput>(query?: Q, as?: ActAs): Promise<Page<RecordOf<F>, Q>>;
+  read(id: string, as?: ActAs): Promise<Data>;
+  list<const Q extends ListInput>(query?: Q, as?: ActAs): Promise<Page<Data, Q>>;
   /** Changes the given fields, emits `<resource>.updated`. */
-  update(id: string, input: UpdateInput<F>, as?: ActAsOn): Promise<RecordOf<F>>;
+  update(id: string, input: Changes, as?: ActAsOn): Promise<Data>;
   /** Removes a record, emits `<resource>.deleted`. Gives the record as it was. */
-  delete(id: string, as?: ActAsOn): Promise<RecordOf<F>>;
+  delete(id: string, as?: ActAsOn): Promise<Data>;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: stands for the values of any resource
+type AnyValues = Record<string, any>;
+
 /** A service whose fields aren't known at compile time. */
-// biome-ignore lint/suspicious/noExplicitAny: stands for the fields of any resource
-export type AnyService = Service<any>;
+export type AnyService = RecordService<AnyValues, AnyValues, AnyValues & { id: string }>;

@@ -1,7 +1,8 @@
-import type { Looking, StoredRecord } from '../declare/host.ts';
+import type { StoredRecord } from '../declare/host.ts';
 import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../declare/policy.ts';
 import { ApiError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
+import { type Looker, policyArguments } from './acting.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Condition } from './query/condition.ts';
 import { scopeConditions } from './query/scope.ts';
@@ -14,7 +15,7 @@ export function needsUser(policy: CompiledPolicy): boolean {
 }
 
 /** The refusal of a collection route: 401 for who is signed out, 403 for who is not allowed. */
-function refusal(looking: Looking): ApiError {
+function refusal(looking: Looker): ApiError {
   return new ApiError(looking.user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
 }
 
@@ -23,8 +24,8 @@ function refusal(looking: Looking): ApiError {
  *
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
-export async function authorizeCollection(policy: CompiledPolicy, action: string, looking: Looking): Promise<void> {
-  const args = { user: looking.user, action, doc: undefined, req: looking.req };
+export async function authorizeCollection(policy: CompiledPolicy, action: string, looking: Looker): Promise<void> {
+  const args = policyArguments(looking, action, undefined);
   if (!(await allows(policy, args, action === 'create'))) throw refusal(looking);
 }
 
@@ -33,9 +34,9 @@ export async function authorizeCollection(policy: CompiledPolicy, action: string
  *
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
-export async function listConditions(resource: CompiledResource, looking: Looking): Promise<Condition[]> {
+export async function listConditions(resource: CompiledResource, looking: Looker): Promise<Condition[]> {
   const policy = resource.policies.list;
-  const args = { user: looking.user, action: 'list', doc: undefined, req: looking.req };
+  const args = policyArguments(looking, 'list', undefined);
   if (await allows(policy, args, false)) return [];
   if (!policy.owner || looking.user === undefined) throw refusal(looking);
   return [{ field: resource.ownerField!, op: 'eq', value: looking.user.id }];
@@ -54,14 +55,18 @@ export async function loadAuthorized(
   id: string,
   action: string,
   policy: CompiledPolicy,
-  looking: Looking,
+  looking: Looker,
 ): Promise<StoredRecord> {
   if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
-  const record = isId(id) ? await store.read(id, scopeConditions(resource, looking)) : undefined;
+  let record: StoredRecord | undefined;
+  if (isId(id)) {
+    const scope = scopeConditions(resource, looking);
+    record = await store.read(id, scope instanceof Promise ? await scope : scope);
+  }
   if (record === undefined) {
     throw new ApiError(looking.user === undefined && !policy.public ? 'UNAUTHORIZED' : 'NOT_FOUND');
   }
-  const args = { user: looking.user, action, doc: record, req: looking.req };
+  const args = policyArguments(looking, action, record);
   const own = owns(resource, record, looking);
   const reads = () => allows(resource.policies.read, { ...args, action: 'read' }, own);
   if (await allows(policy, args, own)) {
@@ -85,14 +90,15 @@ function coversReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Vie
  *
  * @throws ApiError UNAUTHORIZED when a user is required
  */
-export function writeConditions(
+export async function writeConditions(
   resource: CompiledResource,
   action: 'update' | 'delete',
-  looking: Looking,
-): Condition[] | undefined {
+  looking: Looker,
+): Promise<Condition[] | undefined> {
   const policy = resource.policies[action];
   if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
-  const scope = scopeConditions(resource, looking);
+  const given = scopeConditions(resource, looking);
+  const scope = given instanceof Promise ? await given : given;
   if (action === 'update' && !coversReading(resource.policies.read, policy, looking.user)) return undefined;
   if (allowsEveryRecord(policy, looking.user)) return scope;
   if (policy.functions.length > 0 || !policy.owner || looking.user === undefined) return undefined;

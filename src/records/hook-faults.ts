@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../declare/host.ts';
 import { allows } from '../declare/policy.ts';
 import { ApiError } from '../platform/errors.ts';
-import type { Acting } from './acting.ts';
+import { type Acting, policyArguments } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { asksFunction, refusal, refusalByFunction, type Writing } from './may-write.ts';
 import { echo } from './query/parameter.ts';
@@ -22,7 +22,7 @@ async function concernsClient(field: CompiledField, writing: Writing, doc: Store
   if (asksFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;
   if (field.visibleTo === undefined) return true;
   const { resource, acting, updating } = writing;
-  const args = { user: acting.user, action: 'read', doc, req: acting.req };
+  const args = policyArguments(acting, 'read', doc);
   // Functions are written for records that are stored; of what is yet to be nobody has seen anything.
   const policy = updating ? field.visibleTo : { ...field.visibleTo, functions: [] };
   return allows(policy, args, owns(resource, doc, acting));

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../declare/host.ts';
 import { allows, allowsEveryRecord } from '../declare/policy.ts';
-import type { Acting } from './acting.ts';
+import { type Acting, policyArguments } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { owns } from './view.ts';
 
@@ -48,6 +48,6 @@ export async function refusalByFunction(
   { acting, updating }: Writing,
   doc: Record<string, unknown> | undefined,
 ): Promise<string | undefined> {
-  const args = { user: acting.user, action: updating ? 'update' : 'create', doc, req: acting.req };
+  const args = policyArguments(acting, updating ? 'update' : 'create', doc);
   return (await allows(field.writableBy!, args, false)) ? undefined : NOT_ALLOWED;
 }

@@ -1,5 +1,6 @@
-import type { Looking, StoredRecord } from '../declare/host.ts';
+import type { StoredRecord } from '../declare/host.ts';
 import { allows } from '../declare/policy.ts';
+import { type Looker, policyArguments } from './acting.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { RecordsContext } from './context.ts';
 import type { Includes, ListQuery } from './query/list-query.ts';
@@ -37,13 +38,14 @@ async function targets(
   context: RecordsContext,
   name: string,
   ids: string[],
-  looking: Looking,
+  looking: Looker,
 ): Promise<Map<string, Shown>> {
   const { resource, store } = context.entities.get(name)!;
-  const found = await store.readMany(ids, scopeConditions(resource, looking));
+  const scope = scopeConditions(resource, looking);
+  const found = await store.readMany(ids, scope instanceof Promise ? await scope : scope);
   const visible: StoredRecord[] = [];
   for (const record of found) {
-    const args = { user: looking.user, action: 'read', doc: record, req: looking.req };
+    const args = policyArguments(looking, 'read', record);
     if (await allows(resource.policies.reference, args, owns(resource, record, looking))) visible.push(record);
   }
   const shown = await show(resource, visible, looking);
@@ -86,7 +88,7 @@ function gather({ resource, includes, places }: Task, budget: { items: number })
 async function fill(
   context: RecordsContext,
   { target, includes, slots }: Gathered,
-  looking: Looking,
+  looking: Looker,
 ): Promise<Task | undefined> {
   if (slots.length === 0) return undefined;
   const found = await targets(context, target, [...new Set(slots.map((slot) => slot.id))], looking);
@@ -105,7 +107,7 @@ async function fill(
  * level. Where he may not see the target, or it is gone, the plain id stays; what he does not see of a record is not followed.
  * One query per field and level, whatever the number of records.
  */
-async function expand(context: RecordsContext, first: Task, looking: Looking): Promise<void> {
+async function expand(context: RecordsContext, first: Task, looking: Looker): Promise<void> {
   const budget = { items: MOST_ITEMS };
   let level = [first];
   while (level.length > 0) {
@@ -122,7 +124,7 @@ export async function present(
   context: RecordsContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
-  looking: Looking,
+  looking: Looker,
   query = PLAIN,
 ): Promise<Shown[]> {
   const shown = await show(resource, records, looking, query.fields);

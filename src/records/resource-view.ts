@@ -1,5 +1,6 @@
 import type { Looking, ResourceView, StoredRecord } from '../declare/host.ts';
 import { allows } from '../declare/policy.ts';
+import { type Looker, policyArguments } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { present } from './populate.ts';
 import { matches } from './query/match.ts';
@@ -8,8 +9,12 @@ import { owns } from './view.ts';
 
 /** The compiled view of a resource, for every channel beside its own routes. */
 export function createResourceView(context: RecordsContext, { resource, store, codec }: Entity): ResourceView {
-  const inScope = (record: StoredRecord, looking: Looking) =>
-    scopeConditions(resource, looking).every((condition) => matches(condition, record));
+  const { service } = context;
+  const lookerOf = (looking: Looking): Looker => (hasService(looking) ? looking : { ...looking, service });
+  const inScope = async (record: StoredRecord, looker: Looker) => {
+    const scope = scopeConditions(resource, looker);
+    return (scope instanceof Promise ? await scope : scope).every((condition) => matches(condition, record));
+  };
   return {
     name: resource.name,
     declaration: resource.declaration,
@@ -23,14 +28,18 @@ export function createResourceView(context: RecordsContext, { resource, store, c
     fromRow: codec.fromRow,
     ownerOf: (record) =>
       resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
-    inScope,
+    inScope: (record, looking) => inScope(record, lookerOf(looking)),
     async readableBy(record, looking) {
-      if (!inScope(record, looking)) return false;
-      const args = { user: looking.user, action: 'read', doc: record, req: looking.req };
-      return allows(resource.policies.read, args, owns(resource, record, looking));
+      const looker = lookerOf(looking);
+      if (!(await inScope(record, looker))) return false;
+      return allows(resource.policies.read, policyArguments(looker, 'read', record), owns(resource, record, looker));
     },
-    serialize: (records, looking) => present(context, resource, records, looking),
+    serialize: (records, looking) => present(context, resource, records, lookerOf(looking)),
     fromOutbox: (columns) => codec.fromJson(columns),
     load: (ids) => store.readMany(ids),
   };
+}
+
+function hasService(looking: Looking): looking is Looker {
+  return looking.service !== undefined;
 }

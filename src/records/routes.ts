@@ -19,7 +19,8 @@ import { parseReadQuery } from './query/parse.ts';
 import { reservedIdOf } from './reserved-id.ts';
 
 function acting(ctx: RouteContext): Acting {
-  return { user: ctx.user, req: ctx.req, requestId: requestIdOf(ctx.req), system: false };
+  const { user, req, service } = ctx;
+  return { user, req, requestId: requestIdOf(req), system: false, service };
 }
 
 function guarded(ctx: RouteContext): Acting {

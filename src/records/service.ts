@@ -10,15 +10,15 @@ import { remove } from './operations/remove.ts';
 import { update } from './operations/update.ts';
 import { versionOfTime } from './version.ts';
 
-function acting(as: ActAs | undefined): Acting {
+function acting({ service }: RecordsContext, as: ActAs | undefined): Acting {
   const requestId = as?.req === undefined ? undefined : requestIdOf(as.req);
   // `{ user: ctx.user }` of a visitor who is not signed in must not become the system.
   const system = as === undefined || !Object.hasOwn(as, 'user');
-  return { user: as?.user, req: as?.req, requestId, system };
+  return { user: as?.user, req: as?.req, requestId, system, service };
 }
 
-function guarded(as: ActAsOn | undefined): Acting {
-  const plain = acting(as);
+function guarded(context: RecordsContext, as: ActAsOn | undefined): Acting {
+  const plain = acting(context, as);
   return as?.ifMatch === undefined ? plain : { ...plain, ifMatch: [versionOfTime(as.ifMatch)] };
 }
 
@@ -30,13 +30,14 @@ function rawQuery(query: ListInput): Record<string, unknown> {
 /** The records of a resource, for code: `app.service(name)`. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
   return {
-    create: (input, as) => create(context, entity, input, acting(as)) as Promise<StoredRecord & never>,
-    read: (id, as) => read(entity, id, acting(as)) as Promise<StoredRecord & never>,
+    create: (input, as) => create(context, entity, input, acting(context, as)) as Promise<StoredRecord & never>,
+    read: (id, as) => read(entity, id, acting(context, as)) as Promise<StoredRecord & never>,
     async list(query, as) {
-      const { records, meta } = await list(context, entity, rawQuery(query ?? {}), acting(as));
+      const { records, meta } = await list(context, entity, rawQuery(query ?? {}), acting(context, as));
       return { data: records as (StoredRecord & never)[], meta: meta as never };
     },
-    update: (id, input, as) => update(context, entity, id, input, guarded(as)) as Promise<StoredRecord & never>,
-    delete: (id, as) => remove(context, entity, id, guarded(as)) as Promise<StoredRecord & never>,
+    update: (id, input, as) =>
+      update(context, entity, id, input, guarded(context, as)) as Promise<StoredRecord & never>,
+    delete: (id, as) => remove(context, entity, id, guarded(context, as)) as Promise<StoredRecord & never>,
   };
 }

@@ -1,12 +1,17 @@
-import type { Looking, StoredRecord } from '../declare/host.ts';
+import type { StoredRecord } from '../declare/host.ts';
 import { allows, allowsEveryRecord } from '../declare/policy.ts';
+import { type Looker, policyArguments } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 
 /** What leaves the system of a record. */
 export type Shown = Record<string, unknown>;
 
 /** Whether the viewer owns the record. */
-export function owns(resource: CompiledResource, record: StoredRecord | undefined, looking: Looking): boolean {
+export function owns(
+  resource: CompiledResource,
+  record: StoredRecord | undefined,
+  looking: Pick<Looker, 'user'>,
+): boolean {
   if (looking.user === undefined || resource.ownerField === undefined) return false;
   return record?.[resource.ownerField] === looking.user.id;
 }
@@ -20,7 +25,7 @@ export function owns(resource: CompiledResource, record: StoredRecord | undefine
 export async function show(
   resource: CompiledResource,
   records: readonly StoredRecord[],
-  looking: Looking,
+  looking: Looker,
   selected?: ReadonlySet<string>,
 ): Promise<Shown[]> {
   const wanted = resource.fields.filter(
@@ -49,8 +54,7 @@ function sees(
   resource: CompiledResource,
   field: CompiledField,
   record: StoredRecord,
-  looking: Looking,
+  looking: Looker,
 ): Promise<boolean> {
-  const args = { user: looking.user, action: 'read', doc: record, req: looking.req };
-  return allows(field.visibleTo!, args, owns(resource, record, looking));
+  return allows(field.visibleTo!, policyArguments(looking, 'read', record), owns(resource, record, looking));
 }

@@ -7,7 +7,15 @@ function compiled(policy: Policy) {
 }
 
 const ann = { id: 'a', roles: ['user', 'editor'] };
-const args = (user: typeof ann | undefined, doc?: unknown) => ({ user, doc, action: 'read', req: undefined });
+const args = (user: typeof ann | undefined, doc?: unknown) => ({
+  user,
+  doc,
+  action: 'read',
+  req: undefined,
+  service: () => {
+    throw new Error('not here');
+  },
+});
 
 test.each([
   ['public', { public: true }],

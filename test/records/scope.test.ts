@@ -91,7 +91,7 @@ const compiled = compileResources([thing], 'reject')[0]!;
 async function both(scope: unknown) {
   filter = scope;
   const found = await things.list({ sort: 'createdAt' }, { user: undefined });
-  const conditions = scopeConditions(compiled, { user: undefined });
+  const conditions = await scopeConditions(compiled, { user: undefined, service: app.service as never });
   const matching = records.filter((record) => conditions.every((condition) => matches(condition, record as never)));
   filter = undefined;
   return {
@@ -130,6 +130,8 @@ test.each<[unknown, string[]]>([
   [{ friend: friend.toUpperCase() }, ['Zebra ä', 'apple']],
   [{ _id: friend }, ['lonely']],
   [[{ kind: 'a' }, { kind: 'b', live: true }], ['Zebra ä']],
+  [Promise.resolve({ count: 5 }), ['Zebra ä']],
+  [Promise.resolve(undefined), ['', 'Zebra ä', 'apple', 'lonely']],
   [{ createdAt: { lt: new Date(Date.now() + 60_000) } }, ['', 'Zebra ä', 'apple', 'lonely']],
 ])('the scope %j leaves the same records in the database and in memory', async (scope, texts) => {
   expect(await both(scope)).toEqual({ stored: texts, memory: texts });
@@ -185,8 +187,10 @@ test.each<[unknown, string]>([
   [{ data: {} }, 'compares "data" with an Object'],
   [[{ kind: 'a' }, { count: {} }], 'compares "count" with an Object'],
   [{ count: new Map() }, 'compares "count" with a Map'],
-  [Promise.resolve(5), 'the scope of "thing" gave a Promise; it must return a filter, a list of filters or undefined'],
-  [null, 'the scope of "thing" gave null;'],
+  [null, 'the scope of "thing" gave null; it must return a filter, a list of filters or undefined'],
+  [Promise.resolve(false), 'the scope of "thing" gave false;'],
+  [Promise.resolve(Promise.resolve([new Date()])), 'the scope of "thing" gave a list with a Date in it;'],
+  [[Promise.resolve({})], 'the scope of "thing" gave a list with a Promise in it;'],
   [false, 'the scope of "thing" gave false;'],
   [0, 'the scope of "thing" gave a number;'],
   ['', 'the scope of "thing" gave a string;'],

@@ -58,15 +58,13 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
 
   /** What of a share its owner receives: own endpoints what he may read, global ones all that is in his scope. */
   async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
-    const global = await allows(
-      settings.globalPolicy,
-      { user, action: 'webhook', doc: undefined, req: undefined },
-      false,
-    );
+    // One for all events of the share: the scope of a resource is asked once for them.
+    const looking = { user, req: undefined, service: host.service };
+    const global = await allows(settings.globalPolicy, { ...looking, action: 'webhook', doc: undefined }, false);
     const kept: OwnerShare = new Map();
     for (const [event, list] of share) {
-      const readable = list.some((one) => !one.global) && (await event.view.readableBy(event.record, { user }));
-      const inScope = global && list.some((one) => one.global) && event.view.inScope(event.record, { user });
+      const readable = list.some((one) => !one.global) && (await event.view.readableBy(event.record, looking));
+      const inScope = global && list.some((one) => one.global) && (await event.view.inScope(event.record, looking));
       const reached = list.filter((one) => (one.global ? inScope : readable));
       if (reached.length > 0) kept.set(event, reached);
     }
@@ -100,7 +98,8 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
     try {
       return await deliveriesFor(share, user);
     } catch (error) {
-      if (publicDatabaseError(error)?.code === 'UNAVAILABLE' || error instanceof ApiError) throw error;
+      const told = error instanceof ApiError ? error : publicDatabaseError(error);
+      if (told?.code === 'UNAVAILABLE') throw error;
       if (share.size > 1) {
         const alone = await Promise.all([...share].map((entry) => deliveriesOf(new Map([entry]), user)));
         return alone.flat();

@@ -2,50 +2,34 @@ import type { Host } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { isId, newId } from '../../platform/ids.ts';
-import { type DeliveryRow, showDelivery } from './delivery.ts';
+import { newId } from '../../platform/ids.ts';
 import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
-import { createSchema, logQueryShape, readLogQuery, updateSchema } from './input.ts';
-import { deliveryShape, endpointShape, endpointWithSecretShape } from './output.ts';
+import { createSchema, updateSchema } from './input.ts';
+import { endpointShape, endpointWithSecretShape } from './output.ts';
+import { endpointIds, ownerOf, readOwn } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
 import { newSecret } from './sign.ts';
-import { listDeliveries } from './sql/deliveries.ts';
-import { CREATE, LIST, LOCK_OWNER, READ, REMOVE, UPDATE } from './sql/endpoints.ts';
+import { CREATE, LIST, LOCK_OWNER, REMOVE, UPDATE } from './sql/endpoints.ts';
+import { ROTATE } from './sql/secrets.ts';
 import { laneOf, wakeUp } from './wake-up.ts';
 
 /** Deliveries that go with their endpoint at once; the sweep deletes the rest. */
 const REMOVED_AT_ONCE = 1000;
+const HOUR_MS = 3_600_000;
 
-/** The routes of endpoints and of their delivery logs. An endpoint of somebody else is a 404 on all of them. */
+/** The routes of endpoints. An endpoint of somebody else is a 404 on all of them. */
 export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
   const { database, keyring, queues, events } = host;
   const names = eventNames(host.resources);
+  const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
   const common = { policy: settings.policy, tags: ['webhooks'] };
-
-  /** @throws ApiError UNAUTHORIZED: a policy may let the signed-out in, but an endpoint needs an owner */
-  function ownerOf(ctx: RouteContext): string {
-    if (ctx.user === undefined) throw new ApiError('UNAUTHORIZED');
-    return ctx.user.id;
-  }
-
-  /** @throws ApiError NOT_FOUND for an id that can't be one */
-  function ids(ctx: RouteContext): [id: string, owner: string] {
-    const owner = ownerOf(ctx);
-    if (!isId(ctx.params.id)) throw new ApiError('NOT_FOUND');
-    return [ctx.params.id, owner];
-  }
-
-  async function read(ctx: RouteContext): Promise<EndpointRow> {
-    const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: ids(ctx) });
-    if (row === undefined) throw new ApiError('NOT_FOUND');
-    return row;
-  }
 
   async function create(ctx: RouteContext) {
     const owner = ownerOf(ctx);
     const { url, events: subscribed, description = null, scope } = ctx.input;
-    const args = { user: ctx.user, action: 'create', doc: undefined, req: ctx.req };
+    const { user, req, service } = ctx;
+    const args = { user, action: 'create', doc: undefined, req, service };
     if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
       throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
     }
@@ -65,7 +49,7 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
   }
 
   async function update(ctx: RouteContext) {
-    const [id, owner] = ids(ctx);
+    const [id, owner] = endpointIds(ctx);
     const { url = null, events: subscribed = null, description, enabled = null } = ctx.input;
     const values = [id, owner, url, subscribed, description !== undefined, description ?? null, enabled];
     const [row] = await database.write<[...EndpointRow, boolean, boolean]>({ text: UPDATE, values });
@@ -78,15 +62,18 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
   }
 
   async function remove(ctx: RouteContext): Promise<void> {
-    const rows = await database.write({ text: REMOVE, values: [...ids(ctx), REMOVED_AT_ONCE] });
+    const rows = await database.write({ text: REMOVE, values: [...endpointIds(ctx), REMOVED_AT_ONCE] });
     if (rows.length === 0) throw new ApiError('NOT_FOUND');
   }
 
-  async function deliveries(ctx: RouteContext) {
-    const { status, limit } = readLogQuery(ctx.query);
-    const [id] = await read(ctx);
-    const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
-    return rows.map(showDelivery);
+  async function rotateSecret(ctx: RouteContext) {
+    const [id, owner] = endpointIds(ctx);
+    const secret = newSecret();
+    const values = [id, owner, keyring.encrypt(secret, secretContext(id)), graceMs];
+    const [row] = await database.write<EndpointRow>({ text: ROTATE, values });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    return { ...showEndpoint(row), secret };
   }
 
   return [
@@ -123,7 +110,7 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
       errors: ['NOT_FOUND'],
       operationId: 'readWebhook',
       output: endpointShape,
-      handler: async (ctx) => showEndpoint(await read(ctx)),
+      handler: async (ctx) => showEndpoint(await readOwn(database, ctx)),
     },
     {
       ...common,
@@ -148,14 +135,14 @@ export function webhookRoutes(host: Host, settings: WebhookSettings): Route[] {
     },
     {
       ...common,
-      method: 'GET',
-      path: '/webhooks/:id/deliveries',
-      summary: 'Recent deliveries, newest first',
-      queryShape: logQueryShape,
+      method: 'POST',
+      path: '/webhooks/:id/rotate-secret',
+      summary: 'Give a webhook endpoint a new secret, shown this once',
+      description: 'For a grace time messages are signed with the old secret, too.',
+      output: endpointWithSecretShape,
       errors: ['NOT_FOUND'],
-      operationId: 'listWebhookDeliveries',
-      output: deliveryShape.array(),
-      handler: deliveries,
+      operationId: 'rotateWebhookSecret',
+      handler: rotateSecret,
     },
   ];
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { isTooSlow } from '../../platform/postgres/errors.ts';
 import { listConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
+import type { CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/condition.ts';
 import { cursorBehind } from '../query/cursor.ts';
@@ -60,6 +61,13 @@ async function load(entity: Entity, query: ListQuery, after: Position | undefine
   return { records, meta: { limit, next: more ? cursorBehind(resource, query, records.at(-1)!) : null } };
 }
 
+/** What policy and scope leave of the collection. */
+async function reachable(resource: CompiledResource, acting: Acting): Promise<Condition[]> {
+  const allowed = await listConditions(resource, acting);
+  const scope = scopeConditions(resource, acting);
+  return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
+}
+
 /** Lists the records that the caller may list: policy, scope filter, then the query. */
 export async function list(
   context: RecordsContext,
@@ -68,9 +76,7 @@ export async function list(
   acting: Acting,
 ): Promise<StoredPage> {
   const { resource } = entity;
-  const allowed = acting.system
-    ? []
-    : [...(await listConditions(resource, acting)), ...scopeConditions(resource, acting)];
+  const allowed = acting.system ? [] : await reachable(resource, acting);
   const query = parseListQuery(resource, raw, acting.system ? 'system' : acting.user, {
     limits: context.settings.pagination,
     resourceOf: (name) => context.entities.get(name)!.resource,

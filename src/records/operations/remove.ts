@@ -19,14 +19,14 @@ export async function remove(
 ): Promise<StoredRecord> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  const allowed = acting.system ? [] : writeConditions(resource, 'delete', acting);
+  const allowed = acting.system ? [] : await writeConditions(resource, 'delete', acting);
   let conditions: WriteCondition[] | undefined = allowed;
   const asks = allowed === undefined || asksRecord(resource, acting.ifMatch);
   if (!isId(id) || conditions === undefined || asks || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', acting);
     await hooks?.beforeDelete?.(record as never, hookContext(context, acting));
     const asked = asks ? unchanged(entity, record) : [];
-    conditions = [...stillInReach(entity, allowed, acting), ...asked];
+    conditions = [...(await stillInReach(entity, allowed, acting)), ...asked];
   }
   const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
   const removed = await store.remove(id, guarded, causeOf(acting));

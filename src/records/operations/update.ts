@@ -30,14 +30,14 @@ export async function update(
 ): Promise<StoredRecord> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  const allowed = acting.system ? [] : writeConditions(resource, 'update', acting);
+  const allowed = acting.system ? [] : await writeConditions(resource, 'update', acting);
   let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
   const loads =
     hooks?.beforeUpdate !== undefined || needsRecord(resource, input) || asksRecord(resource, acting.ifMatch);
   if (!isId(id) || conditions === undefined || loads) {
     before = await loadForWrite(entity, id, 'update', acting);
-    conditions = [...stillInReach(entity, allowed, acting), ...unchanged(entity, before)];
+    conditions = [...(await stillInReach(entity, allowed, acting)), ...unchanged(entity, before)];
   }
   const rules = { unknownFields: context.settings.unknownFields, updating: true, before };
   let changes: Values;
@@ -111,6 +111,10 @@ export async function loadForWrite(
 }
 
 /** Conditions of a write whose record was loaded and allowed: what the statement can still check, it checks again. */
-export function stillInReach({ resource }: Entity, conditions: Condition[] | undefined, acting: Acting): Condition[] {
+export async function stillInReach(
+  { resource }: Entity,
+  conditions: Condition[] | undefined,
+  acting: Acting,
+): Promise<Condition[]> {
   return conditions ?? scopeConditions(resource, acting);
 }

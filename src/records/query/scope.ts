@@ -1,6 +1,6 @@
 import type { FieldSpec, Operator } from '../../declare/field.ts';
-import type { Looking } from '../../declare/host.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
+import type { Looker } from '../acting.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Scalar } from '../fields/field-type.ts';
 import { possibleOperators } from '../fields/operators.ts';
@@ -109,10 +109,30 @@ function filterConditions(resource: CompiledResource, filter: ScopeFilter): Cond
   });
 }
 
-/** The conditions of the resource's service scope filter for this viewer. */
-export function scopeConditions(resource: CompiledResource, looking: Looking): Condition[] {
-  const filter: unknown = resource.declaration.scope?.({ user: looking.user, req: looking.req });
+function given(resource: CompiledResource, filter: unknown): Condition[] {
   if (filter === undefined) return [];
   assertFilter(resource, filter);
   return filterConditions(resource, filter);
+}
+
+// By who looks: made anew for each operation, so that its scope is asked once in it and holds no longer.
+const pending = new WeakMap<Looker, Map<CompiledResource, Promise<Condition[]>>>();
+
+/**
+ * The conditions of the resource's service scope filter for this viewer; a promise where the scope gave one.
+ *
+ * @throws Error when it gave no filter, or one that can't be applied
+ */
+export function scopeConditions(resource: CompiledResource, looker: Looker): Condition[] | Promise<Condition[]> {
+  const { scope } = resource.declaration;
+  if (scope === undefined) return [];
+  const known = pending.get(looker);
+  const asked = known?.get(resource);
+  if (asked !== undefined) return asked;
+  const filter: unknown = scope({ user: looker.user, req: looker.req, service: looker.service });
+  if (!(filter instanceof Promise)) return given(resource, filter);
+  const conditions = filter.then((filter) => given(resource, filter));
+  if (known === undefined) pending.set(looker, new Map([[resource, conditions]]));
+  else known.set(resource, conditions);
+  return conditions;
 }

@@ -1,11 +1,12 @@
 import type { Request, Response } from 'express';
-import type { Authenticator, Host, Looking } from '../../declare/host.ts';
+import type { Authenticator, Host } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Answer, answerOf, sendAnswer, withVersion } from '../../platform/http/answer.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
 import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
+import type { Looker } from '../../records/acting.ts';
 import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/reserved-id.ts';
 import { versionOf } from '../../records/version.ts';
@@ -45,7 +46,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const checkScopes = createScopeCheck(route, parts.authenticators);
 
   /** Asks the policy. Gives the record of an item route of a resource. */
-  async function authorize(looking: Looking & { req: Request }, params: Record<string, string>): Promise<unknown> {
+  async function authorize(looking: Looker & { req: Request }, params: Record<string, string>): Promise<unknown> {
     if (byHandler) {
       // The rest is the handler's, but nobody's body is read who may not send one.
       if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
@@ -68,7 +69,11 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const { user, auth } = signedIn;
     setIdentity(req, auth);
     checkScopes(signedIn);
-    return { user, auth, doc: await authorize({ user, req }, req.params as Record<string, string>) };
+    return {
+      user,
+      auth,
+      doc: await authorize({ user, req, service: host.service }, req.params as Record<string, string>),
+    };
   }
 
   /** Runs the handler. Undefined when it has answered by itself. */

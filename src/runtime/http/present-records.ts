@@ -1,4 +1,5 @@
-import type { Looking, StoredRecord } from '../../declare/host.ts';
+import type { StoredRecord } from '../../declare/host.ts';
+import type { Looker } from '../../records/acting.ts';
 import type { Records } from '../../records/index.ts';
 import { present } from '../../records/populate.ts';
 import { resourceOf } from '../../records/stored.ts';
@@ -13,7 +14,7 @@ const DEPTH = 16;
 export async function presentRecords(
   records: Records,
   value: unknown,
-  looking: Looking,
+  looking: Looker,
   depth = DEPTH,
 ): Promise<unknown> {
   if (typeof value !== 'object' || value === null || depth === 0) return value;
@@ -35,6 +36,6 @@ export async function presentRecords(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-function presentAll(records: Records, name: string, list: readonly StoredRecord[], looking: Looking) {
+function presentAll(records: Records, name: string, list: readonly StoredRecord[], looking: Looker) {
   return present(records.context, records.entities.get(name)!.resource, list, looking);
 }

@@ -28,9 +28,17 @@ const puzzle = defineResource('puzzle', {
   fields: { answer: f.string() },
   policies: { create: 'authenticated', read: ({ user, doc }) => doc.answer === user?.name },
 });
+const seat = defineResource('seat', {
+  fields: { holder: f.string(), guard: f.id() },
+  policies: {
+    create: 'authenticated',
+    read: async ({ doc, service }) => doc.guard === undefined || (await service('user').read(doc.guard)) !== undefined,
+  },
+  scope: async ({ user, service }) => ({ holder: user && (await service('user').read(user.id)).name }),
+});
 
 const { app, person } = await startTestApp({
-  resources: [defineUser({ roles: ['user', 'admin', 'auditor'] }), diary, article, quiet, puzzle],
+  resources: [defineUser({ roles: ['user', 'admin', 'auditor'] }), diary, article, quiet, puzzle, seat],
   extensions: [webhooks({ retrySchedule: [], pollMs: 100, maxEndpointsPerUser: 50 })],
 });
 const ann = await person('Ann');
@@ -149,6 +157,24 @@ test('a resource with webhooks: false sends nothing, not even to *', async () =>
   await ann.call('POST', '/api/quiets', { title: 'sh' });
   await settled();
   expect(all.requests.some(({ body }) => body.includes('quiet'))).toBe(false);
+});
+
+test('an async scope applies to deliveries; a policy whose look-up fails sends nothing and holds up nobody', async () => {
+  const [own, others, global] = [
+    await subscribe(ann, ['seat.created']),
+    await subscribe(bob, ['seat.created']),
+    await subscribe(root, ['seat.created'], 'global'),
+  ];
+  await app.service('seat').create({ holder: 'Ann', guard: '0123456789abcdef01234567' });
+  await app.service('seat').create({ holder: 'Ann' });
+  await app.service('seat').create({ holder: 'Root' });
+  await own.received(1);
+  await global.received(1);
+  await settled();
+  expect(data(own)).toMatchObject([{ holder: 'Ann' }]);
+  expect(data(own)[0]).not.toHaveProperty('guard');
+  expect(data(others)).toEqual([]);
+  expect(data(global)).toMatchObject([{ holder: 'Root' }]);
 });
 
 test('a global endpoint receives every record whatever the read policy, until its owner loses the role', async () => {
