@@ -5,7 +5,7 @@ import { compilePolicy, type Policy } from '../declare/policy.ts';
 import { ACTIONS, type Action, type AnyResource } from '../declare/resource.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
-import { MOST_INDEXED_BYTES } from './fields/text-rules.ts';
+import { indexRoom, MOST_INDEXED_BYTES } from './fields/text-rules.ts';
 import { withIndexes } from './indexes.ts';
 import { defaultOrderIndex } from './sort-index.ts';
 
@@ -45,6 +45,8 @@ function compileField(
     schema: fieldSchema(spec, unknownFields, mostBytes),
     hasRules: holds(spec, 'checks') || holds(spec, 'standard'),
     transforms: holds(spec, 'standard'),
+    // A hash index holds what is as long as it likes.
+    mostBytes: type.indexMethod?.(spec) === 'hash' ? undefined : indexRoom(spec, mostBytes),
     operators: new Set(operators),
     visibleTo: policy(spec.visibleTo),
     writableBy: policy(spec.writableBy),

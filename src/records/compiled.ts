@@ -15,6 +15,8 @@ export interface CompiledField {
   hasRules: boolean;
   /** Whether `schema` stands somewhere in it, whose output replaces the value. */
   transforms: boolean;
+  /** Bytes that a text in its column may have, so that indexes hold it; undefined where none does. */
+  mostBytes: number | undefined;
   /** Operators a query may use; empty when the field is not filterable. */
   operators: ReadonlySet<Operator>;
   visibleTo: CompiledPolicy | undefined;

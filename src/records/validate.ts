@@ -96,19 +96,25 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
   }
 }
 
-/** Writes what custom rules made of a value: in the form in which its column holds it, or nothing. */
-function setRuled(values: Values, field: CompiledField, made: unknown, validation: Validation): string | undefined {
+/** Writes what custom rules made of a value: in the form in which its column holds it, or nothing. Faults go to `details`. */
+function setRuled(
+  values: Values,
+  field: CompiledField,
+  made: unknown,
+  { updating }: Validation,
+  details: ErrorDetails,
+): void {
   const { name, spec, type } = field;
   if (made === undefined || made === null) {
-    if (spec.required) return missingMessage(spec);
-    if (validation.updating) values[name] = null;
+    if (spec.required) details[name] ??= missingMessage(spec);
+    else if (updating) values[name] = null;
     else delete values[name];
-    return undefined;
+    return;
   }
-  values[name] = field.transforms ? columnValue(type.column(spec), made) : made;
-  if (values[name] === undefined)
-    throw new Error(`schema() of the field "${name}" gave what a ${spec.kind} field can not hold`);
-  return undefined;
+  const held = field.transforms ? columnValue(type.column(spec), made, field.mostBytes) : { value: made };
+  if ('value' in held) values[name] = held.value;
+  else if (held.message !== undefined) details[[name, ...held.path].join('.')] ??= held.message;
+  else throw new Error(`schema() of the field "${name}" gave what a ${spec.kind} field can not hold`);
 }
 
 async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
@@ -119,8 +125,7 @@ async function runRules(values: Values, validation: Validation, details: ErrorDe
     if (!field.hasRules || value === undefined || value === null) continue;
     if (isSettled(field.name, value, validation)) continue;
     const ruled = await applyRules(field.spec, value, { record, path: field.name, details });
-    const missing = ruled.holds ? setRuled(values, field, ruled.value, validation) : undefined;
-    if (missing !== undefined) details[field.name] ??= missing;
+    if (ruled.holds) setRuled(values, field, ruled.value, validation, details);
   }
 }
 

@@ -37,8 +37,19 @@ const short = defineResource('short', {
   policies: open,
 });
 
+const listed = defineResource('listed', {
+  fields: {
+    strings: f.array(f.string()).filterable(),
+    texts: f.array(f.text().required()).filterable(['eq']),
+    urls: f.array(f.url()).filterable(['all']),
+    free: f.array(f.string()),
+    deep: f.array(f.array(f.string())).filterable(['exists']),
+  },
+  policies: open,
+});
+
 const { call, env } = await startTestApp({
-  resources: [unique, paired, ordered, short],
+  resources: [unique, paired, ordered, short, listed],
 });
 const database = new Client({ connectionString: env.DATABASE_URL });
 await database.connect();
@@ -105,4 +116,25 @@ test('index() and a default order by short fields have their index', async () =>
   expect(definitions).toContain('btree (a, b DESC, c, id)');
   const long = { a: '💚'.repeat(50), b: `${'a'.repeat(60)}@${'b'.repeat(60)}.com`, c: 'x' };
   expect((await create('shorts', long)).status).toBe(201);
+});
+
+test.each([
+  ['strings', ''],
+  ['texts', ''],
+  ['urls', 'https://a.co/'],
+])('an item of a filterable list that its index has no room for is refused: %s', async (name, head) => {
+  const item = (bytes: number) => head + noise(bytes - head.length);
+  const fits = await create('listeds', { [name]: [item(2600), `${head}x`] });
+  expect(fits.status).toBe(201);
+  for (const bytes of [2601, 6000]) {
+    const { status, body } = await create('listeds', { [name]: [`${head}x`, item(bytes)] });
+    expect([status, body.error.details]).toEqual([422, { [`${name}.1`]: 'Must be at most 2600 bytes' }]);
+  }
+  const { body } = await call('PATCH', `/api/listeds/${fits.body.data.id}`, { [name]: [item(6000)] });
+  expect(body.error.details).toEqual({ [`${name}.0`]: 'Must be at most 2600 bytes' });
+});
+
+test('an item of a list without an index is as long as it likes', async () => {
+  const { status } = await create('listeds', { free: [noise(6000)], deep: [[noise(6000)]] });
+  expect(status).toBe(201);
 });

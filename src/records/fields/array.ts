@@ -3,7 +3,7 @@ import type { FieldSpec } from '../../declare/field.ts';
 import type { FieldType } from './field-type.ts';
 import { boundKeywords } from './json-schema.ts';
 import { presentSchema } from './presence.ts';
-import { lengthMistakes } from './text-rules.ts';
+import { indexRoom, lengthMistakes } from './text-rules.ts';
 
 // What nobody's list needs and anybody's server would suffer from.
 const MOST_ITEMS = 10_000;
@@ -24,11 +24,13 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
       const min = spec.min === undefined ? 0 : Number(spec.min.value);
       const max = spec.max === undefined ? MOST_ITEMS : Number(spec.max.value);
       const count = (n: number) => `${n} ${n === 1 ? 'item' : 'items'}`;
+      const item = spec.inner!.spec;
+      const schema = context.inner(item, holdsJson(spec) ? undefined : indexRoom(spec, undefined));
       return z
         .array(z.unknown(), { error: 'Must be an array' })
         .min(min, { error: spec.min?.message ?? `Must have at least ${count(min)}` })
         .max(max, { error: spec.max?.message ?? `Must have at most ${count(max)}` })
-        .pipe(z.array(presentSchema(spec.inner!.spec, context.inner(spec.inner!.spec))));
+        .pipe(z.array(presentSchema(item, schema)));
     },
     jsonSchema: (spec, inner) => ({
       type: 'array',

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 
-const MESSAGE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
+/** Message of what is no date. */
+export const NO_DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST = Date.parse('9999-12-31T23:59:59.999Z');
@@ -38,10 +39,10 @@ export const dateType: FieldType = {
     const min = spec.min === undefined ? undefined : parseDate(spec.min.value);
     const max = spec.max === undefined ? undefined : parseDate(spec.max.value);
     return z
-      .union([z.string(), z.number()], { error: MESSAGE })
+      .union([z.string(), z.number()], { error: NO_DATE })
       .transform((value, context) => {
         const date = parseDate(value);
-        if (date === undefined) context.addIssue({ code: 'custom', message: MESSAGE });
+        if (date === undefined) context.addIssue({ code: 'custom', message: NO_DATE });
         return date ?? z.NEVER;
       })
       .refine((date) => min === undefined || date >= min, {

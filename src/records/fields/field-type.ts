@@ -24,10 +24,10 @@ export type Scalar = string | number | boolean;
 
 /** How a type with inner fields gets the schemas of those. */
 export interface SchemaContext {
-  /** The schema of a value of an inner field that is there. */
-  inner: (spec: FieldSpec) => z.ZodType;
+  /** The schema of a value of an inner field that is there, for which an index has room for so many bytes. */
+  inner: (spec: FieldSpec, mostBytes?: number) => z.ZodType;
   unknownFields: 'reject' | 'strip';
-  /** Bytes that a text may have, where an index over several fields holds it too. */
+  /** Bytes that a text may have, where an index over several fields, or over the items of its array, holds it too. */
   mostBytes?: number | undefined;
 }
 

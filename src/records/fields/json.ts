@@ -2,6 +2,9 @@ import { z } from 'zod';
 import type { FieldType } from './field-type.ts';
 import { isStorable } from './text-rules.ts';
 
+/** Message of JSON that Postgres can't hold. */
+export const UNSTORABLE_JSON = 'Must be JSON without NUL or broken characters';
+
 /** Whether every string and key of a JSON value can be stored. The depth is capped where the body is read. */
 export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'string') return isStorable(value);
@@ -15,7 +18,7 @@ export function isStorableJson(value: unknown): boolean {
 export const jsonType: FieldType = {
   kind: 'json',
   column: () => 'jsonb',
-  schema: () => z.unknown().refine(isStorableJson, { error: 'Must be JSON without NUL or broken characters' }),
+  schema: () => z.unknown().refine(isStorableJson, { error: UNSTORABLE_JSON }),
   // Anything, except what is as good as nothing where something is required.
   jsonSchema: ({ required }, _inner, direction) =>
     required && direction === 'input' ? { not: { enum: [null, ''] } } : {},

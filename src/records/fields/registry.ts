@@ -62,9 +62,9 @@ export function fieldJsonSchema(spec: FieldSpec, direction: Direction): JsonSche
 /**
  * The schema of a field's value that is there, inner fields included. Custom rules (`check`, `schema`) come after it.
  *
- * @param mostBytes what an index over several fields has room for
+ * @param mostBytes what an index over several fields, or over the items of its array, has room for
  */
 export function fieldSchema(spec: FieldSpec, unknownFields: 'reject' | 'strip', mostBytes?: number): z.ZodType {
-  const inner = (one: FieldSpec) => fieldSchema(one, unknownFields);
+  const inner = (one: FieldSpec, most?: number) => fieldSchema(one, unknownFields, most);
   return fieldTypeOf(spec).schema(spec, { inner, unknownFields, mostBytes });
 }

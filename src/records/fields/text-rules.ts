@@ -5,6 +5,11 @@ import type { TypedModifier } from './field-type.ts';
 /** Message of a value that Postgres can't hold: NUL, or half of a surrogate pair. */
 export const UNSTORABLE = 'Must not contain NUL or broken characters';
 
+/** Message of a text that an index has no room for. */
+export function tooManyBytes(most: number): string {
+  return `Must be at most ${most} bytes`;
+}
+
 /** The modifiers that every short text takes. */
 export const TEXT_MODIFIERS: readonly TypedModifier[] = [
   'min',
@@ -90,7 +95,7 @@ export function textSchema(spec: FieldSpec, mostBytes?: number): z.ZodType<strin
         return fault(spec.max?.message ?? `Must be at most ${max} ${max === 1 ? 'character' : 'characters'}`);
       }
       if (mostBytes !== undefined && Buffer.byteLength(text) > mostBytes) {
-        return fault(`Must be at most ${mostBytes} bytes`);
+        return fault(tooManyBytes(mostBytes));
       }
       if (spec.pattern !== undefined && !matches(spec.pattern.regex, text)) {
         fault(spec.pattern.message ?? 'Must match the required pattern');
@@ -98,9 +103,18 @@ export function textSchema(spec: FieldSpec, mostBytes?: number): z.ZodType<strin
     });
 }
 
+/**
+ * Bytes that a text of a field, or one in its array, may have so that indexes hold it; undefined where none does.
+ *
+ * @param room in the declared indexes over it
+ */
+export function indexRoom(spec: FieldSpec, room: number | undefined): number | undefined {
+  return room ?? (isIndexed(spec) ? MOST_INDEXED_BYTES : undefined);
+}
+
 /** The schema of a text that indexes hold: what does not fit into them is refused. */
 export function shortTextSchema(spec: FieldSpec, { mostBytes }: { mostBytes?: number | undefined }): z.ZodType<string> {
-  return textSchema(spec, mostBytes ?? (isIndexed(spec) ? MOST_INDEXED_BYTES : undefined));
+  return textSchema(spec, indexRoom(spec, mostBytes));
 }
 
 function matches(regex: RegExp, text: string): boolean {

@@ -7,7 +7,8 @@ import { comparableText, lengthMistakes, textSchema } from './text-rules.ts';
 export const textType: FieldType = {
   kind: 'text',
   column: () => 'text',
-  schema: (spec) => textSchema(spec),
+  // In an array it may stand in an index.
+  schema: (spec, { mostBytes }) => textSchema(spec, mostBytes),
   jsonSchema: textKeywords,
   operators: [],
   comparisons: () => ORDER,
