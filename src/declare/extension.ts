@@ -9,8 +9,8 @@ import type { Route } from './route.ts';
 /** The roles that a process can play. */
 export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
 
-/** What a feature brings to a running app. */
-export interface FeatureParts {
+/** What a feature brings to a running app; `Api` is what it offers to code. */
+export interface FeatureParts<Api extends object = object> {
   routes?: readonly Route[];
   /** Ways to sign in beside those that are there. */
   authenticators?: readonly Authenticator[];
@@ -28,7 +28,7 @@ export interface FeatureParts {
   /** Listeners of in-process events, by name. */
   listeners?: Record<string, (payload: never) => unknown>;
   /** What the feature offers to code, as `app.<name>`. */
-  api?: object;
+  api?: Api;
   /** What is wrong with it in the light of the whole app, a line each; asked once all routes are known. */
   mistakes?(): readonly string[];
 }
@@ -42,15 +42,17 @@ export interface ExtensionHost extends Host {
 }
 
 /** A feature that an app can be made with: tables, and parts made once the app stands. */
-export interface Extension {
-  name: string;
+export interface Extension<Name extends string = string, Api extends object = object> {
+  name: Name;
   tables?: Record<string, PgTable>;
   /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are told at once. */
   mistakes?(): readonly string[];
-  setup(host: ExtensionHost): FeatureParts;
+  setup(host: ExtensionHost): FeatureParts<Api>;
 }
 
 /** Declares an extension. */
-export function defineExtension(extension: Extension): Extension {
+export function defineExtension<const Name extends string, Api extends object>(
+  extension: Extension<Name, Api>,
+): Extension<Name, Api> {
   return extension;
 }

@@ -38,6 +38,13 @@ type OtherEvent<R extends readonly AnyResource[], N extends string> = string ext
     ? never
     : N;
 
+type ApiOf<E extends Extension> = E extends Extension<string, infer Api> ? Api : never;
+
+/** What extensions offer to code, by their names; nothing of those that offer nothing. */
+type Apis<E extends readonly Extension[]> = {
+  readonly [X in E[number] as object extends ApiOf<X> ? never : X['name']]: ApiOf<X>;
+};
+
 type TypedTransaction<R extends readonly AnyResource[]> = Omit<Transaction, 'service'> & Pick<App<R>, 'service'>;
 
 /** An app: its records, its events, its processes. */
@@ -86,10 +93,10 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
  * @param variables the environment, read once: usually `process.env`
  * @throws StartupError listing every mistake in environment, settings and declarations at once
  */
-export function createApp<const R extends readonly AnyResource[]>(
-  options: AppOptions<R>,
+export function createApp<const R extends readonly AnyResource[], const E extends readonly Extension[] = readonly []>(
+  options: AppOptions<R> & { extensions?: E },
   variables: Record<string, string | undefined>,
-): App<R> {
+): App<R> & Apis<E> {
   const faults: string[] = [];
   const env = collect(faults, () => readEnvironment(variables));
   const settings = collect(faults, () => readSettings(options.settings));
@@ -128,7 +135,7 @@ export function createApp<const R extends readonly AnyResource[]>(
   };
   for (const { name, api } of parts.apis) Object.defineProperty(app, name, { value: api, enumerable: true });
   options.listeners?.(app);
-  return app;
+  return app as typeof app & Apis<E>;
 }
 
 function collect<T>(faults: string[], read: () => T): T | undefined {

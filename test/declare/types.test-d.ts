@@ -2,7 +2,7 @@
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
+import { apiKeys, createApp, defineExtension, defineResource, defineUser, f } from '../../src/index.ts';
 
 const post = defineResource('post', {
   fields: {
@@ -286,4 +286,18 @@ export async function wrong() {
   await kind.update('x', { text: null });
   // @ts-expect-error a boolean is no text
   await kind.update('x', { boolean: 'true' });
+}
+
+/** What an extension offers to code stands on the app, under the extension's name. */
+export async function apis(env: Record<string, string>) {
+  const silent = defineExtension({ name: 'silent', setup: () => ({}) });
+  const loud = defineExtension({ name: 'loud', setup: () => ({ api: { shout: (text: string) => text.length } }) });
+  const app = createApp({ resources: [defineUser()], extensions: [apiKeys(), silent, loud] }, env);
+  const revoked: boolean = await app.apiKeys.revoke('x');
+  const length: number = app.loud.shout('x');
+  // @ts-expect-error it offers nothing
+  void app.silent;
+  // @ts-expect-error it is not installed
+  void createApp({ resources: [] }, env).apiKeys;
+  return [revoked, length];
 }

@@ -20,7 +20,7 @@ interface ApiKeysApi {
  *
  * @example createApp({ resources, extensions: [apiKeys({ maxLifetimeDays: 90 })] }, process.env)
  */
-export function apiKeys(options: ApiKeyOptions = {}): Extension {
+export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKeysApi> {
   return defineExtension({
     name: 'apiKeys',
     tables: { api_keys: apiKeyTable },
