@@ -4,7 +4,8 @@ import { ApiError } from '../platform/errors.ts';
 import { readEntityTags, versionIn } from '../platform/http/entity-tag.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Condition } from './query/condition.ts';
-import { timeOfVersion, type VersionOf } from './version.ts';
+import type { Writers } from './query/writers.ts';
+import { isTransaction, timeOfVersion, type VersionOf } from './version.ts';
 
 /** The versions of which a record must have one for a write to go ahead; `*` for any. */
 export type IfMatch = '*' | readonly string[];
@@ -27,19 +28,20 @@ export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
   return tags.flatMap(({ weak, opaque }) => (weak ? [] : (versionIn(opaque) ?? [])));
 }
 
-/** Whether only the record itself can tell if it has one of the versions, not a condition in a statement. */
-export function asksRecord({ timestamps }: CompiledResource, ifMatch: IfMatch | undefined): boolean {
-  return ifMatch !== undefined && ifMatch !== '*' && !timestamps;
-}
-
-/** What the statement of a write checks; nothing where `asksRecord`. */
-export function matchConditions(resource: CompiledResource, ifMatch: IfMatch | undefined): Condition[] {
-  if (ifMatch === undefined || ifMatch === '*' || !resource.timestamps) return [];
+/** What the statement of a write checks. */
+export function matchConditions(
+  { timestamps }: CompiledResource,
+  ifMatch: IfMatch | undefined,
+): (Condition | Writers)[] {
+  if (ifMatch === undefined || ifMatch === '*') return [];
+  if (!timestamps) return [{ writers: ifMatch.filter(isTransaction) }];
   return [{ field: 'updatedAt', op: 'in', value: ifMatch.flatMap((version) => timeOfVersion(version) ?? []) }];
 }
 
 /** @throws ApiError PRECONDITION_FAILED when the record has none of the versions */
 export function assertMatch(versionOf: VersionOf, record: StoredRecord, ifMatch: IfMatch | undefined): void {
-  if (ifMatch === undefined || ifMatch === '*' || ifMatch.includes(versionOf(record))) return;
+  if (ifMatch === undefined || ifMatch === '*') return;
+  const version = versionOf(record);
+  if (version !== undefined && ifMatch.includes(version)) return;
   throw new ApiError('PRECONDITION_FAILED');
 }

@@ -3,7 +3,6 @@ import type { ResourceView } from '../declare/host.ts';
 import { resourceName } from '../declare/naming.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService } from '../declare/service.ts';
-import { createMacs } from '../platform/crypto/mac.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Entity, RecordsContext } from './context.ts';
@@ -37,12 +36,11 @@ export function createRecords(
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,
 ): Records {
-  const macs = createMacs(platform.env.encryptionKeys);
   const entities = new Map<string, Entity>();
   for (const resource of resources) {
     const codec = createCodec(resource, platform.keyring);
     const store = createStore(resource, codec, platform.database);
-    entities.set(resource.name, { resource, codec, store, versionOf: createVersionOf(resource, macs) });
+    entities.set(resource.name, { resource, codec, store, versionOf: createVersionOf(resource) });
   }
   const services = new Map<string, AnyService>();
   const service = (name: string): AnyService => {

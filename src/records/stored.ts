@@ -6,15 +6,24 @@ import { valueContext } from './encryption/value-context.ts';
 import { quoted } from './query/sql.ts';
 
 const RESOURCE = Symbol('resource');
+const WRITER = Symbol('writer');
 
 /** The resource that a stored record belongs to, or undefined for any other value. */
 export function resourceOf(value: unknown): string | undefined {
   return (value as { [RESOURCE]?: string } | null)?.[RESOURCE];
 }
 
+/**
+ * The id of the transaction that wrote a record as it is, for a resource without timestamps; undefined where the record did not
+ * come from its row. No two changes of a record have one, until 4 billion transactions later.
+ */
+export function writerOf(record: StoredRecord): string | undefined {
+  return (record as { [WRITER]?: string })[WRITER];
+}
+
 /** How records of a resource pass between Postgres and memory. */
 export interface Codec {
-  /** The select list: id, fields, timestamps; passwords are not in it. */
+  /** The select list: id, fields, then timestamps or, where there are none, `xmin`; passwords are not in it. */
   columns: string;
   /** A row of that list as a record. Fields without a value are not in it. */
   fromRow(row: readonly unknown[]): StoredRecord;
@@ -22,8 +31,6 @@ export interface Codec {
   fromJson(json: Record<string, unknown>): StoredRecord;
   /** A validated value as the parameter of its column. */
   toColumn(field: CompiledField, value: unknown, id: string): unknown;
-  /** What a column held when a record of a resource without timestamps was read from its row. */
-  held(field: CompiledField, record: StoredRecord): unknown;
 }
 
 /**
@@ -33,9 +40,16 @@ export interface Codec {
 function storedClass(resource: CompiledResource): new () => object {
   class Stored {
     #concealed: Record<string, unknown> = {};
+    #writer: string | undefined;
     // On the prototype, so that a record is known wherever it turns up.
     get [RESOURCE]() {
       return resource.name;
+    }
+    get [WRITER]() {
+      return this.#writer;
+    }
+    set [WRITER](id: string | undefined) {
+      this.#writer = id;
     }
     static {
       for (const { name } of resource.fields.filter(isConcealed)) {
@@ -71,13 +85,10 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
   const Stored = storedClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
-  // Encrypting again gives another ciphertext, so only the one that was read can be looked for.
-  const ciphertexts = new WeakMap<object, Record<string, unknown>>();
-  const remembered = resource.timestamps ? [] : readable.filter((field) => field.spec.encrypted);
   const columns = [
     'id',
     ...readable.map((field) => field.column),
-    ...(resource.timestamps ? ['created_at', 'updated_at'] : []),
+    ...(resource.timestamps ? ['created_at', 'updated_at'] : ['xmin']),
   ];
 
   function decrypted(field: CompiledField, value: unknown, id: string): unknown {
@@ -102,12 +113,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
         if (value !== null) record[field.name] = field.spec.encrypted ? decrypted(field, value, record.id) : value;
       }
       for (const name of times) record[name] = row[at++];
-      if (remembered.length > 0) {
-        ciphertexts.set(
-          record,
-          Object.fromEntries(remembered.map((field) => [field.name, row[1 + readable.indexOf(field)]])),
-        );
-      }
+      if (!resource.timestamps) (record as { [WRITER]?: string })[WRITER] = row[at] as string;
       return record;
     },
     fromJson(json) {
@@ -126,10 +132,5 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
       return record;
     },
     toColumn,
-    held(field, record) {
-      if (field.spec.encrypted) return ciphertexts.get(record)?.[field.name] ?? null;
-      // Hooks and policies get the record, and may change what is in it.
-      return toColumn(field, structuredClone(record[field.name]), record.id);
-    },
   };
 }

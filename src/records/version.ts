@@ -1,14 +1,13 @@
 import type { StoredRecord } from '../declare/host.ts';
-import type { Macs } from '../platform/crypto/mac.ts';
 import type { CompiledResource } from './compiled.ts';
-import { resourceOf } from './stored.ts';
+import { resourceOf, writerOf } from './stored.ts';
 
-// Of a record without timestamps: 128 bits.
-const MAC_DIGITS = 32;
 const YEAR_10000 = Date.UTC(10_000, 0);
+const TRANSACTION = /^\d{1,10}$/;
+const LAST_TRANSACTION = 2 ** 32 - 1;
 
-/** What tells one state of a record from all others that it ever has, in digits and small letters. */
-export type VersionOf = (record: StoredRecord) => string;
+/** What tells one state of a record from all others that it ever has, in digits and small letters; undefined where it is not known. */
+export type VersionOf = (record: StoredRecord) => string | undefined;
 
 /** The version of a record that was last changed then (ISO 8601): no two changes of a record share a millisecond. */
 export function versionOfTime(time: string): string {
@@ -22,16 +21,17 @@ export function timeOfVersion(version: string): string | undefined {
   return new Date(time).toISOString();
 }
 
+/** Whether a version of a record without timestamps can be one: the id of a transaction. */
+export function isTransaction(version: string): boolean {
+  return TRANSACTION.test(version) && Number(version) <= LAST_TRANSACTION;
+}
+
 /**
- * How records of a resource are told apart by version: by their last change; without timestamps by all that is in them, keyed,
- * since hidden fields are among it and nobody may find them out by trying.
+ * How records of a resource are told apart by version: by their last change; without timestamps by the transaction that made it.
+ * Never by what is in them: a version that came back would tell that a hidden field is again what it was.
  */
-export function createVersionOf({ name, fields, timestamps }: CompiledResource, macs: Macs): VersionOf {
-  if (timestamps) return (record) => versionOfTime(record.updatedAt as string);
-  return (record) => {
-    const values = fields.map((field) => record[field.name] ?? null);
-    return macs.of(JSON.stringify([record.id, ...values]), `version of ${name}`).slice(0, MAC_DIGITS);
-  };
+export function createVersionOf({ timestamps }: CompiledResource): VersionOf {
+  return timestamps ? (record) => versionOfTime(record.updatedAt as string) : writerOf;
 }
 
 /** The version of a stored record of any resource; undefined for what is none. */

@@ -53,6 +53,7 @@ const timeless = defineResource('timeless', {
     anything: f.json(),
     sealed: f.string().encrypted(),
     pin: f.string().hidden(),
+    code: f.string().writeOnly(),
     when: f.date(),
     amount: f.number(),
   },
@@ -397,7 +398,7 @@ test('a record never goes back to a version, even when the clock does', async ()
   expect((await app.service('post').update(id, {})).updatedAt).toBe('2999-01-01T00:00:00.001Z');
 });
 
-test('the version of a record without timestamps is that of all its fields, hidden ones too, and tells nothing of them', async () => {
+test('the version of a record without timestamps follows changes of hidden fields', async () => {
   const { id } = await app.service('timeless').create({ text: 'x', pin: '1234', when: '2026-01-01', amount: 0.1 });
   const at = `/api/timelesses/${id}`;
   const before = await call('GET', at);
@@ -408,6 +409,31 @@ test('the version of a record without timestamps is that of all its fields, hidd
   expect((await call('PATCH', at, { text: 'y' }, { 'if-match': tagOf(after) })).status).toBe(200);
   expect((await call('PATCH', at, { text: 'x' }, { 'if-match': '*' })).status).toBe(200);
 });
+
+test('no version of a record without timestamps comes back with a value, so that tags tell nothing of hidden ones', async () => {
+  const { id } = await app.service('timeless').create({ text: 'x', pin: '1234', code: 'a' });
+  const at = `/api/timelesses/${id}`;
+  const first = await call('GET', at);
+  const tags = [tagOf(first)];
+  for (const code of ['b', 'a', 'a']) tags.push(tagOf(await call('PATCH', at, { code })));
+  for (const pin of ['5678', '1234']) {
+    await app.service('timeless').update(id, { pin });
+    tags.push(tagOf(await call('GET', at)));
+  }
+  expect((await call('GET', at)).body).toEqual(first.body);
+  expect(new Set(tags).size).toBe(6);
+  for (const tag of tags.slice(0, -1)) {
+    expect((await call('PATCH', at, {}, { 'if-match': tag })).status).toBe(412);
+  }
+});
+
+test.each(['"0-x"', '"4294967296-x"', '"99999999999-x"', '"zz-x"', '"1e5-x"'])(
+  'a tag that no record without timestamps can have is 412: %s',
+  async (tag) => {
+    const { id } = await app.service('timeless').create({ text: 'x' });
+    expect((await call('PATCH', `/api/timelesses/${id}`, {}, { 'if-match': tag })).status).toBe(412);
+  },
+);
 
 test('a custom route of a record keeps to If-Match, and code may pass on what it saw', async () => {
   const { path: at, tag } = await newPost('quiet');

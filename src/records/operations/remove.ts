@@ -4,7 +4,7 @@ import { isId } from '../../platform/ids.ts';
 import { writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { asksRecord, matchConditions } from '../if-match.ts';
+import { matchConditions } from '../if-match.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { causeOf, follow, hookContext } from './after-write.ts';
 import { loadForWrite, MOST_ATTEMPTS, stillInReach, unchanged } from './update.ts';
@@ -21,11 +21,10 @@ export async function remove(
   const hooks = resource.declaration.hooks;
   const allowed = acting.system ? [] : await writeConditions(resource, 'delete', acting);
   let conditions: WriteCondition[] | undefined = allowed;
-  const asks = allowed === undefined || asksRecord(resource, acting.ifMatch);
-  if (!isId(id) || conditions === undefined || asks || hooks?.beforeDelete !== undefined) {
+  if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', acting);
     await hooks?.beforeDelete?.(record as never, hookContext(context, acting));
-    const asked = asks ? unchanged(entity, record) : [];
+    const asked = allowed === undefined ? unchanged(entity, record) : [];
     conditions = [...(await stillInReach(entity, allowed, acting)), ...asked];
   }
   const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];

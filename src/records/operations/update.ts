@@ -5,10 +5,11 @@ import { loadAuthorized, writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { validateHooked } from '../hook-faults.ts';
-import { asksRecord, assertMatch, matchConditions } from '../if-match.ts';
+import { assertMatch, matchConditions } from '../if-match.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { WriteCondition } from '../store/store.ts';
+import { writerOf } from '../stored.ts';
 import { needsRecord, type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
@@ -33,8 +34,7 @@ export async function update(
   const allowed = acting.system ? [] : await writeConditions(resource, 'update', acting);
   let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
-  const loads =
-    hooks?.beforeUpdate !== undefined || needsRecord(resource, input) || asksRecord(resource, acting.ifMatch);
+  const loads = hooks?.beforeUpdate !== undefined || needsRecord(resource, input);
   if (!isId(id) || conditions === undefined || loads) {
     before = await loadForWrite(entity, id, 'update', acting);
     conditions = [...(await stillInReach(entity, allowed, acting)), ...unchanged(entity, before)];
@@ -74,12 +74,11 @@ export async function update(
 
 /**
  * The condition under which an answer that was given for `record` still holds: a policy, rule or hook can't be asked inside the
- * statement; what it saw can. Without timestamps every field is compared.
+ * statement; whether the row is the one that it saw can.
  */
-export function unchanged({ resource, codec }: Entity, record: StoredRecord): WriteCondition[] {
+export function unchanged({ resource }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
-  const readable = resource.fields.filter((field) => !field.type.concealed);
-  return readable.map((column) => ({ column, held: codec.held(column, record) }));
+  return [{ writers: [writerOf(record)!] }];
 }
 
 async function loadAllowed(

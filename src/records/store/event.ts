@@ -8,10 +8,11 @@ export interface Cause {
   requestId: string | undefined;
 }
 
-/** A row as JSON without its password columns: hashes stay in their one place. */
+/** A row as JSON without its password columns (hashes stay in their one place), and without `xmin`. */
 function rowJson(resource: CompiledResource, alias: string): string {
   const hashes = resource.fields.filter((field) => field.type.concealed).map((field) => field.column);
-  const removed = hashes.map((column) => ` - '${column.replaceAll("'", "''")}'`).join('');
+  const columns = resource.timestamps ? hashes : [...hashes, 'xmin'];
+  const removed = columns.map((column) => ` - '${column.replaceAll("'", "''")}'`).join('');
   return `to_jsonb(${quoted(alias)}.*)${removed}`;
 }
 

@@ -4,7 +4,7 @@ import type { CompiledResource } from '../compiled.ts';
 import type { Condition } from '../query/condition.ts';
 import { conditionSql, parameters, quoted } from '../query/sql.ts';
 import { countStatement, pageStatement, type Selection, type Slice } from '../query/statements.ts';
-import { type Unchanged, unchangedSql } from '../query/unchanged.ts';
+import { type Writers, writersSql } from '../query/writers.ts';
 import type { Codec } from '../stored.ts';
 import type { Values } from '../validate.ts';
 import { type Cause, eventValues } from './event.ts';
@@ -12,7 +12,7 @@ import { createStatementNames } from './statement-names.ts';
 import { createWriteTexts } from './write-texts.ts';
 
 /** Narrows down what a write can reach. */
-export type WriteCondition = Condition | Unchanged;
+export type WriteCondition = Condition | Writers;
 
 /** The records of a resource in Postgres. No policy is asked here; `conditions` narrow down what a call can reach. */
 export interface Store {
@@ -54,7 +54,7 @@ export function createStore(
   const guarded = (id: string, conditions: readonly WriteCondition[]) => {
     const params = parameters([id]);
     const terms = conditions.map((condition) =>
-      'held' in condition ? unchangedSql(condition, params) : conditionSql(resource, condition, params),
+      'writers' in condition ? writersSql(condition, params) : conditionSql(resource, condition, params),
     );
     return { params, where: ['"id" = $1', ...terms].join(' and ') };
   };

@@ -30,6 +30,8 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
   const table = quoted(resource.table);
   const columns = ['"id"', ...resource.fields.map((field) => quoted(field.column))];
   const both = `${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')}`;
+  // `*` leaves it out.
+  const writer = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
   const updates = new Map<string, string>();
 
   function update(changed: readonly CompiledField[], where: string, given: number): string {
@@ -39,15 +41,15 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
     if (sets.length === 0) sets.push('"id" = _row."id"');
-    return `with _old as (select * from ${table} where ${where} for update),
-  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*),
+    return `with _old as (select *${writer()} from ${table} where ${where} for update),
+  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${writer('_row.')}),
   ${outboxExpression(resource, 'updated', given + changed.length)}
   select ${both} from _new, _old`;
   }
 
   return {
     insert: `with _new as (insert into ${table} (${columns.join(', ')})
-    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *),
+    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${writer()}),
   ${outboxExpression(resource, 'created', columns.length)} select ${codec.columns} from _new`,
 
     update(changed, where, given) {
@@ -61,7 +63,7 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
       return text;
     },
 
-    remove: (where, given) => `with _new as (delete from ${table} where ${where} returning *),
+    remove: (where, given) => `with _new as (delete from ${table} where ${where} returning *${writer()}),
   ${outboxExpression(resource, 'deleted', given)} select ${codec.columns} from _new`,
   };
 }
