@@ -19,15 +19,17 @@ export async function changePassword(
   parts: AccountParts,
   ctx: RouteContext<z.output<typeof changePasswordInput>>,
 ): Promise<void> {
-  const { host, users, sessions, hasher } = parts;
+  const { host, users, sessions, hasher, resets } = parts;
   const user = ctx.user!;
   const wanted = await checkNewPassword(parts.user.resource, ctx.input.newPassword, user, 'newPassword');
   const former = await confirmPassword(parts, user.id, ctx.input.currentPassword, 'currentPassword');
   const hash = await hasher.hash(wanted);
   const changed = await host.database.transaction(async (tx) => {
     const stored = await users.setPasswordHash(user.id, former, hash, tx);
-    if (stored) await sessions.endAll(user.id, { except: ctx.auth!.id, on: tx });
-    return stored;
+    if (!stored) return false;
+    await sessions.endAll(user.id, { except: ctx.auth!.id, on: tx });
+    await resets.takeBack(user.id, tx);
+    return true;
   });
   // Another change was quicker: the current password is a former one by now.
   if (!changed) throw wrongPassword('currentPassword');

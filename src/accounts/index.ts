@@ -8,6 +8,7 @@ import { resumeLogin } from './finish-login.ts';
 import { createLockout } from './lockout.ts';
 import type { AccountParts } from './parts.ts';
 import type { PasswordHasher } from './password-hash.ts';
+import { createResets, passwordResets, resetParts } from './reset/index.ts';
 import { accountRoutes } from './routes.ts';
 import { sessionSweep, sessionsOfDeletedUsers } from './session-removal.ts';
 import { sessionRoutes } from './session-routes.ts';
@@ -16,7 +17,7 @@ import { sessions } from './tables.ts';
 import { createUsers } from './users.ts';
 
 /** The tables of accounts, by name. */
-export const accountTables = { sessions, devices };
+export const accountTables = { sessions, devices, password_resets: passwordResets };
 
 /** The accounts of an app. */
 interface AppAccounts {
@@ -41,6 +42,7 @@ export function createAccounts(
     sessions: createSessions(host, user, view),
     users: createUsers(host, context, user, view),
     lockout: createLockout(host),
+    resets: createResets(host.database, view, host.settings.auth.resetTokenTtlMinutes),
   };
   return {
     api: {
@@ -49,15 +51,16 @@ export function createAccounts(
         await confirmPassword(parts, userId, password, field);
       },
     },
-    feature: (steps, resetSteps) => ({
-      routes: [
-        ...accountRoutes({ ...parts, steps, resetSteps }, context),
-        ...sessionRoutes(parts),
-        ...deviceRoutes(host),
-      ],
-      authenticators: [parts.sessions.authenticator],
-      consumers: [sessionsOfDeletedUsers],
-      sweeps: [sessionSweep(host.database)],
-    }),
+    feature(steps, resetSteps) {
+      const whole = { ...parts, steps, resetSteps };
+      const reset = resetParts(whole);
+      return {
+        routes: [...accountRoutes(whole, context), ...reset.routes, ...sessionRoutes(parts), ...deviceRoutes(host)],
+        authenticators: [parts.sessions.authenticator],
+        mails: reset.mails,
+        consumers: [sessionsOfDeletedUsers, ...reset.consumers],
+        sweeps: [sessionSweep(host.database), ...reset.sweeps],
+      };
+    },
   };
 }

@@ -3,6 +3,7 @@ import type { Host } from '../declare/host.ts';
 import type { Entity } from '../records/context.ts';
 import type { Lockout } from './lockout.ts';
 import type { PasswordHasher } from './password-hash.ts';
+import type { Resets } from './reset/store.ts';
 import type { Sessions } from './sessions.ts';
 import type { Users } from './users.ts';
 
@@ -15,6 +16,7 @@ export interface AccountParts {
   /** The user resource. */
   user: Entity;
   lockout: Lockout;
+  resets: Resets;
   /** What is asked after the password of a login, in order. */
   steps: readonly SignInStep[];
   /** What else a reset of a password does, in its transaction. */

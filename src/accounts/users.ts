@@ -25,6 +25,8 @@ export interface Users {
   passwordHashOf(id: string): Promise<string | undefined>;
   /** Replaces a hash. False when the password was changed, or the user deleted, in between. */
   setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
+  /** Replaces a hash, whatever it was. False when the user is gone. */
+  replacePassword(id: string, hash: string, on: Executor): Promise<boolean>;
   /** The record as its own user sees it. */
   showToSelf(user: StoredRecord, req: Request): Promise<Record<string, unknown>>;
 }
@@ -38,6 +40,7 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   const find = (by: string) => `select u."${password}", ${view.columns('u')} from ${table} u where u."${by}" = $1`;
   const [findByEmail, findById] = [find('email'), find('id')];
   const read = `select "${password}" from ${table} where "id" = $1`;
+  const replace = `update ${table} set "${password}" = $2 where "id" = $1 returning 1`;
   const change = `update ${table} set "${password}" = $3 where "id" = $1 and "${password}" = $2 returning 1`;
 
   function accountOf([row]: [string, ...unknown[]][]): Account | undefined {
@@ -61,6 +64,9 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
     },
     async setPasswordHash(id, from, to, on = database) {
       return (await on.write({ text: change, values: [id, from, to] })).length > 0;
+    },
+    async replacePassword(id, hash, on) {
+      return (await on.write({ text: replace, values: [id, hash] })).length > 0;
     },
     async showToSelf(user, req) {
       return (await view.serialize([user], { user: user as StoredRecord & Viewer, req }))[0]!;

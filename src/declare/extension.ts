@@ -1,5 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
+import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/queues.ts';
 import type { Accounts, PasswordResetStep, SignInStep } from './accounts.ts';
@@ -23,6 +24,8 @@ export interface FeatureParts<Api extends object = object> {
   sweeps?: readonly Sweep[];
   /** Starts the workers of a role in this process. */
   workers?: Partial<Record<Role, () => RunningWorker>>;
+  /** Make e-mails when they are sent, by the kinds that `mail.sendComposed` names. */
+  mails?: Readonly<Record<string, MailComposer>>;
   /** Every column that holds ciphertexts of the host's keyring: rotations put them under the newest key. */
   encrypted?: readonly EncryptedColumn[];
   /** Listeners of in-process events, by name. */

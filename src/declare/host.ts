@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { MailSender } from '../platform/mail/sender.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
@@ -76,6 +77,7 @@ export interface Host extends Platform {
   /** The user resource when accounts are enabled. */
   users: ResourceView | undefined;
   push: PushSender;
+  mail: MailSender;
   transaction: Transact;
 }
 

@@ -1,3 +1,4 @@
+import type { MailMessage } from '../platform/mail/message.ts';
 import type { Queryable } from '../platform/postgres/queryable.ts';
 import type { AnyService } from './service.ts';
 
@@ -11,6 +12,10 @@ export interface Transaction {
   push: {
     /** Stores a push message, to be sent once the transaction is committed. */
     enqueue(message: unknown): Promise<{ id: string }>;
+  };
+  mail: {
+    /** Stores an e-mail, to be sent once the transaction is committed. */
+    send(mail: MailMessage): Promise<{ id: string }>;
   };
   /** Statements of the transaction, for extensions with tables of their own. */
   database: Queryable;

@@ -15,6 +15,10 @@ const serverUrl = (name: string, protocols: string[], example: string) =>
 const KEYS_MALFORMED =
   'SVC_ENCRYPTION_KEYS is malformed: it should be base64 of 32 bytes, several separated by commas, newest first';
 
+function protocolOf(text: string): string {
+  return URL.canParse(text) ? new URL(text).protocol : '';
+}
+
 function isKey(text: string): boolean {
   const bytes = Buffer.from(text, 'base64');
   // Node's decoder skips what it does not know: only re-encoding shows that the text was exact.
@@ -32,6 +36,12 @@ function isProxy(text: string): boolean {
 }
 
 const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
+
+/** `Belfry <no-reply@example.com>`, or the address alone. */
+function isSender(text: string): boolean {
+  const address = /^[^<>@]*<([^<>]+)>$/.exec(text)?.[1] ?? text;
+  return z.email().safeParse(address).success && !/\p{Cc}/u.test(text);
+}
 
 const commaList = (text: string | undefined) =>
   (text ?? '')
@@ -78,13 +88,23 @@ const schema = z.object({
     .transform(commaList)
     .refine((keys) => keys.every(isKey), { error: KEYS_MALFORMED })
     .refine((keys) => new Set(keys).size === keys.length, { error: 'SVC_ENCRYPTION_KEYS names a key twice' }),
+  SMTP_URL: z
+    .string()
+    .refine((text) => /^smtps?:$/.test(protocolOf(text)) && new URL(text).hostname !== '', {
+      error: 'SMTP_URL is malformed: it should look like smtp://user:password@host:587',
+    })
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .refine(isSender, { error: 'MAIL_FROM is malformed: it should look like Belfry <no-reply@example.com>' })
+    .optional(),
   RELAY: onOff('RELAY'),
   WEBHOOKS_WORKER: onOff('WEBHOOKS_WORKER'),
   PUSH_WORKER: onOff('PUSH_WORKER'),
 });
 
 /** Names that later features give a meaning to: until then they are refused, so that nothing is silently ignored. */
-const NOT_YET = /^(SMTP_URL|MAIL_FROM|METRICS_TOKEN|FCM_SERVICE_ACCOUNT|APNS_[A-Z_]+|VAPID_[A-Z_]+)$/;
+const NOT_YET = /^(METRICS_TOKEN|FCM_SERVICE_ACCOUNT|APNS_[A-Z_]+|VAPID_[A-Z_]+)$/;
 
 function notAvailable(variables: Record<string, string | undefined>): string[] {
   const names = Object.keys(variables).filter((name) => NOT_YET.test(name));
@@ -104,6 +124,12 @@ function missingInProduction(variables: Record<string, string | undefined>): str
   return faults;
 }
 
+/** An e-mail needs a sender. */
+function missingForMail({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
+  if (SMTP_URL === undefined || MAIL_FROM !== undefined) return [];
+  return ['MAIL_FROM is missing: SMTP_URL needs it, like Belfry <no-reply@example.com>'];
+}
+
 /** The environment as the rest of the program sees it: validated, defaults filled. */
 export interface Environment {
   nodeEnv: 'production' | 'development' | 'test';
@@ -117,6 +143,8 @@ export interface Environment {
   redisPrefix: string;
   /** Base64 of 32 bytes each, newest first. Never empty. */
   encryptionKeys: string[];
+  /** The mail server and the sender of all e-mail; undefined: there is none. */
+  smtp: { url: string; from: string } | undefined;
   relay: boolean;
   webhooksWorker: boolean;
   pushWorker: boolean;
@@ -148,6 +176,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
   const faults = [
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
     ...missingInProduction(present),
+    ...missingForMail(present),
     ...notAvailable(present),
   ];
   if (!parsed.success || faults.length > 0) {
@@ -165,6 +194,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     redisUrl: env.REDIS_URL,
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
+    smtp: env.SMTP_URL === undefined ? undefined : { url: env.SMTP_URL, from: env.MAIL_FROM! },
     relay: env.RELAY === 'on',
     webhooksWorker: env.WEBHOOKS_WORKER === 'on',
     pushWorker: env.PUSH_WORKER === 'on',

@@ -2,6 +2,7 @@
 export const ERROR_CODES = {
   BAD_REQUEST: { status: 400, message: 'The request is malformed' },
   INVALID_JSON: { status: 400, message: 'The body is not valid JSON' },
+  INVALID_TOKEN: { status: 400, message: 'This reset link is invalid or has expired' },
   UNAUTHORIZED: { status: 401, message: 'You must be signed in' },
   FORBIDDEN: { status: 403, message: 'You are not allowed to do this' },
   NOT_FOUND: { status: 404, message: 'Not found' },

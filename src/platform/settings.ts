@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { StartupError } from './environment.ts';
 import { limitRule, RULE_FORM } from './limits/rule.ts';
+import type { MailTemplate, PasswordResetMail } from './mail/templates.ts';
 
 const MOST_HASH_BYTES = 256 * 2 ** 20;
 
 /** A year. More is a slip of the pen. */
 const MOST_MINUTES = 525_600;
 
-/** Settings that later features give a meaning to; until then they are refused, so that nothing is silently ignored. */
-const NOT_YET = new Set(['auth.resetTokenTtlMinutes', 'auth.resetUrl']);
+/** Checks passwords of another system against its hashes. */
+export type LegacyPassword = (hash: string, password: string) => boolean | Promise<boolean>;
+
+const aFunction = <F>() => z.custom<F>((value) => typeof value === 'function', { error: 'must be a function' });
 
 const ruleOrNone = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
 
@@ -19,6 +22,13 @@ const settingsSchema = z.strictObject({
       register: z.boolean().default(true),
       sessionTtlDays: z.number().positive().default(30),
       devicesFollowSessions: z.boolean().default(true),
+      /** The page on which a new password is set; e-mails link to it with `token` in the query. Default `${APP_URL}/reset-password`. */
+      resetUrl: z
+        .url({ protocol: /^https?$/, error: 'must look like https://app.example.com/reset-password' })
+        .optional(),
+      resetTokenTtlMinutes: z.number().positive().max(MOST_MINUTES).default(30),
+      /** Checks a password against a hash that came from another system; the first login replaces the hash. */
+      legacyPassword: aFunction<LegacyPassword>().optional(),
       /** Of sign-ins under one e-mail. */
       lockout: z
         .strictObject({
@@ -77,6 +87,14 @@ const settingsSchema = z.strictObject({
       description: z.string().optional(),
     })
     .prefault({}),
+  mail: z
+    .strictObject({
+      /** What e-mails say, in place of the built-in texts. */
+      templates: z
+        .strictObject({ passwordReset: aFunction<MailTemplate<PasswordResetMail>>().optional() })
+        .prefault({}),
+    })
+    .prefault({}),
   relay: z
     .strictObject({
       /** ms between looks at the outbox when no wake-up comes. */
@@ -121,6 +139,6 @@ function faultsOf(issue: z.core.$ZodIssue): string[] {
   if (issue.code !== 'unrecognized_keys') return [`settings.${path}: ${issue.message}`];
   return issue.keys.map((key) => {
     const name = path === '' ? key : `${path}.${key}`;
-    return `settings.${name}: ${NOT_YET.has(name) ? 'not available yet; remove it' : 'there is no such setting'}`;
+    return `settings.${name}: there is no such setting`;
   });
 }

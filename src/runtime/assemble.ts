@@ -12,6 +12,7 @@ import { type Environment, StartupError } from '../platform/environment.ts';
 import { createEvents } from '../platform/events.ts';
 import { createLimits } from '../platform/limits/index.ts';
 import { createLog } from '../platform/log.ts';
+import { createMail, type Mail, mailTables } from '../platform/mail/index.ts';
 import { outbox } from '../platform/outbox/table.ts';
 import { createWake } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -47,6 +48,7 @@ export interface Assembly {
   host: Host;
   records: Records;
   push: Push;
+  mail: Mail;
   encryption: Encryption;
   /** Core features first, then extensions in order. */
   features: readonly FeatureParts[];
@@ -86,6 +88,7 @@ function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
       ...idempotencyTables,
       ...accountTables,
       ...pushTables,
+      ...mailTables,
     },
     ...extensions.map((extension) => extension.tables ?? {}),
   );
@@ -158,18 +161,21 @@ export function assemble(
   const enabled = settings.auth.enabled && hasAccounts(declared.resources);
   const users = enabled ? records.views.find((view) => view.name === 'user') : undefined;
   const push = createPush(platform, declared.transports);
+  const mail = createMail(platform, () => Object.assign({}, ...features.map((feature) => feature.mails)));
   const host: Host = {
     ...platform,
     service: records.service,
     resources: records.views,
     users,
     push: push.sender,
-    transaction: createTransact(platform, records, push),
+    mail: mail.sender,
+    transaction: createTransact(platform, records, { push, mail: mail.sender }),
   };
 
   const features: FeatureParts[] = [
     { routes: records.routes, encrypted: encryptedColumns(compiled) },
     push.parts,
+    mail.parts,
     idempotencyParts(platform),
     { routes: openApiRoutes(settings, () => ({ ...openApiParts(features), resources: compiled, settings })) },
   ];
@@ -203,6 +209,7 @@ export function assemble(
     host,
     records,
     push,
+    mail,
     encryption: createEncryption(
       platform,
       features.flatMap((feature) => feature.encrypted ?? []),

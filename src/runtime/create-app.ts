@@ -7,6 +7,8 @@ import type { Transaction } from '../declare/transaction.ts';
 import type { Service } from '../declare/typed-service.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import { readEnvironment, StartupError } from '../platform/environment.ts';
+import type { CapturedMails } from '../platform/mail/index.ts';
+import type { MailSender } from '../platform/mail/sender.ts';
 import { readSettings, type SettingsInput } from '../platform/settings.ts';
 import type { Captured } from '../push/captured.ts';
 import type { Push } from '../push/index.ts';
@@ -77,10 +79,11 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   /** Changes of several records, all or nothing; their events are sent on commit only. */
   transaction<T>(work: (tx: TypedTransaction<R>) => Promise<T>): Promise<T>;
   push: Push['sender'];
+  mail: MailSender;
   /** What is encrypted with which key, and the way to the newest one. The database must have its tables. */
   encryption: Pick<Encryption, 'status' | 'rotate'>;
   /** What was captured instead of sent, in development and tests. */
-  captured: Captured;
+  captured: Captured & CapturedMails;
   /** Every table of the app, by name: for migrations. */
   tables: Record<string, PgTable>;
   /** What the declarations say of the tables beyond their SQL: for migrations. */
@@ -128,8 +131,9 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     service: (name) => parts.records.service(name) as never,
     transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,
+    mail: parts.mail.sender,
     encryption: parts.encryption,
-    captured: parts.push.captured,
+    captured: { ...parts.push.captured, ...parts.mail.captured },
     tables: parts.tables,
     declared: parts.declared,
   };

@@ -1,4 +1,5 @@
 import type { Transact, Transaction } from '../declare/transaction.ts';
+import type { MailSender } from '../platform/mail/sender.ts';
 import type { Platform } from '../platform/platform.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import type { Push } from '../push/index.ts';
@@ -6,7 +7,11 @@ import type { Records } from '../records/index.ts';
 import { servicesWithin } from '../records/transaction.ts';
 
 /** `app.transaction`: records and pushes in one transaction. */
-export function createTransact({ database, log }: Platform, records: Records, push: Push): Transact {
+export function createTransact(
+  { database, log }: Platform,
+  records: Records,
+  { push, mail }: { push: Push; mail: MailSender },
+): Transact {
   return async (work) => {
     const committed: (() => unknown)[] = [];
     const afterCommit: Transaction['afterCommit'] = (then) => void committed.push(then);
@@ -18,6 +23,7 @@ export function createTransact({ database, log }: Platform, records: Records, pu
           ...within,
           service: servicesWithin(records.context, within),
           push: { enqueue: (message) => push.enqueueWithin(within, message) },
+          mail: { send: (message) => mail.send(message, within) },
         });
       } finally {
         await statements.end();

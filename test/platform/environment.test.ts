@@ -76,6 +76,10 @@ test.each([
   ['CORS_ORIGINS', 'https://example.com,example.org'],
   ['TRUST_PROXY', '10.0.0.0/99'],
   ['TRUST_PROXY', 'loopback,nonsense'],
+  ['MAIL_FROM', 'no-reply'],
+  ['MAIL_FROM', 'a@example.com, b@example.com'],
+  ['MAIL_FROM', 'Belfry <no-reply@example.com> <b@example.com>'],
+  ['MAIL_FROM', 'Belfry\r\nBcc: b@example.com <no-reply@example.com>'],
 ])('%s=%s is a fault that does not repeat a secret', (name, text) => {
   const listed = faults({ [name]: text });
   expect(listed).toEqual([expect.stringMatching(new RegExp(`^${name}`))]);
@@ -107,8 +111,22 @@ test.each(['', ',', ' , '])('in production SVC_ENCRYPTION_KEYS="%s" is missing, 
   expect(faults({ SVC_ENCRYPTION_KEYS: text })).toEqual([expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
 });
 
+test.each(['smtp.example.com', 'https://smtp.example.com', 'smtp://', 'smtp:host'])('SMTP_URL=%s is a fault', (url) => {
+  const listed = faults({ SMTP_URL: url, MAIL_FROM: 'a@example.com' });
+  expect(listed).toEqual(['SMTP_URL is malformed: it should look like smtp://user:password@host:587']);
+});
+
+test('SMTP_URL needs MAIL_FROM, an address with or without a name; without either there is no mail server', () => {
+  expect(faults({ SMTP_URL: 'smtp://a:secret@host:587' })).toEqual([expect.stringMatching(/^MAIL_FROM is missing/)]);
+  for (const from of ['a@example.com', 'Belfry <a@example.com>']) {
+    const env = readEnvironment({ ...right, SMTP_URL: 'smtps://host', MAIL_FROM: from });
+    expect(env.smtp).toEqual({ url: 'smtps://host', from });
+  }
+  expect(readEnvironment(right).smtp).toBeUndefined();
+});
+
 const notYet = [
-  ...['METRICS_TOKEN', 'SMTP_URL', 'MAIL_FROM', 'FCM_SERVICE_ACCOUNT'],
+  ...['METRICS_TOKEN', 'FCM_SERVICE_ACCOUNT'],
   ...['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC', 'APNS_PRODUCTION'],
   ...['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT'],
 ];

@@ -466,14 +466,15 @@ test('what is right is accepted', () => {
   expect(withRoute((route) => route.get('/', { policy: 'public' }, () => 1))).toBe('');
 });
 
-test.each([['resetUrl', { auth: { resetUrl: 'https://x.example' } }]])(
-  'the setting %s has no effect yet and is refused',
-  (name, settings) => {
-    const message = complaint({ resources: [], settings: settings as never });
-    expect(message).toContain(name);
-    expect(message).toContain('not available yet');
-  },
-);
+test.each<[string, object]>([
+  ['auth.resetUrl', { auth: { resetUrl: 'javascript:alert(1)' } }],
+  ['auth.resetTokenTtlMinutes', { auth: { resetTokenTtlMinutes: 0 } }],
+  ['auth.legacyPassword', { auth: { legacyPassword: 'bcrypt' } }],
+  ['mail.templates.passwordReset', { mail: { templates: { passwordReset: 'Hello' } } }],
+  ['mail.templates.welcome', { mail: { templates: { welcome: () => 1 } } }],
+])('a wrong setting %s is refused by its name', (name, settings) => {
+  expect(complaint({ resources: [], settings: settings as never })).toContain(`settings.${name}`);
+});
 
 test('an unknown setting is refused by its name', () => {
   expect(complaint({ resources: [], settings: { auth: { regsiter: true } } as never })).toContain(

@@ -85,6 +85,12 @@ test('accounts', async () => {
   await good(asDan, 'changePassword', { body: { currentPassword: PASSWORD, newPassword: 'two bells ring at one' } });
   await good(asDan, 'logoutAll');
   expect((await call(asDan, 'readMe')).status).toBe(401);
+
+  await good(nobody, 'forgotPassword', { body: { email: 'dan@example.com' } });
+  const mail = await vi.waitUntil(async () => (await app.captured.mails())[0], { timeout: 10_000 });
+  const password = 'three bells ring at two';
+  expect((await call(nobody, 'resetPassword', { body: { token: 'x', password } })).status).toBe(400);
+  await good(nobody, 'resetPassword', { body: { token: /token=([\w-]+)/.exec(mail.text)![1], password } });
 });
 
 test('records, with references expanded, fields selected, and pages told of in every way', async () => {
@@ -181,7 +187,11 @@ test('webhooks, with deliveries in their log', { timeout: 30_000 }, async () => 
   );
   await good(asAda, 'listWebhooks');
   await good(asAda, 'readWebhook', { path });
+  const { id: deliveryId } = await good(asAda, 'testWebhook', { path });
+  await good(asAda, 'retryWebhookDelivery', { path: { id, deliveryId } });
+  expect((await good(asAda, 'rotateWebhookSecret', { path })).secret).not.toBe(secret);
   await good(asAda, 'updateWebhook', { path, body: { enabled: false } });
+  expect((await call(asAda, 'testWebhook', { path })).status).toBe(400);
   await good(asAda, 'deleteWebhook', { path });
 });
 

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import type { PasswordResetStep } from '../../declare/accounts.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { signInsWith } from '../lockout.ts';
+import type { AccountParts } from '../parts.ts';
+import { checkNewPassword } from '../password-rules.ts';
+
+const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
+
+/** The body of a reset. What the password must be like is for the password rules to say. */
+export const resetInput = z.strictObject({
+  token: text,
+  password: text.meta({ format: 'password', minLength: 8, maxLength: 128 }),
+});
+
+/**
+ * `POST /auth/password/reset`: who has the link sets a new password. All sessions end, their devices go, other links are dead,
+ * and the e-mail is no longer locked.
+ */
+export async function reset(parts: AccountParts, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
+  const { host, users, sessions, hasher, lockout, resets, resetSteps } = parts;
+  const { token } = ctx.input;
+  const ip = addressOf(ctx.req);
+  const user = await resets.find(token);
+  if (user === undefined || (user.status !== undefined && user.status !== 'active'))
+    throw new ApiError('INVALID_TOKEN');
+  // Before the token is spent: a password that is refused must not cost the link.
+  const password = await checkNewPassword(parts.user.resource, ctx.input.password, user, 'password');
+  const hash = await hasher.hash(password);
+  const committed = await host.database.transaction(async (tx) => {
+    // The user's row first, as in a change of the password: two orders would lock each other up.
+    const changed = await users.replacePassword(user.id, hash, tx);
+    if (!changed || !(await resets.spend(user.id, token, tx))) throw new ApiError('INVALID_TOKEN');
+    await sessions.endAll(user.id, { on: tx });
+    const after: Awaited<ReturnType<PasswordResetStep>>[] = [];
+    for (const step of resetSteps) after.push(await step({ userId: user.id, ip }, tx));
+    return after;
+  });
+  await Promise.all([signInsWith(String(user.email)), `password:${user.id}`].map((name) => lockout.clear(name)));
+  for (const then of committed) then?.();
+  host.events.emit('auth.password_reset', { user, ip });
+}

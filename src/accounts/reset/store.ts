@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import { hashToken } from '../../platform/crypto/token.ts';
+import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
+import type { Database, Executor } from '../../platform/postgres/database.ts';
+
+const TOKEN = /^[\w-]{43}$/;
+const ROWS_AT_ONCE = 1000;
+/** A relay that is asked to stop waits for the run in work. */
+const BATCHES_A_RUN = 20;
+const EVERY_MS = 60_000;
+
+const GRANT = `
+  insert into password_resets as r (user_id, token_hash, requested_at, expires_at)
+  values ($1, $2, $3, now() + $4 * interval '1 minute')
+  on conflict (user_id) do update
+    set token_hash = excluded.token_hash, requested_at = excluded.requested_at, expires_at = excluded.expires_at
+    where r.requested_at <= excluded.requested_at
+  returning 1`;
+// Index password_resets_token_hash_unique.
+const FIND = `
+  select %columns% from password_resets r join %users% u on u."id" = r.user_id
+  where r.token_hash = $1 and r.expires_at > now()`;
+const SPEND = `
+  update password_resets set token_hash = null, requested_at = clock_timestamp()
+  where user_id = $1 and token_hash = $2 and expires_at > now() returning 1`;
+const TAKE_BACK = `
+  update password_resets set token_hash = null, requested_at = clock_timestamp() where user_id = $1 and token_hash is not null`;
+// Index password_resets_expires_at_index. A day is longer than an e-mail is tried to be sent.
+const REMOVE_OLD = `
+  delete from password_resets where user_id in (
+    select user_id from password_resets where expires_at < now() - interval '1 day' order by expires_at limit ${ROWS_AT_ONCE}
+    for update skip locked
+  ) returning 1`;
+const REMOVE_OF_USERS = 'delete from password_resets where user_id = any($1)';
+
+/** The links by which users set a new password. Each user has one at most. */
+export interface Resets {
+  /**
+   * Makes a link's token; the user's former link is dead then.
+   *
+   * @param requestedAt when it was asked for
+   * @returns undefined when one that was asked for later has been made, or used, already
+   */
+  grant(userId: string, requestedAt: string): Promise<string | undefined>;
+  /** Whose live link this is. */
+  find(token: string): Promise<StoredRecord | undefined>;
+  /** Uses up a live link: true for one caller only. */
+  spend(userId: string, token: string, on: Executor): Promise<boolean>;
+  /** Ends the link of a user who needs it no more. */
+  takeBack(userId: string, on: Executor): Promise<void>;
+}
+
+/** @param minutes how long a link lives */
+export function createResets(database: Database, users: ResourceView, minutes: number): Resets {
+  const find = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
+  return {
+    async grant(userId, requestedAt) {
+      const token = randomBytes(32).toString('base64url');
+      const values = [userId, hashToken(token), requestedAt, minutes];
+      return (await database.write({ text: GRANT, values })).length > 0 ? token : undefined;
+    },
+    async find(token) {
+      if (!TOKEN.test(token)) return undefined;
+      const [row] = await database.write({ text: find, values: [hashToken(token)] });
+      return row && users.fromRow(row);
+    },
+    async spend(userId, token, on) {
+      return (await on.write({ text: SPEND, values: [userId, hashToken(token)] })).length > 0;
+    },
+    async takeBack(userId, on) {
+      await on.write({ text: TAKE_BACK, values: [userId] });
+    },
+  };
+}
+
+/** Removes links that are long over. */
+export function resetSweep(database: Pick<Database, 'write'>): Sweep {
+  return {
+    name: 'password resets',
+    everyMs: EVERY_MS,
+    async run() {
+      for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
+        if ((await database.write({ text: REMOVE_OLD, values: [] })).length < ROWS_AT_ONCE) return;
+      }
+    },
+  };
+}
+
+/** Removes the links of users who are deleted. */
+export const resetsOfDeletedUsers: OutboxConsumer = {
+  wants: (row) => row.name === 'user.deleted',
+  async handle(rows, tx) {
+    await tx.write({ text: REMOVE_OF_USERS, values: [rows.map((row) => row.recordId)] });
+    return undefined;
+  },
+};

@@ -1,0 +1,19 @@
+import { index, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
+
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+
+/**
+ * The link by which a user may set a new password: the newest one, since it replaces the one before. Only the SHA-256 of its
+ * token is stored. A link that was used or taken back stays as a row without a token, so that an e-mail that was asked for
+ * before, and is sent late, makes no new one.
+ */
+export const passwordResets = pgTable(
+  'password_resets',
+  {
+    userId: text('user_id').primaryKey(),
+    tokenHash: text('token_hash').unique(),
+    requestedAt: time('requested_at').notNull(),
+    expiresAt: time('expires_at').notNull(),
+  },
+  (table) => [index('password_resets_expires_at_index').on(table.expiresAt)],
+);

@@ -1,0 +1,35 @@
+import { index, integer, jsonb, pgTable, sql, text, timestamp } from '../postgres/drizzle.ts';
+
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+
+/** E-mails: what is to be sent, and for a while what became of it. */
+const mails = pgTable(
+  'mails',
+  {
+    id: text('id').primaryKey(),
+    /** Who makes its text when it is sent; null: its text is in `content`. */
+    kind: text('kind'),
+    /** What that maker is told. */
+    data: jsonb('data'),
+    recipient: text('recipient'),
+    /** Subject and text, encrypted; removed once it is sent. */
+    content: text('content'),
+    /** `queued`, then `sent`, `captured` or `failed`. */
+    status: text('status').notNull().default('queued'),
+    attempts: integer('attempts').notNull().default(0),
+    /** Not before then. */
+    dueAt: time('due_at').notNull().defaultNow(),
+    /** Until then it belongs to the worker that claimed it. */
+    claimedUntil: time('claimed_until'),
+    createdAt: time('created_at').notNull().defaultNow(),
+    finishedAt: time('finished_at'),
+    error: text('error'),
+  },
+  (table) => [
+    index('mails_due_at_index').on(table.dueAt).where(sql`finished_at is null`),
+    index('mails_finished_at_index').on(table.finishedAt),
+  ],
+);
+
+/** The tables of e-mail, by name. */
+export const mailTables = { mails };

@@ -1,0 +1,256 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Client } from 'pg';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createApp, defineExtension, defineUser, type Host } from '../../../src/index.ts';
+import { refusal, startSmtpServer } from '../../fakes/smtp-server.ts';
+import { startTestApp } from '../../support/app.ts';
+import { storedTexts } from '../../support/stored-texts.ts';
+
+/** Waits until something is there. A busy machine takes its time. */
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 15_000, interval: 10 });
+
+/** What the server does with the next e-mails; empty: takes them over. */
+const answers: Error[] = [];
+const smtp = await startSmtpServer({
+  onRcptTo(_address, _session, done) {
+    done(answers.shift());
+  },
+});
+afterAll(() => smtp.close());
+
+let host: Host | undefined;
+const made: number[] = [];
+const catchHost = defineExtension({
+  name: 'catch-host',
+  setup(given) {
+    host = given;
+    return {
+      mails: {
+        async counted({ data, attempt }) {
+          made.push(attempt);
+          return data.nothing ? undefined : { to: String(data.to), subject: `Attempt ${attempt}`, text: 'Made' };
+        },
+        broken: () => Promise.reject(new Error('the composer broke')),
+        malformed: async () => ({ to: 'x', subject: '', text: '' }),
+      },
+    };
+  },
+});
+const { app, env } = await startTestApp(
+  { resources: [defineUser()], extensions: [catchHost], settings: { relay: { sweepMs: 50 } } },
+  { env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
+);
+const sql = new Client({ connectionString: env.DATABASE_URL! });
+await sql.connect();
+afterAll(() => sql.end());
+beforeEach(async () => {
+  smtp.mails.length = 0;
+  answers.length = 0;
+  made.length = 0;
+  await sql.query('delete from mails');
+});
+
+const hello = { to: 'ann@example.com', subject: 'Grüße', text: 'Good day\n' };
+const rowOf = async (id: string) => (await sql.query('select * from mails where id = $1', [id])).rows[0];
+const finished = (id: string) =>
+  until(async () => {
+    const row = await rowOf(id);
+    return row?.finished_at ? row : undefined;
+  });
+const failedOnce = (id: string) => until(async () => ((await rowOf(id))?.error ? await rowOf(id) : undefined));
+/** As if the wait were over. */
+const makeDue = (id: string) => sql.query('update mails set due_at = now() where id = $1', [id]);
+
+test('an e-mail reaches the mail server with a text and an HTML part, its sender, receiver and a Message-ID of its own', async () => {
+  const { id } = await app.mail.send(hello);
+  expect(await finished(id)).toMatchObject({
+    status: 'sent',
+    attempts: 1,
+    recipient: hello.to,
+    content: null,
+    error: null,
+  });
+  expect(smtp.mails).toHaveLength(1);
+  const [{ from, to, raw }] = smtp.mails as [(typeof smtp.mails)[0]];
+  expect([from, to]).toEqual(['bells@example.com', ['ann@example.com']]);
+  expect(raw).toMatch(/^From: Belfry <bells@example.com>\r$/m);
+  expect(raw).toMatch(/^To: ann@example.com\r$/m);
+  expect(raw).toContain('Subject: =?UTF-8?Q?Gr=C3=BC=C3=9Fe?=');
+  expect(raw).toContain(`Message-ID: <${id}@example.com>`);
+  expect(raw).toContain('Auto-Submitted: auto-generated');
+  expect(raw).toMatch(
+    /multipart\/alternative[\s\S]*text\/plain[\s\S]*Good day[\s\S]*text\/html[\s\S]*<p>Good day<\/p>/,
+  );
+});
+
+test('what is sent is not captured', async () => {
+  await finished((await app.mail.send(hello)).id);
+  expect(await app.captured.mails()).toEqual([]);
+});
+
+test('a malformed e-mail is refused at once, and nothing is stored', async () => {
+  await expect(app.mail.send({ ...hello, to: 'a@example.com, b@example.com' })).rejects.toMatchObject({ status: 422 });
+  expect((await sql.query('select 1 from mails')).rowCount).toBe(0);
+});
+
+test('its text is a ciphertext while it waits, and gone when it is sent', async () => {
+  answers.push(refusal(451, 'Later'));
+  const { id } = await app.mail.send({ ...hello, text: 'a most secret link' });
+  await failedOnce(id);
+  expect((await rowOf(id)).content).toMatch(/^v1\./);
+  expect((await storedTexts(sql)).filter((text) => text.includes('most secret'))).toEqual([]);
+  await makeDue(id);
+  expect((await finished(id)).content).toBeNull();
+  expect(smtp.mails[0]!.raw).toContain('a most secret link');
+});
+
+test.each([421, 450, 451, 452])('a %i is tried again later, under the same Message-ID', async (code) => {
+  answers.push(refusal(code, 'Not now'));
+  const { id } = await app.mail.send(hello);
+  const row = await failedOnce(id);
+  expect(row).toMatchObject({ status: 'queued', attempts: 1, error: expect.stringContaining('Not now') });
+  expect(new Date(row.due_at).getTime()).toBeGreaterThan(Date.now() + 5000);
+  await makeDue(id);
+  expect(await finished(id)).toMatchObject({ status: 'sent', attempts: 2 });
+  expect(smtp.mails.map(({ raw }) => /Message-ID: (\S+)/.exec(raw)![1])).toEqual([`<${id}@example.com>`]);
+});
+
+test.each([550, 552, 554])('a %i is for good: the e-mail is not tried again', async (code) => {
+  answers.push(refusal(code, 'No such box'));
+  const { id } = await app.mail.send(hello);
+  const row = await finished(id);
+  expect(row).toMatchObject({
+    status: 'failed',
+    attempts: 1,
+    error: expect.stringContaining('No such box'),
+    content: null,
+  });
+  expect(smtp.mails).toEqual([]);
+});
+
+test('the waits grow, and after the last one it is given up', async () => {
+  const { id } = await app.mail.sendComposed('broken', {});
+  const waits: number[] = [];
+  for (let attempt = 1; attempt <= 8; attempt++) {
+    const row = await until(async () => {
+      const now = await rowOf(id);
+      return now.attempts === attempt && now.error !== null && now.claimed_until === null ? now : undefined;
+    });
+    if (row.finished_at) break;
+    waits.push(Math.round((new Date(row.due_at).getTime() - Date.now()) / 10_000) * 10);
+    await sql.query('update mails set due_at = now(), error = null where id = $1', [id]);
+  }
+  expect(waits).toEqual([10, 60, 300, 900, 3600, 10_800, 18_000]);
+  expect(await rowOf(id)).toMatchObject({
+    status: 'failed',
+    attempts: 8,
+    error: expect.stringContaining('composer broke'),
+  });
+});
+
+test('an e-mail that is composed is made anew at each attempt', async () => {
+  answers.push(refusal(451, 'Later'));
+  const { id } = await host!.mail.sendComposed('counted', { to: 'ben@example.com' });
+  await failedOnce(id);
+  await makeDue(id);
+  expect(await finished(id)).toMatchObject({ status: 'sent', recipient: 'ben@example.com', data: null });
+  expect(made).toEqual([1, 2]);
+  expect(smtp.mails[0]!.raw).toContain('Subject: Attempt 2');
+});
+
+test('of an e-mail that its composer does not want to be sent nothing is left', async () => {
+  const { id } = await host!.mail.sendComposed('counted', { nothing: true });
+  await until(async () => (await rowOf(id)) === undefined);
+  expect(smtp.mails).toEqual([]);
+});
+
+test.each(['malformed', 'nobody-has-this'])('a composer that is %s loses no e-mail: it waits', async (kind) => {
+  const { id } = await host!.mail.sendComposed(kind, {});
+  expect(await failedOnce(id)).toMatchObject({ status: 'queued', attempts: 1 });
+  expect(smtp.mails).toEqual([]);
+});
+
+test('in a transaction an e-mail is sent when that is committed, and not at all when it is rolled back', async () => {
+  const user = { name: 'Ann', email: 'ann-tx@example.com', password: 'correct horse battery' };
+  const broken = app.transaction(async (tx) => {
+    await tx.service('user').create(user);
+    await tx.mail.send({ ...hello, subject: 'Rolled back' });
+    throw new Error('no');
+  });
+  await expect(broken).rejects.toThrow('no');
+  await app.transaction(async (tx) => {
+    await tx.service('user').create(user);
+    await tx.mail.send({ ...hello, subject: 'Committed' });
+    expect((await sql.query('select 1 from mails')).rowCount).toBe(0);
+  });
+  await until(() => smtp.mails.length > 0);
+  expect(smtp.mails.map(({ raw }) => /Subject: (.*)\r/.exec(raw)![1])).toEqual(['Committed']);
+});
+
+test('an e-mail whose job was lost is sent by the sweep, and one whose worker died when its lease is over', async () => {
+  const { id } = await host!.mail.sendComposed('counted', { to: 'lost@example.com' });
+  await finished(id);
+  smtp.mails.length = 0;
+  const lost = `
+    insert into mails (id, kind, data, created_at, attempts, claimed_until)
+    values ($1, 'counted', '{"to":"lost@example.com"}', now() - interval '1 minute', $2, $3)`;
+  await sql.query(lost, ['a'.repeat(24), 0, null]);
+  await sql.query(lost, ['b'.repeat(24), 1, new Date(Date.now() - 1000)]);
+  await sql.query(lost, ['c'.repeat(24), 1, new Date(Date.now() + 60_000)]);
+  await finished('a'.repeat(24));
+  await finished('b'.repeat(24));
+  expect(await rowOf('c'.repeat(24))).toMatchObject({ finished_at: null, attempts: 1 });
+  expect(smtp.mails).toHaveLength(2);
+});
+
+test('an e-mail that took its workers down again and again is given up', async () => {
+  await sql.query(
+    `insert into mails (id, kind, data, created_at, attempts) values ($1, 'counted', '{"to":"a@example.com"}', now() - interval '1 minute', 8)`,
+    ['d'.repeat(24)],
+  );
+  expect(await finished('d'.repeat(24))).toMatchObject({ status: 'failed', error: 'Error: its workers were lost' });
+  expect(smtp.mails).toEqual([]);
+});
+
+test('two processes send each e-mail once', async () => {
+  const second = createApp(
+    { resources: [defineUser()], extensions: [catchHost], settings: { relay: { sweepMs: 20 } } },
+    env,
+  );
+  onTestFinished(() => second.close());
+  await second.start({ roles: ['push-worker', 'relay'] });
+  await Promise.all(Array.from({ length: 40 }, (_, i) => app.mail.send({ ...hello, subject: `Number ${i}` })));
+  await until(async () => (await sql.query('select 1 from mails where finished_at is null')).rowCount === 0);
+  const subjects = smtp.mails.map(({ raw }) => /Subject: (.*)\r/.exec(raw)![1]);
+  expect(new Set(subjects).size).toBe(40);
+  expect(subjects).toHaveLength(40);
+});
+
+test('a mail server that says nothing holds up neither the others nor the stop of the process', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as { port: number };
+  const stuck = createApp(
+    { resources: [defineUser()], extensions: [catchHost], settings: { graceMs: 50, relay: { sweepMs: 20 } } },
+    { ...env, REDIS_PREFIX: `${env.REDIS_PREFIX}-stuck`, SMTP_URL: `smtp://127.0.0.1:${port}` },
+  );
+  await stuck.start({ roles: ['push-worker'] });
+  const { id } = await stuck.mail.send(hello);
+  await until(async () => (await rowOf(id)).attempts === 1);
+  await stuck.close();
+  expect(await rowOf(id)).toMatchObject({ finished_at: null, claimed_until: null, error: expect.any(String) });
+});
+
+test('old e-mails are removed after a week', async () => {
+  const old = `
+    insert into mails (id, recipient, status, finished_at, created_at) values ($1, 'a@example.com', 'sent', $2, $2)`;
+  await sql.query(old, ['e'.repeat(24), new Date(Date.now() - 8 * 86_400_000)]);
+  await sql.query(old, ['f'.repeat(24), new Date(Date.now() - 6 * 86_400_000)]);
+  const second = createApp({ resources: [defineUser()], extensions: [catchHost] }, env);
+  onTestFinished(() => second.close());
+  await second.start({ roles: ['relay'] });
+  await until(async () => (await rowOf('e'.repeat(24))) === undefined);
+  expect(await rowOf('f'.repeat(24))).toBeDefined();
+});
