@@ -1,7 +1,7 @@
 import type { AnyField, FieldSpec, Fields } from '../declare/field.ts';
 import { pluralName, snakeCase } from '../declare/naming.ts';
 import { isPersonal } from '../declare/personal-data.ts';
-import { compilePolicy, type Policy } from '../declare/policy.ts';
+import { allowsNobody, compilePolicy, type Policy } from '../declare/policy.ts';
 import { ACTIONS, type Action, type AnyResource } from '../declare/resource.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
@@ -37,6 +37,7 @@ function compileField(
   const operators = spec.filterable === true ? type.operators : (spec.filterable ?? []);
   const policy = (declared: Policy | undefined) =>
     declared === undefined ? undefined : compilePolicy(declared, ignore);
+  const writableBy = policy(spec.writableBy);
   return {
     name,
     column: snakeCase(name),
@@ -49,8 +50,9 @@ function compileField(
     mostBytes: type.indexMethod?.(spec) === 'hash' ? undefined : indexRoom(spec, mostBytes),
     operators: new Set(operators),
     visibleTo: policy(spec.visibleTo),
-    writableBy: policy(spec.writableBy),
+    writableBy,
     personal: isPersonal(name, spec),
+    closed: Boolean(spec.hidden || spec.readOnly || (writableBy !== undefined && allowsNobody(writableBy))),
     secret: spec.hidden === true || spec.writeOnly === true || type.concealed === true,
     target: spec.target ?? spec.inner?.spec.target,
   };

@@ -21,6 +21,8 @@ export interface CompiledField {
   operators: ReadonlySet<Operator>;
   visibleTo: CompiledPolicy | undefined;
   writableBy: CompiledPolicy | undefined;
+  /** Never taken from a client, whoever sends it. */
+  closed: boolean;
   /** Never leaves the system, whoever looks. */
   secret: boolean;
   /** Whether it holds personal data. */

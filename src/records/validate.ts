@@ -89,7 +89,7 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
       values[name] = acting.user.id;
     } else if (!present(input, name) || input[name] === null) {
       const value = 'default' in spec ? checkedDefault(name, spec, field.schema) : undefined;
-      const fillable = validation.hooked && (spec.hidden || spec.readOnly);
+      const fillable = validation.hooked && field.closed;
       if (value !== undefined) values[name] = value;
       else if (spec.required && !fillable) details[name] ??= missingMessage(spec);
     }

@@ -3,6 +3,7 @@ import { defineResource, defineUser, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 
 /** What the hooks add to the values of the next write. */
+const base = { needed: 'x', closed: 'x' };
 let filled: Record<string, unknown> = {};
 const fill = (values: object) => ({ ...values, ...filled });
 
@@ -13,6 +14,7 @@ const order = defineResource('order', {
     pin: long().writeOnly(),
     risk: long().hidden(),
     needed: f.string().required('Secret text').hidden(),
+    closed: long().required('Secret text').writableBy('none'),
     score: long().readOnly(),
     once: long().immutable(),
     staff: long().visibleTo('admin'),
@@ -38,7 +40,7 @@ const { app, call, person } = await startTestApp(
 const [ann, bob, admin] = [await person('Ann'), await person('Bob'), await person('Root', ['user', 'admin'])];
 const logged = () => written.mock.calls.map(([text]) => String(text)).join('');
 beforeEach(() => {
-  filled = { needed: 'x' };
+  filled = { ...base };
   written.mockClear();
 });
 
@@ -53,6 +55,7 @@ let next: Record<string, unknown> = {};
 const HIDDEN: [string, unknown][] = [
   ['risk', 'too long'],
   ['needed', ''],
+  ['closed', ''],
   ['score', 'too long'],
   ['staff', 'too long'],
   ['judged', 'too long'],
@@ -96,17 +99,17 @@ test('what a hook put wrongly into a field that the client may see and set stays
     ['staff', admin.call],
     ['byAdmin', admin.call],
   ] as const) {
-    filled = { needed: 'x', [name]: 'much too long' };
+    filled = { ...base, [name]: 'much too long' };
     await wrong(name, create(as));
-    filled = { needed: 'x' };
+    filled = { ...base };
     next = { [name]: 'much too long' };
     // Where the roles do not tell, it is the record before the change that does.
     if (name !== 'once') await wrong(name, change(as));
   }
-  filled = { needed: 'x', byFunction: 'much too long' };
+  filled = { ...base, byFunction: 'much too long' };
   await wrong('byFunction', create(ann.call, 'open'));
   for (const name of ['byFunction', 'judged']) {
-    filled = { needed: 'x' };
+    filled = { ...base };
     next = { [name]: 'much too long' };
     await wrong(name, change(ann.call, 'open'));
   }
@@ -116,12 +119,12 @@ test('what a hook put wrongly into a field that the client may see and set stays
 test('"owner" is asked of the record: it is another one\'s fault for another one', async () => {
   next = { owned: 'too long' };
   expect((await change(bob.call)).status).toBe(500);
-  filled = { needed: 'x', owned: 'too long' };
+  filled = { ...base, owned: 'too long' };
   expect((await create(call)).status).toBe(500);
 });
 
 test("one fault that is not the client's hides all others", async () => {
-  filled = { needed: 'x', title: 'much too long', risk: 'too long' };
+  filled = { ...base, title: 'much too long', risk: 'too long' };
   const { status, body } = await create();
   expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining('title')]);
 });
@@ -130,6 +133,6 @@ test('code that acts as the system is told every fault', async () => {
   filled = { risk: 'too long' };
   await expect(app.service('order').create({ title: 'x' } as never)).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
-    details: { risk: 'Secret text', needed: 'Secret text' },
+    details: { risk: 'Secret text', needed: 'Secret text', closed: 'Secret text' },
   });
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import { comparableText, lengthMistakes, normalize, shortTextSchema, TEXT_MODIFIERS } from './text-rules.ts';
+import { comparableText, normalize, shortTextSchema, TEXT_MODIFIERS, textMistakes } from './text-rules.ts';
 
 // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, its angle brackets included.
 const MAX_LENGTH = 254;
@@ -21,7 +21,7 @@ export const emailType: FieldType = {
   comparisons: () => ORDER,
   modifiers: [...TEXT_MODIFIERS, 'lowercase'],
   mistakes: (spec) => [
-    ...lengthMistakes(spec),
+    ...textMistakes(spec),
     ...(Number(spec.min?.value) > MAX_LENGTH
       ? [`min(${spec.min?.value}): no address is longer than ${MAX_LENGTH}`]
       : []),

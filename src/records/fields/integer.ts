@@ -19,7 +19,16 @@ export const integerType: FieldType = {
   operators: ORDER,
   comparisons: () => ORDER,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
-  mistakes: numberMistakes,
+  mistakes(spec) {
+    const [min, max] = [spec.min, spec.max].map((bound) => bound?.value as number | undefined);
+    const wrong = numberMistakes(spec);
+    if (wrong.length > 0 || Number(min) > Number(max)) return wrong;
+    const least = Math.ceil(Math.max(min ?? -Infinity, Number.MIN_SAFE_INTEGER));
+    const most = Math.floor(Math.min(max ?? Infinity, Number.MAX_SAFE_INTEGER));
+    return least <= most
+      ? []
+      : ['between min() and max() there is no whole number that is held exactly: no value would pass'];
+  },
   indexMethod: () => 'btree',
   indexedBytes: () => 8,
   comparable: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),

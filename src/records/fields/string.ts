@@ -4,10 +4,10 @@ import { textKeywords } from './json-schema.ts';
 import {
   comparableText,
   indexedTextBytes,
-  lengthMistakes,
   normalize,
   shortTextSchema,
   TEXT_MODIFIERS,
+  textMistakes,
 } from './text-rules.ts';
 
 /** Short strings. Trimming is on unless the declaration says `trim(false)`. */
@@ -19,7 +19,7 @@ export const stringType: FieldType = {
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
-  mistakes: lengthMistakes,
+  mistakes: textMistakes,
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: indexedTextBytes,

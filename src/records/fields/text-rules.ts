@@ -54,6 +54,13 @@ export function lengthMistakes({ min, max }: FieldSpec): string[] {
     .map(([name, bound]) => `${name}(${String(bound!.value)}) must be a whole number from 0`);
 }
 
+/** What is wrong with the bounds of a text. */
+export function textMistakes(spec: FieldSpec): string[] {
+  const wrong = lengthMistakes(spec);
+  if (wrong.length > 0 || !spec.required || spec.max?.value !== 0) return wrong;
+  return ['required() and max(0) leave no text that would pass; remove one'];
+}
+
 // What a btree page takes of one entry is 2,704 bytes, the id beside it and headers included.
 /** Bytes that the values of one index entry may have together, beside the record's id. */
 export const MOST_INDEXED_BYTES = 2600;

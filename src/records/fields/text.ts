@@ -1,7 +1,7 @@
 import { ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import { comparableText, lengthMistakes, textSchema } from './text-rules.ts';
+import { comparableText, textMistakes, textSchema } from './text-rules.ts';
 
 /** Long strings, kept as they come. */
 export const textType: FieldType = {
@@ -13,7 +13,7 @@ export const textType: FieldType = {
   operators: [],
   comparisons: () => ORDER,
   modifiers: ['min', 'max', 'pattern', 'trim', 'lowercase', 'uppercase', 'filterable', 'searchable', 'encrypted'],
-  mistakes: lengthMistakes,
+  mistakes: textMistakes,
   textual: true,
   // A long text does not fit into a btree; a hash finds equal ones whatever their length.
   indexMethod: () => 'hash',

@@ -1,7 +1,7 @@
 import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import { comparableText, indexedTextBytes, lengthMistakes, shortTextSchema, TEXT_MODIFIERS } from './text-rules.ts';
+import { comparableText, indexedTextBytes, shortTextSchema, TEXT_MODIFIERS, textMistakes } from './text-rules.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
 const UNSAFE = /[\u0000-\u0020\u007f<>"\\^`{|}]/;
@@ -23,7 +23,7 @@ export const urlType: FieldType = {
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: TEXT_MODIFIERS,
-  mistakes: lengthMistakes,
+  mistakes: textMistakes,
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: indexedTextBytes,

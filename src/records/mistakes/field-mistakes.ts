@@ -48,7 +48,8 @@ function operatorMistakes(spec: FieldSpec, fault: Fault): void {
     return;
   }
   if (named.length === 0) fault(`filterable() must name its operators here; they can be ${possible.join(', ')}`);
-  for (const operator of named) {
+  if (new Set(named).size < named.length) fault('filterable() names an operator twice; keep one');
+  for (const operator of new Set(named)) {
     if (!possible.includes(operator)) fault(`filterable() includes "${operator}"; it can be ${possible.join(', ')}`);
   }
 }
@@ -154,6 +155,8 @@ function innerMistakes(spec: FieldSpec, isSlow: SlowPattern, fault: (path: strin
     fault('', 'object() takes its fields, as { city: f.string() }');
     return false;
   }
+  if (spec.shape !== undefined && Object.keys(spec.shape).length === 0)
+    fault('', 'object() has no fields, and takes nothing but {}; name some, or write json()');
   let whole = true;
   for (const [path, inner] of insideOf(spec)) {
     if (inner === undefined) {

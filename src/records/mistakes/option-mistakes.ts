@@ -2,6 +2,7 @@ import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
 import { fieldTypeOf } from '../fields/registry.ts';
+import { isForNobody } from './visibility-mistakes.ts';
 
 type Fault = (text: string) => void;
 
@@ -72,13 +73,21 @@ function indexMistakes(resource: AnyResource, fault: Fault): void {
   }
 }
 
+/** What keeps everybody from sending a field, in the words of the declaration. */
+function closedBy({ hidden, readOnly, writableBy }: FieldSpec): string | undefined {
+  if (hidden) return 'hidden()';
+  if (readOnly) return 'readOnly()';
+  return writableBy !== undefined && isForNobody(writableBy) ? 'writableBy("none")' : undefined;
+}
+
 /** Fields that must be there and that nobody can send. Code that creates records needs no route for it. */
 function creationMistakes(resource: AnyResource, fault: Fault): void {
   const { crud = true, hooks, policies } = resource;
   const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));
-  if (!creates || policies?.create === 'none' || hooks?.beforeCreate !== undefined) return;
+  if (!creates || (policies?.create !== undefined && isForNobody(policies.create)) || hooks?.beforeCreate !== undefined)
+    return;
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
-    const closed = spec.hidden ? 'hidden()' : spec.readOnly ? 'readOnly()' : undefined;
+    const closed = closedBy(spec);
     if (!spec.required || closed === undefined || 'default' in spec || spec.owner) continue;
     fault(
       `field "${name}": required() and ${closed} leave nobody who could create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
@@ -93,6 +102,7 @@ export function optionMistakes(resource: AnyResource, taken: ReadonlySet<string>
     for (const action of resource.crud) {
       if (!ACTIONS.includes(action)) fault(`crud: unknown action "${action}"; actions: ${ACTIONS.join(', ')}`);
     }
+    if (new Set(resource.crud).size < resource.crud.length) fault('crud: it names an action twice; keep one');
   }
   sortMistakes(resource, fault);
   indexMistakes(resource, fault);

@@ -1,4 +1,4 @@
-import type { Fields } from '../../declare/field.ts';
+import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { compilePolicy, type Policy } from '../../declare/policy.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
 import { ownerFieldOf } from '../compile.ts';
@@ -7,6 +7,14 @@ import { unknownRoles } from './roles.ts';
 type Fault = (text: string) => void;
 
 const POLICIES: readonly string[] = [...ACTIONS, 'reference'];
+
+/** Rules that say nothing of an owner by option. Those of a field that is marked owner() are told with it. */
+function emptyOwnerRules(spec: FieldSpec, fault: Fault): void {
+  if (spec.writeOnly) fault('an owner is never accepted, writeOnly() never returned; write hidden()');
+  if (spec.writableBy !== undefined) fault('an owner leaves writableBy() nobody who may set it; remove one');
+  if (spec.immutable && !spec.hidden && !spec.readOnly)
+    fault('an owner is never taken from clients, and immutable() binds nobody else; remove it');
+}
 
 /** The mistakes in who owns a resource's records. */
 export function ownerMistakes(resource: AnyResource, fault: Fault): void {
@@ -22,6 +30,7 @@ export function ownerMistakes(resource: AnyResource, fault: Fault): void {
   if (spec === undefined) fault(`owner: "${resource.owner}" is not a field`);
   else if (!['ref', 'id'].includes(spec.kind) || (spec.target ?? 'user') !== 'user')
     fault(`owner: "${resource.owner}" must be a ref("user")`);
+  if (spec !== undefined && !spec.owner) emptyOwnerRules(spec, (text) => fault(`field "${resource.owner}": ${text}`));
   if (owners.length > 0 && owners[0]![0] !== resource.owner)
     fault('owner: a field is marked owner() already; remove the option');
 }

@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import { compilePolicy } from '../../declare/policy.ts';
+import { allowsNobody, compilePolicy, type Policy } from '../../declare/policy.ts';
 import { fieldTypeOf } from '../fields/registry.ts';
 
 type Fault = (text: string) => void;
@@ -17,9 +17,20 @@ function asksFunctions({ visibleTo }: FieldSpec): boolean {
   return visibleTo !== undefined && compilePolicy(visibleTo, () => undefined).functions.length > 0;
 }
 
+/** Whether a policy that is well formed allows nobody. */
+export function isForNobody(policy: Policy): boolean {
+  let whole = true;
+  const compiled = compilePolicy(policy, () => {
+    whole = false;
+  });
+  return whole && allowsNobody(compiled);
+}
+
 function queryMistakes(spec: FieldSpec, secret: string | undefined, fault: Fault): void {
+  const unseen = spec.visibleTo !== undefined && isForNobody(spec.visibleTo);
   for (const query of QUERIES) {
     if (!spec[query]) continue;
+    if (unseen) fault(`visibleTo("none") excludes ${query}(): nobody could use it; remove one`);
     if (secret !== undefined) fault(`${secret} excludes ${query}(): a query would tell the value; remove one`);
     if (asksFunctions(spec))
       fault(
@@ -39,6 +50,8 @@ function emptyRules(spec: FieldSpec, secret: string | undefined, fault: Fault): 
   const closed = spec.hidden ? 'hidden()' : spec.readOnly ? 'readOnly()' : spec.owner ? 'owner()' : undefined;
   if (closed !== undefined && spec.writableBy !== undefined)
     fault(`${closed} leaves writableBy() nobody who may set it; remove one`);
+  if (closed !== undefined && spec.immutable)
+    fault(`${closed} is never taken from clients, and immutable() binds nobody else; remove it`);
   if (spec.owner && spec.writeOnly) fault('owner() is never accepted, writeOnly() never returned; write hidden()');
 }
 

@@ -22,7 +22,7 @@ const needed: Record<string, AnyField> = {
   id: f.id().required(),
   ref: f.ref('thing').required(),
   array: f.array(f.string()).required(),
-  object: f.object({}).required(),
+  object: f.object({ a: f.string() }).required(),
   json: f.json().required(),
 };
 

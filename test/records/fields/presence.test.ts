@@ -20,7 +20,7 @@ const needs = {
   key: f.id().required(say('key')),
   ref: f.ref('need').required(say('ref')),
   array: f.array(f.string()).required(say('array')),
-  object: f.object({}).required(say('object')),
+  object: f.object({ a: f.string() }).required(say('object')),
   json: f.json().required(say('json')),
 };
 const names = Object.keys(needs);

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { AnyField } from '../../../src/declare/field.ts';
+import { f } from '../../../src/index.ts';
+import { complaintOfField, complaintOfOptions } from '../../support/complaint.ts';
+
+test.each<[string, AnyField, string]>([
+  ['an integer between two whole numbers', f.integer().min(0.2).max(0.8), 'there is no whole number'],
+  ['an integer above all that are held exactly', f.integer().min(2 ** 60), 'there is no whole number'],
+  ['an integer below all that are held exactly', f.integer().max(-(2 ** 60)), 'there is no whole number'],
+  ...[f.string(), f.text(), f.email(), f.url()].map((field): [string, AnyField, string] => [
+    `a required ${field.spec.kind} of no characters`,
+    field.max(0).required(),
+    'required() and max(0)',
+  ]),
+  ['such a text in a list', f.array(f.string().max(0).required()), 'required() and max(0)'],
+  ['required and writable by nobody', f.string().required().writableBy('none'), 'leave nobody who could create'],
+  ['the same in another word', f.string().required().writableBy(['nobody']), 'leave nobody who could create'],
+  ['filterable and visible to nobody', f.string().visibleTo('none').filterable(), 'excludes filterable()'],
+  ['sortable and visible to nobody', f.string().visibleTo('none').sortable(), 'excludes sortable()'],
+  ['searchable and visible to nobody', f.string().visibleTo('nobody').searchable(), 'excludes searchable()'],
+  ['hidden and immutable', f.string().hidden().immutable(), 'hidden() is never taken from clients'],
+  ['readOnly and immutable', f.string().readOnly().immutable(), 'readOnly() is never taken from clients'],
+  ['owner and immutable', f.ref('user').owner().immutable(), 'owner() is never taken from clients'],
+  ['an object without fields', f.object({}), 'object() has no fields'],
+  ['an object without fields in another', f.object({ p: f.object({}) }), 'object() has no fields'],
+  ['an operator twice', f.string().filterable(['eq', 'eq']), 'names an operator twice; keep one'],
+])('%s makes no sense and is refused', (_what, field, text) => {
+  const lines = complaintOfField(field).split('\n').slice(1);
+  expect(lines).toEqual([expect.stringMatching(/resource "thing": field "a/)]);
+  expect(lines[0]).toContain(text);
+});
+
+test.each<[string, object, string]>([
+  ['an action twice', { crud: ['list', 'list'] }, 'crud: it names an action twice; keep one'],
+  [
+    'an owner by option that is never returned',
+    { fields: { a: f.ref('user').writeOnly() }, owner: 'a' },
+    'field "a": an owner is never accepted, writeOnly() never returned; write hidden()',
+  ],
+  [
+    'an owner by option that somebody could set',
+    { fields: { a: f.ref('user').writableBy('admin') }, owner: 'a' },
+    'field "a": an owner leaves writableBy() nobody who may set it; remove one',
+  ],
+  [
+    'an owner by option that is immutable',
+    { fields: { a: f.ref('user').immutable() }, owner: 'a' },
+    'field "a": an owner is never taken from clients, and immutable() binds nobody else; remove it',
+  ],
+])('%s makes no sense and is refused', (_what, options, text) => {
+  expect(complaintOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
+});
+
+test.each<[string, AnyField]>([
+  ['an integer that can be one number only', f.integer().min(0.2).max(1)],
+  ['a text that may be empty', f.string().max(0)],
+  ['a list that is empty', f.array(f.string()).max(0).required()],
+  ['required with a default and writable by nobody', f.string().required().default('x').writableBy('none')],
+  [
+    'required and writable by a function',
+    f
+      .string()
+      .required()
+      .writableBy(() => false),
+  ],
+  ['written by clients and seen by nobody', f.string().visibleTo('none')],
+])('%s is accepted', (_what, field) => {
+  expect(complaintOfField(field)).toBe('');
+});
+
+test('required and writable by nobody is accepted where code makes the records', () => {
+  const fields = { a: f.string().required().writableBy('none') };
+  for (const more of [{ hooks: { beforeCreate() {} } }, { crud: ['list'] }, { policies: { create: 'nobody' } }]) {
+    expect(complaintOfOptions({ fields, ...more })).toBe('');
+  }
+});
+
+test('what only owners see may be sorted by: code that lists as the system does', () => {
+  const fields = { a: f.string().visibleTo('owner').sortable(), who: f.ref('user').owner() };
+  expect(complaintOfOptions({ fields })).toBe('');
+});
