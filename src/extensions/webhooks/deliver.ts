@@ -15,8 +15,8 @@ const SLOW_MS = 1000;
 export interface Attempt {
   endpointId: string;
   url: string;
-  /** As stored: ciphertext. */
-  secret: string;
+  /** As stored: ciphertexts. The newest first, then those that are still in their grace time. */
+  secrets: readonly string[];
   messageId: string;
   body: string;
 }

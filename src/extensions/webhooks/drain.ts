@@ -1,4 +1,5 @@
 import type { Host } from '../../declare/host.ts';
+import { type Claimed, claimedOf } from './claimed.ts';
 import { deliver, type Sender } from './deliver.ts';
 import type { AddToBatch } from './natural-batch.ts';
 import type { Places } from './places.ts';
@@ -24,22 +25,12 @@ export interface DrainParts {
   /** ms that a claim lasts: long enough for a request begun at the last moment, and its result. */
   leaseMs: number;
   claimText: string;
+  claimOneText: string;
   /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
   globalRoles: readonly string[] | null;
   /** Requests that an endpoint may have in flight by how it did of late. */
   windows: Map<string, number>;
   isStopping(): boolean;
-}
-
-/** A claimed delivery, and what its endpoint was when it was claimed. */
-interface Claimed {
-  id: string;
-  url: string;
-  secret: string;
-  messageId: string;
-  body: string;
-  attempt: number;
-  scheduleAttempt: number;
 }
 
 interface Claim {
@@ -57,12 +48,8 @@ async function claimDue(parts: DrainParts, endpointId: string, lane: Lane): Prom
   const values = [endpointId, most, parts.leaseMs, lane === 'slow', parts.globalRoles];
   const rows = await parts.host.database.write<ClaimRow>({ name: 'webhook_claim', text: parts.claimText, values });
   if (rows[0] === undefined) return undefined;
-  const deliveries = rows.flatMap(([url, secret, , id, messageId, body, attempt, scheduleAttempt]) =>
-    id === null
-      ? []
-      : [{ id, url, secret, messageId: messageId!, body: body!, attempt: attempt!, scheduleAttempt: scheduleAttempt! }],
-  );
-  return { slow: rows[0][2], deliveries, full: deliveries.length === most };
+  const deliveries = claimedOf(rows);
+  return { slow: rows[0][4], deliveries, full: deliveries.length === most };
 }
 
 /** What is left of an endpoint's turn. */

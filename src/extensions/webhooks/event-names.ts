@@ -1,5 +1,8 @@
 import type { ResourceView } from '../../declare/host.ts';
 
+/** The event of a test, to which nobody subscribes. */
+export const TEST_EVENT = 'webhook.test';
+
 const ACTIONS = ['created', 'updated', 'deleted'];
 
 /** Every event name that an endpoint may subscribe to, `*` last. */

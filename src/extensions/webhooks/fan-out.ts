@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Host, ResourceView, StoredRecord } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -8,6 +7,7 @@ import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { publicDatabaseError } from '../../platform/postgres/errors.ts';
 import { type Candidate, candidateQuery, matchCandidates, type RecordEvent } from './candidates.ts';
+import { newMessageId } from './message-id.ts';
 import type { WebhookSettings } from './settings.ts';
 import { type CandidateRow, candidates } from './sql/candidates.ts';
 import { INSERT } from './sql/deliveries.ts';
@@ -83,7 +83,7 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
       events.forEach((event, i) => {
         const body = JSON.stringify({ type: event.name, timestamp: event.at, data: shown[i] });
         for (const { id } of kept.get(event)!) {
-          deliveries.push([newId(), id, event.id, `msg_${randomBytes(16).toString('hex')}`, event.name, body]);
+          deliveries.push([newId(), id, event.id, newMessageId(), event.name, body]);
         }
       });
     }

@@ -1,7 +1,8 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
+import { deliveryRoutes } from './delivery-routes.ts';
 import { createFanOut } from './fan-out.ts';
-import { webhookRoutes } from './routes.ts';
+import { endpointRoutes } from './routes.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
 import { encryptedSecrets } from './signing-keys.ts';
 import { createSweeps } from './sweeps.ts';
@@ -29,7 +30,7 @@ export function webhooks(options: WebhookOptions = {}): Extension {
         ]);
       }
       return {
-        routes: webhookRoutes(host, settings),
+        routes: [...endpointRoutes(host, settings), ...deliveryRoutes(host, settings)],
         consumers: [createFanOut(host, users, settings)],
         sweeps: createSweeps(host, users, settings),
         encrypted: encryptedSecrets,

@@ -41,10 +41,11 @@ const schema = z.strictObject({
   disableAfterFailures: z.number().int().min(0).default(5),
   /** Days that a delivery stays in the log after it has finished. */
   keepDeliveriesDays: z.number().positive().default(14),
+  /** Hours for which messages carry the signature of a secret that was rotated away, too; 0: not at all. */
+  secretGraceHours: z.number().min(0).max(8760).default(24),
   /** ms between removals of what is too old. */
   cleanMs: count.default(600_000),
   notifyOwner: notYet('owners are not e-mailed'),
-  secretGraceHours: notYet('secrets can not be rotated'),
 });
 
 /** The settings of the extension as a project writes them: everything may be left out. */
@@ -52,10 +53,7 @@ export type WebhookOptions = z.input<typeof schema>;
 
 /** The settings with all defaults filled. */
 export interface WebhookSettings
-  extends Omit<
-    z.output<typeof schema>,
-    'allowPrivate' | 'requireHttps' | 'globalPolicy' | 'notifyOwner' | 'secretGraceHours'
-  > {
+  extends Omit<z.output<typeof schema>, 'allowPrivate' | 'requireHttps' | 'globalPolicy' | 'notifyOwner'> {
   allowPrivate: boolean;
   requireHttps: boolean;
   globalPolicy: CompiledPolicy;
@@ -76,7 +74,7 @@ export function settingsMistakes(options: WebhookOptions): readonly string[] {
 
 /** Fills the defaults of settings that are free of mistakes. */
 export function readSettings(options: WebhookOptions, production: boolean): WebhookSettings {
-  const { notifyOwner, secretGraceHours, ...settings } = schema.parse(options);
+  const { notifyOwner, ...settings } = schema.parse(options);
   return {
     ...settings,
     globalPolicy: compilePolicy(settings.globalPolicy, () => undefined),

@@ -8,9 +8,9 @@ import { sign, signingKey } from './sign.ts';
 export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject;
 
 /** The columns that hold secrets of endpoints. */
-export const encryptedSecrets: readonly EncryptedColumn[] = [
-  { name: 'webhook_endpoints.secret', table: 'webhook_endpoints', column: 'secret', context: secretContext },
-];
+export const encryptedSecrets: readonly EncryptedColumn[] = ['secret', 'previous_secret', 'older_secret'].map(
+  (column) => ({ name: `webhook_endpoints.${column}`, table: 'webhook_endpoints', column, context: secretContext }),
+);
 
 const MOST = 10_000;
 
@@ -33,12 +33,22 @@ export function createSigningKeys(keyring: Keyring): SigningKeys {
 /** The three headers of one attempt. */
 export function signatureHeaders(
   keys: SigningKeys,
-  { endpointId, secret, messageId, body }: { endpointId: string; secret: string; messageId: string; body: string },
+  {
+    endpointId,
+    secrets,
+    messageId,
+    body,
+  }: { endpointId: string; secrets: readonly string[]; messageId: string; body: string },
   timestampSeconds: number,
 ): Record<string, string> {
   return {
     'webhook-id': messageId,
     'webhook-timestamp': String(timestampSeconds),
-    'webhook-signature': sign([keys(endpointId, secret)], messageId, timestampSeconds, body),
+    'webhook-signature': sign(
+      secrets.map((secret) => keys(endpointId, secret)),
+      messageId,
+      timestampSeconds,
+      body,
+    ),
   };
 }

@@ -1,6 +1,7 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
+import { FORGET_OLD_SECRETS } from './sql/secrets.ts';
 import {
   DELETE_ENDPOINTS,
   DELETE_FINISHED,
@@ -97,6 +98,7 @@ export function createSweeps(
         await deleteStale();
         await database.write({ text: removeOwnerless(table), values: [] });
         await deleteRemoved();
+        await database.write({ text: FORGET_OLD_SECRETS, values: [] });
       },
     },
   ];

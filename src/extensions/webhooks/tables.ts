@@ -27,6 +27,12 @@ export const webhookEndpoints = pgTable(
     enabled: boolean('enabled').notNull().default(true),
     /** Ciphertext; empty once the endpoint is removed. */
     secret: text('secret').notNull(),
+    /** The secrets before the last two rotations, ciphertext too: messages carry their signatures for a grace time. */
+    previousSecret: text('previous_secret'),
+    previousSecretUntil: time('previous_secret_until'),
+    olderSecret: text('older_secret'),
+    /** Never after that of the previous one. */
+    olderSecretUntil: time('older_secret_until'),
     /** Deliveries in a row that used up their schedule. */
     consecutiveFailures: integer('consecutive_failures').notNull().default(0),
     /** True to the second: while all goes well, not every success is worth a write. */
@@ -48,6 +54,9 @@ export const webhookEndpoints = pgTable(
     index('webhook_endpoints_global_index')
       .on(table.id)
       .where(sql`scope = 'global' and enabled and removed_at is null`),
+    index('webhook_endpoints_previous_secret_index')
+      .on(table.previousSecretUntil)
+      .where(sql`previous_secret_until is not null`),
     index('webhook_endpoints_removed_index').on(table.removedAt).where(sql`removed_at is not null`),
   ],
 );

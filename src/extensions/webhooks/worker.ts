@@ -1,11 +1,13 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
 import { createGuardedAgent } from '../../platform/address-guard.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
+import { ASKED_QUEUE } from './asked.ts';
 import { type DrainParts, drain } from './drain.ts';
 import { createPlaces } from './places.ts';
+import { sendAsked } from './send-asked.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
-import { claim } from './sql/claim.ts';
+import { claim, claimOne } from './sql/claim.ts';
 import { usersSql } from './sql/users.ts';
 import { type JobName, type Lane, QUEUES, wakeUp } from './wake-up.ts';
 import { createWriteBack } from './write-back.ts';
@@ -16,10 +18,11 @@ const SLICE_MS = 250;
 const LAUNCH_MS = 10_000;
 const MARGIN_MS = 10_000;
 
-/** Starts sending: a worker for healthy endpoints and one for those that fail or take long. */
+/** Starts sending: a worker for healthy endpoints, one for those that fail or take long, one for what somebody asked for. */
 export function startWebhookWorker(host: Host, users: ResourceView, settings: WebhookSettings): RunningWorker {
   const { concurrency, timeoutMs } = settings;
   const slowConcurrency = Math.max(1, Math.floor(concurrency / 2));
+  const askedConcurrency = Math.max(1, Math.floor(concurrency / 4));
   const half = (count: number) => Math.max(1, Math.ceil(count / 2));
   const agentOptions = { allowPrivate: settings.allowPrivate, connectTimeoutMs: timeoutMs, connections: concurrency };
   const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
@@ -28,7 +31,7 @@ export function startWebhookWorker(host: Host, users: ResourceView, settings: We
   const parts: DrainParts = {
     host,
     sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), log: host.log, settings },
-    places: createPlaces(concurrency, slowConcurrency),
+    places: createPlaces(concurrency, { slow: slowConcurrency, asked: askedConcurrency }),
     writeBack: createWriteBack(host, settings),
     share: { fast: half(concurrency), slow: half(slowConcurrency) },
     chunk: { fast: CHUNK, slow: SLOW_CHUNK },
@@ -36,6 +39,7 @@ export function startWebhookWorker(host: Host, users: ResourceView, settings: We
     launchMs: LAUNCH_MS,
     leaseMs: LAUNCH_MS + timeoutMs + MARGIN_MS,
     claimText: claim(usersSql(users)),
+    claimOneText: claimOne(usersSql(users)),
     globalRoles: globalRoles(settings),
     windows: new Map(),
     isStopping: () => stopping,
@@ -47,7 +51,11 @@ export function startWebhookWorker(host: Host, users: ResourceView, settings: We
         (name as JobName) === 'retry' ? wakeUp(host.queues, [{ id: data.id, lane }]) : drain(parts, data.id, lane),
       atOnce,
     );
-  const workers = [work('fast', concurrency), work('slow', slowConcurrency)];
+  const workers = [
+    work('fast', concurrency),
+    work('slow', slowConcurrency),
+    host.queues.work(ASKED_QUEUE, ({ data }) => sendAsked(parts, data.id), askedConcurrency),
+  ];
 
   return {
     async stop() {

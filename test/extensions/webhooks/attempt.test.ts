@@ -30,7 +30,7 @@ function sender(allowPrivate = true): Sender {
 }
 const shared = sender();
 const attempt = (url: string, from = shared) =>
-  deliver(from, { endpointId: 'e', url, secret, messageId: 'msg_1', body: '{"a":"ü"}' });
+  deliver(from, { endpointId: 'e', url, secrets: [secret], messageId: 'msg_1', body: '{"a":"ü"}' });
 
 async function receiver(script: (socket: Socket, nth: number) => void): Promise<RawReceiver> {
   const made = await startRawReceiver(script);

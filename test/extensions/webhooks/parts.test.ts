@@ -7,7 +7,7 @@ import { createPlaces } from '../../../src/extensions/webhooks/places.ts';
 import { afterAttempt } from '../../../src/extensions/webhooks/write-back.ts';
 
 test('both lanes together never exceed the places, the slow lane never its part, and nobody starves', async () => {
-  const places = createPlaces(6, 2);
+  const places = createPlaces(6, { slow: 2, asked: 1 });
   const now = { fast: 0, slow: 0 };
   const most = { fast: 0, slow: 0, both: 0 };
   const done: string[] = [];
@@ -30,7 +30,7 @@ test('both lanes together never exceed the places, the slow lane never its part,
 });
 
 test('a task that fails gives its place back', async () => {
-  const places = createPlaces(1, 1);
+  const places = createPlaces(1, { slow: 1, asked: 1 });
   await expect(places.run('fast', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
   expect(await places.run('slow', async () => 'ran')).toBe('ran');
 });

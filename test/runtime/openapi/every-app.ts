@@ -236,5 +236,5 @@ export const everyApp = {
     vault,
     thingCreate,
   ],
-  extensions: [webhooks(), apiKeys(), twoFactor(), probe],
+  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), probe],
 } as const;

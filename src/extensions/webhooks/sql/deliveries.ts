@@ -1,4 +1,9 @@
 import { type DeliveryStatus, PREVIEW_BYTES } from '../delivery.ts';
+import { TEST_EVENT } from '../event-names.ts';
+
+/** What a delivery is shown from. */
+const COLUMNS = `id, type, message_id, status, attempts, status_code, duration_ms, error, next_attempt_at, response,
+    left(body, ${PREVIEW_BYTES}), octet_length(body), attempt_log`;
 
 /**
  * The log of an endpoint, newest first. $1 endpoint, $2 how many. By webhook_deliveries_log_index, for failed ones by
@@ -6,9 +11,7 @@ import { type DeliveryStatus, PREVIEW_BYTES } from '../delivery.ts';
  */
 export function listDeliveries(status: DeliveryStatus | undefined): string {
   return `
-  select id, type, message_id, status, attempts, status_code, duration_ms, error, next_attempt_at, response,
-    left(body, ${PREVIEW_BYTES}), octet_length(body), attempt_log
-  from webhook_deliveries where endpoint_id = $1 ${status === undefined ? '' : `and status = '${status}'`}
+  select ${COLUMNS} from webhook_deliveries where endpoint_id = $1 ${status === undefined ? '' : `and status = '${status}'`}
   order by created_at desc, id desc limit $2`;
 }
 
@@ -22,3 +25,29 @@ export const INSERT = `
 export const EARLIEST = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by next_attempt_at limit 1`;
+
+/** $1 delivery, $2 endpoint. */
+export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries where id = $1 and endpoint_id = $2`;
+
+// A count that no schedule reaches: its first attempt is its last.
+const SCHEDULE_USED_UP = 1_000_000;
+
+/** $1 id, $2 endpoint, $3 message id, $4 body: a test, due now, of one attempt. No row: the endpoint was disabled or removed. */
+export const INSERT_TEST = `
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at, schedule_attempts)
+  select $1, id, $1, $3, '${TEST_EVENT}', $4, now(), ${SCHEDULE_USED_UP} from webhook_endpoints
+  where id = $2 and enabled and removed_at is null
+  returning 1`;
+
+/**
+ * $1 delivery, $2 endpoint: due now, its schedule from the start; that of a test stays used up. One that is being sent stays as it is:
+ * it can't be sent more at once than that. Attempts are numbered on.
+ */
+export const SEND_AGAIN = `
+  update webhook_deliveries set
+    status = case when status = 'sending' then status else 'pending' end,
+    next_attempt_at = case when status = 'sending' then next_attempt_at else now() end,
+    schedule_attempts = case when status = 'sending' or type = '${TEST_EVENT}' then schedule_attempts else 0 end,
+    finished_at = null
+  where id = $1 and endpoint_id = $2
+  returning ${COLUMNS}`;

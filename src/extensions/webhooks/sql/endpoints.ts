@@ -2,6 +2,10 @@ import { ENDPOINT_COLUMNS } from '../endpoint.ts';
 
 const COLUMNS = ENDPOINT_COLUMNS.join(', ');
 
+/** What removing an endpoint sets: its secrets go at once, the row stays until its log is deleted. */
+export const REMOVED = `removed_at = now(), enabled = false, secret = '', previous_secret = null, previous_secret_until = null,
+      older_secret = null, older_secret_until = null`;
+
 /** $1 owner: creates of one owner wait for each other, so that the count in CREATE is right. Held to the end of the transaction. */
 export const LOCK_OWNER = `select pg_advisory_xact_lock(hashtextextended('webhook_endpoints/' || $1, 0))`;
 
@@ -41,12 +45,12 @@ export const UPDATE = `
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, old.enabled, e.slow`;
 
 /**
- * $1 id, $2 owner, $3 how many deliveries go at once; the sweep deletes the rest and the row itself. The secret goes at once.
+ * $1 id, $2 owner, $3 how many deliveries go at once; the sweep deletes the rest and the row itself.
  * By webhook_deliveries_log_index.
  */
 export const REMOVE = `
   with removed as (
-    update webhook_endpoints set removed_at = now(), enabled = false, secret = ''
+    update webhook_endpoints set ${REMOVED}
     where id = $1 and owner_id = $2 and removed_at is null returning id
   ), emptied as (
     delete from webhook_deliveries where id in (
@@ -56,5 +60,5 @@ export const REMOVE = `
 
 /** $1 owners who are gone: their endpoints go too. */
 export const REMOVE_OF_OWNERS = `
-  update webhook_endpoints set removed_at = now(), enabled = false, secret = ''
+  update webhook_endpoints set ${REMOVED}
   where owner_id = any($1::text[]) and removed_at is null`;

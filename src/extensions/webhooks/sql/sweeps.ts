@@ -1,4 +1,5 @@
 import { isOpen } from './claim.ts';
+import { REMOVED } from './endpoints.ts';
 import type { UsersSql } from './users.ts';
 
 /**
@@ -87,6 +88,6 @@ export const DELETE_ENDPOINTS = `
 /** Endpoints whose owner is gone, however that came about. */
 export function removeOwnerless(users: UsersSql): string {
   return `
-  update webhook_endpoints e set removed_at = now(), enabled = false, secret = ''
+  update webhook_endpoints e set ${REMOVED}
   where e.removed_at is null and not exists (select from ${users.table} u where u.id = e.owner_id)`;
 }

@@ -1,4 +1,5 @@
 import { ENDPOINT_COLUMNS } from '../endpoint.ts';
+import { TEST_EVENT } from '../event-names.ts';
 
 /**
  * Writes the results of attempts and what they mean for their endpoints, in one statement. Gives the endpoints that this disabled.
@@ -8,7 +9,8 @@ import { ENDPOINT_COLUMNS } from '../endpoint.ts';
  * order in which they came; $13 failures in a row that disable an endpoint, 0: never.
  *
  * A row counts only for who still holds its claim, so that an attempt written twice counts once. Endpoints are locked in the order of
- * their ids, so that two workers can't wait for each other; an endpoint to which nothing new happened is not touched.
+ * their ids, so that two workers can't wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail
+ * do not count as failures in a row.
  */
 export const WRITE_BACK = `
   with results as (
@@ -21,7 +23,7 @@ export const WRITE_BACK = `
       next_attempt_at = now() + r.delay_ms * interval '1 millisecond',
       finished_at = case when r.status <> 'pending' then now() end
     from results r where d.id = r.id and d.status = 'sending' and d.attempts = r.attempt
-    returning d.endpoint_id, r.at, r.status, r.error, r.slow, r.gone, r.place
+    returning d.endpoint_id, d.type, r.at, r.status, r.error, r.slow, r.gone, r.place
   ), placed as (
     select *, max(place) filter (where status = 'succeeded') over (partition by endpoint_id) as last_success from written
   ), news as (
@@ -29,7 +31,7 @@ export const WRITE_BACK = `
       max(at) filter (where status = 'succeeded') as success_at,
       max(at) filter (where status <> 'succeeded') as failure_at,
       (array_agg(error order by place desc) filter (where status <> 'succeeded'))[1] as error,
-      count(*) filter (where status = 'failed' and place > coalesce(last_success, 0)) as failures,
+      count(*) filter (where status = 'failed' and type <> '${TEST_EVENT}' and place > coalesce(last_success, 0)) as failures,
       (array_agg(slow order by place desc))[1] as slow,
       bool_or(gone) as gone
     from placed group by endpoint_id
