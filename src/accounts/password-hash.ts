@@ -1,6 +1,7 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createSemaphore } from '../platform/semaphore.ts';
+import { createSemaphore, isSemaphoreFull } from '../platform/semaphore.ts';
+import type { LegacyPassword } from '../platform/settings.ts';
 
 /** scrypt's cost (RFC 7914): N = 2^logN, block size r, parallelism p. One hash needs 128·N·r bytes of memory. */
 interface ScryptCost {
@@ -13,13 +14,24 @@ interface ScryptCost {
 export interface PasswordHasher {
   /** The hash to store: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, with its cost inside. Rejects a password with NUL (RangeError). */
   hash(password: string): Promise<string>;
-  /** Whether `password` is the one behind `stored`. A malformed or absurd hash is false, after the same work. */
+  /** Whether `password` is the one behind `stored`. A malformed or absurd hash is false, after the same work, unless `legacy` knows it. */
   verify(password: string, stored: string): Promise<boolean>;
   /** The work of a `verify` for an account that does not exist, so that time does not tell. Always false. */
   verifyNothing(password: string): Promise<boolean>;
   /** Whether `stored` has a lower cost than this hasher's, or can't be read. */
   needsRehash(stored: string): boolean;
 }
+
+/** Hashes that came from another system. */
+interface Legacy {
+  /** The setting `auth.legacyPassword`. */
+  verify: LegacyPassword;
+  /** Told what `verify` threw: to the one who signs in it is a wrong password. */
+  failed(error: unknown): void;
+}
+
+/** What is stored in place of a hash for a user who has no password: none is right. */
+export const NO_PASSWORD = '!';
 
 interface StoredHash extends ScryptCost {
   salt: Buffer;
@@ -41,12 +53,16 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
  *
  * @param cost what new hashes cost; `{ logN: 15, r: 8, p: 3 }` takes 32 MiB
  * @param options `concurrency`: how many are computed at once; each holds one of the four threads of libuv's pool. `maxQueue`:
- *   how many may wait for that; beyond, methods reject with `SEMAPHORE_FULL`
+ *   how many may wait for that; beyond, methods reject with `SEMAPHORE_FULL`. `legacy`: checks hashes of any other format
  * @throws RangeError when the cost is not usable: above 256 MiB or p 16, or not made of positive integers
  */
 export function createPasswordHasher(
   cost: ScryptCost,
-  { concurrency = 2, maxQueue = MOST_WAITING } = {},
+  {
+    concurrency = 2,
+    maxQueue = MOST_WAITING,
+    legacy,
+  }: { concurrency?: number; maxQueue?: number; legacy?: Legacy | undefined } = {},
 ): PasswordHasher {
   if (!isBearable(cost))
     throw new RangeError(`Unusable scrypt cost ${format(cost)}: at most 256 MiB (128·N·r) and p 16`);
@@ -63,6 +79,30 @@ export function createPasswordHasher(
     // scrypt begins with HMAC, which pads its key with NUL (RFC 2104 §2): a password and the same with NUL behind it would be one.
     timingSafeEqual(await compute(password, stored, stored.hash.length), stored.hash) && !password.includes('\0');
 
+  let sample: string | undefined;
+
+  /**
+   * Whether the project's verifier accepts a password for a foreign hash. Once one was seen it is asked at every check, about that
+   * one where there is none of the user's: otherwise its time would tell whose password has not been set anew.
+   *
+   * @param stored undefined: there is no such hash
+   */
+  async function acceptedByLegacy(password: string, stored: string | undefined): Promise<boolean> {
+    if (legacy === undefined) return false;
+    const foreign = stored === NO_PASSWORD || stored === '' ? undefined : stored;
+    sample = foreign ?? sample;
+    const asked = sample;
+    if (asked === undefined) return false;
+    try {
+      const accepted = await semaphore.run(() => legacy.verify(asked, password));
+      return accepted === true && foreign !== undefined && !password.includes('\0');
+    } catch (error) {
+      if (isSemaphoreFull(error)) throw error;
+      legacy.failed(error);
+      return false;
+    }
+  }
+
   return {
     async hash(password) {
       if (password.includes('\0')) throw new RangeError('A password must not contain NUL');
@@ -74,11 +114,13 @@ export function createPasswordHasher(
     async verify(password, stored) {
       const parsed = parse(stored);
       const equal = await matches(password, parsed ?? nothing);
-      return parsed !== null && equal;
+      const accepted = await acceptedByLegacy(password, parsed === null ? stored : undefined);
+      return parsed === null ? accepted : equal;
     },
 
     async verifyNothing(password) {
       await matches(password, nothing);
+      await acceptedByLegacy(password, undefined);
       return false;
     },
 

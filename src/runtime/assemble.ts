@@ -129,6 +129,12 @@ function routesOf(features: readonly FeatureParts[]): Route[] {
   return features.flatMap((feature) => feature.routes ?? []);
 }
 
+/** Passwords that came from another system. */
+function legacyOf({ settings, log }: Platform) {
+  const verify = settings.auth.legacyPassword;
+  return verify && { verify, failed: (error: unknown) => log.error({ err: error }, 'auth.legacyPassword failed') };
+}
+
 /** What the OpenAPI document takes of all features, once they are there. */
 function openApiParts(features: readonly FeatureParts[]) {
   return {
@@ -155,7 +161,7 @@ export function assemble(
   if (env === undefined || settings === undefined) return undefined;
 
   const platform = platformOf(env, settings);
-  const hasher = createPasswordHasher(settings.auth.password);
+  const hasher = createPasswordHasher(settings.auth.password, { legacy: legacyOf(platform) });
   const compiled = compileResources(declared.resources, settings.unknownFields, taken);
   const records = createRecords(platform, compiled, hasher.hash);
   const enabled = settings.auth.enabled && hasAccounts(declared.resources);

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createPasswordHasher, NO_PASSWORD } from '../../src/accounts/password-hash.ts';
+import { defineUser } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+
+const secret = 'correct horse battery';
+const fresh = 'a staple that is new';
+/** The hash of the other system. */
+const old = (password: string) => `md5$${createHash('md5').update(password).digest('hex')}`;
+const asked: string[] = [];
+const { call, person, env } = await startTestApp({
+  resources: [defineUser()],
+  settings: {
+    auth: {
+      password: { logN: 4, r: 8, p: 1 },
+      async legacyPassword(hash, password) {
+        asked.push(hash);
+        if (hash === 'broken') throw new Error('no such algorithm');
+        return hash === old(password);
+      },
+    },
+  },
+});
+const sql = new Client({ connectionString: env.DATABASE_URL! });
+await sql.connect();
+afterAll(() => sql.end());
+beforeEach(() => void asked.splice(0));
+
+const login = (email: string, password = secret) => call('POST', '/api/auth/login', { email, password });
+const hashOf = async (id: string) =>
+  (await sql.query<{ password: string }>('select password from users where id = $1', [id])).rows[0]!.password;
+
+/** A person whose hash came from the other system. */
+async function moved(hash = old(secret)) {
+  const one = await person('Ann');
+  await sql.query('update users set password = $2 where id = $1', [one.id, hash]);
+  return one;
+}
+
+test('the first login with a moved hash replaces it by one of our own, and the next ones need no other', async () => {
+  const ann = await moved();
+  expect((await login(ann.email)).status).toBe(200);
+  expect(await hashOf(ann.id)).toMatch(/^\$scrypt\$/);
+  expect((await login(ann.email)).status).toBe(200);
+  expect((await login(ann.email, 'wrong horse battery')).status).toBe(401);
+});
+
+test('a wrong password leaves a moved hash as it is, and counts as a failed sign-in', async () => {
+  const ann = await moved();
+  for (let i = 0; i < 5; i++) expect((await login(ann.email, 'wrong horse battery')).status).toBe(401);
+  expect(await hashOf(ann.id)).toBe(old(secret));
+  expect((await login(ann.email)).status).toBe(429);
+});
+
+test('ten first logins at once all succeed', async () => {
+  const ann = await moved();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => login(ann.email)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  expect((await login(ann.email)).status).toBe(200);
+});
+
+test('once a moved hash was seen, accounts with a hash of our own and e-mails without account cost the same work', async () => {
+  const [ann, ben] = [await moved(), await person('Ben')];
+  await login(ann.email, 'wrong horse battery');
+  asked.length = 0;
+  for (const email of [ann.email, ben.email, 'nobody@example.com']) await login(email, 'wrong horse battery');
+  expect(asked).toEqual([old(secret), old(secret), old(secret)]);
+});
+
+test('the verifier says nothing about accounts with a hash of our own', async () => {
+  const [ann, ben] = [await moved(old(fresh)), await person('Ben')];
+  await login(ann.email, 'wrong horse battery');
+  expect((await login(ben.email, fresh)).status).toBe(401);
+  expect((await login('nobody@example.com', fresh)).status).toBe(401);
+  expect((await login(ben.email)).status).toBe(200);
+});
+
+test('a verifier that throws is a wrong password', async () => {
+  const ann = await moved('broken');
+  expect((await login(ann.email)).status).toBe(401);
+});
+
+test('a user without password can not sign in, and the verifier is not asked about him', async () => {
+  const ann = await moved(NO_PASSWORD);
+  expect((await login(ann.email, NO_PASSWORD)).status).toBe(401);
+  expect(asked).not.toContain(NO_PASSWORD);
+});
+
+test('without a verifier a foreign hash fits no password', async () => {
+  const hasher = createPasswordHasher({ logN: 4, r: 8, p: 1 });
+  expect(await hasher.verify(secret, old(secret))).toBe(false);
+  expect(hasher.needsRehash(old(secret))).toBe(true);
+});
+
+test('what a verifier gives that is not true is no', async () => {
+  const legacy = { verify: () => 'yes' as unknown as boolean, failed: () => undefined };
+  const hasher = createPasswordHasher({ logN: 4, r: 8, p: 1 }, { legacy });
+  expect(await hasher.verify(secret, 'anything')).toBe(false);
+});
+
+test('a password with NUL is wrong, whatever a verifier that stops at it says', async () => {
+  const hasher = createPasswordHasher(
+    { logN: 4, r: 8, p: 1 },
+    { legacy: { verify: () => true, failed: () => undefined } },
+  );
+  expect(await hasher.verify('a\0b', 'anything')).toBe(false);
+  expect(await hasher.verify('ab', 'anything')).toBe(true);
+});
