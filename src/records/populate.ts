@@ -6,9 +6,20 @@ import type { RecordsContext } from './context.ts';
 import type { Includes, ListQuery } from './query/list-query.ts';
 import { scopeConditions } from './query/scope.ts';
 import { owns, type Shown, show } from './view.ts';
+import { weightOf } from './weight.ts';
 
 // An array may name thousands of records, a page holds a hundred arrays, and each level multiplies.
 const MOST_ITEMS = 10_000;
+// A record may be large, and stand in the answer as often as it is named.
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** What may still be expanded in an answer; the rest stays ids. */
+interface Budget {
+  /** Items of arrays. */
+  items: number;
+  /** Of the records that take the places of ids, by weight. */
+  bytes: number;
+}
 
 /** Shown records of one resource, and what of them is to be expanded. */
 interface Task {
@@ -33,31 +44,38 @@ interface Gathered {
   slots: readonly Slot[];
 }
 
-/** The records of a reference field that this viewer may see expanded, as he sees them, by id. One query. */
+/** A record as the viewer sees it. */
+interface Target {
+  shown: Shown;
+  weight: number;
+}
+
+/**
+ * The records of a reference field that this viewer may see expanded, by id. One query.
+ *
+ * @param bytes about how much of them is read at most
+ */
 async function targets(
   context: RecordsContext,
-  name: string,
-  ids: string[],
+  { target, slots }: Gathered,
+  bytes: number,
   looking: Looker,
-): Promise<Map<string, Shown>> {
-  const { resource, store } = context.entities.get(name)!;
+): Promise<Map<string, Target>> {
+  const { resource, store } = context.entities.get(target)!;
   const scope = scopeConditions(resource, looking);
-  const found = await store.readMany(ids, scope instanceof Promise ? await scope : scope);
+  const ids = [...new Set(slots.map((slot) => slot.id))];
+  const found = await store.readMany(ids, scope instanceof Promise ? await scope : scope, bytes);
   const visible: StoredRecord[] = [];
   for (const record of found) {
     const args = policyArguments(looking, 'read', record);
     if (await allows(resource.policies.reference, args, owns(resource, record, looking))) visible.push(record);
   }
   const shown = await show(resource, visible, looking);
-  return new Map(shown.map((record) => [record.id as string, record]));
+  return new Map(shown.map((record) => [record.id as string, { shown: record, weight: weightOf(record) }]));
 }
 
-/**
- * The slots of one reference field.
- *
- * @param budget how many items of arrays may still be expanded in this answer; the others stay ids
- */
-function slotsOf(places: Task['places'], name: string, budget: { items: number }): Slot[] {
+/** The slots of one reference field, as far as the budget of items goes. */
+function slotsOf(places: Task['places'], name: string, budget: Budget): Slot[] {
   const slots: Slot[] = [];
   for (const [record, times] of places) {
     const value = record[name];
@@ -76,30 +94,27 @@ function slotsOf(places: Task['places'], name: string, budget: { items: number }
   return slots;
 }
 
-function gather({ resource, includes, places }: Task, budget: { items: number }): Gathered[] {
-  return [...includes].map(([name, below]) => ({
+function gather({ resource, includes, places }: Task, budget: Budget): Gathered[] {
+  const gathered = [...includes].map(([name, below]) => ({
     target: resource.field.get(name)!.target!,
     includes: below,
     slots: slotsOf(places, name, budget),
   }));
+  return gathered.filter(({ slots }) => slots.length > 0);
 }
 
-/** Replaces the ids of one field. Gives the next task: the records that now stand in their place. */
-async function fill(
-  context: RecordsContext,
-  { target, includes, slots }: Gathered,
-  looking: Looker,
-): Promise<Task | undefined> {
-  if (slots.length === 0) return undefined;
-  const found = await targets(context, target, [...new Set(slots.map((slot) => slot.id))], looking);
+/** Replaces the ids of one field, as far as the budget of bytes goes. Gives the records that now stand in their place. */
+function fill(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget: Budget): Task['places'] {
   const places = new Map<Shown, number>();
   for (const { holder, key, id, times } of slots) {
-    const record = found.get(id);
-    if (record === undefined) continue;
-    holder[key] = record;
-    places.set(record, (places.get(record) ?? 0) + times);
+    const target = found.get(id);
+    // The last one may go beyond: a single record is shown however large it is.
+    if (target === undefined || target.weight * (times - 1) >= budget.bytes) continue;
+    budget.bytes -= target.weight * times;
+    holder[key] = target.shown;
+    places.set(target.shown, (places.get(target.shown) ?? 0) + times);
   }
-  return { resource: context.entities.get(target)!.resource, includes, places };
+  return places;
 }
 
 /**
@@ -108,12 +123,17 @@ async function fill(
  * One query per field and level, whatever the number of records.
  */
 async function expand(context: RecordsContext, first: Task, looking: Looker): Promise<void> {
-  const budget = { items: MOST_ITEMS };
+  const budget = { items: MOST_ITEMS, bytes: MOST_BYTES };
   let level = [first];
-  while (level.length > 0) {
+  while (level.length > 0 && budget.bytes > 0) {
     const gathered = level.flatMap((task) => gather(task, budget));
-    const next = await Promise.all(gathered.map((one) => fill(context, one, looking)));
-    level = next.filter((task) => task !== undefined && task.includes.size > 0) as Task[];
+    const { bytes } = budget;
+    const found = await Promise.all(gathered.map((one) => targets(context, one, bytes, looking)));
+    const next = gathered.map(({ target, includes, slots }, i) => {
+      const places = fill(slots, found[i]!, budget);
+      return { resource: context.entities.get(target)!.resource, includes, places };
+    });
+    level = next.filter(({ includes }) => includes.size > 0);
   }
 }
 

@@ -9,6 +9,7 @@ import type { Codec } from '../stored.ts';
 import type { Values } from '../validate.ts';
 import { type Cause, eventValues } from './event.ts';
 import { createStatementNames } from './statement-names.ts';
+import { selectWithinBytes } from './within-bytes.ts';
 import { createWriteTexts } from './write-texts.ts';
 
 /** Narrows down what a write can reach. */
@@ -17,8 +18,12 @@ export type WriteCondition = Condition | Writers;
 /** The records of a resource in Postgres. No policy is asked here; `conditions` narrow down what a call can reach. */
 export interface Store {
   read(id: string, conditions?: readonly Condition[]): Promise<StoredRecord | undefined>;
-  /** Records by id, in no order; unknown ids are left out. One query. */
-  readMany(ids: readonly string[], conditions?: readonly Condition[]): Promise<StoredRecord[]>;
+  /**
+   * Records by id, in no order; unknown ids are left out. One query.
+   *
+   * @param bytes about how much of them is read at most: the first always, then as long as there is room
+   */
+  readMany(ids: readonly string[], conditions?: readonly Condition[], bytes?: number): Promise<StoredRecord[]>;
   /** A part of a sorted list. @param slow whether it may scan */
   list(selection: Selection, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
   count(selection: Selection, slow: boolean): Promise<number>;
@@ -43,9 +48,13 @@ export function createStore(
   resource: CompiledResource,
   codec: Codec,
   database: Queryable,
-  shared = { name: createStatementNames(), texts: createWriteTexts(resource, codec) },
+  shared = {
+    name: createStatementNames(),
+    texts: createWriteTexts(resource, codec),
+    withinBytes: selectWithinBytes(resource, codec.columns),
+  },
 ): Store {
-  const { name: statement, texts } = shared;
+  const { name: statement, texts, withinBytes } = shared;
   const table = quoted(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -68,12 +77,16 @@ export function createStore(
       return rows[0] === undefined ? undefined : codec.fromRow(rows[0]);
     },
 
-    async readMany(ids, conditions = []) {
+    async readMany(ids, conditions = [], bytes) {
       const params = parameters([ids]);
       const terms = conditions.map((condition) => conditionSql(resource, condition, params));
       const where = ['"id" = any($1)', ...terms].join(' and ');
       const run = ids.length > MOST_AT_ONCE ? database.readList : database.read;
-      const rows = await run(statement(`select ${codec.columns} from ${table} where ${where}`, params.values));
+      const text =
+        bytes === undefined
+          ? `select ${codec.columns} from ${table} where ${where}`
+          : withinBytes(where, `${params.add(bytes)}::bigint`);
+      const rows = await run(statement(text, params.values));
       return rows.map(codec.fromRow);
     },
 
