@@ -252,6 +252,16 @@ test.each(['secret', 'pin', 'word', 'locked'])(
   },
 );
 
+test.each(['title=x&title[eq]=y', 'title[eq]=x&title=x', 'title=x&title=x', 'title[eq]=x&title[eq]=y'])(
+  '?%s gives one filter twice: 400, however it is written',
+  async (query) => {
+    const { status, body } = await get(query);
+    expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
+    expect(body.error.message).toMatch(/^The query parameter "title(\[eq\])?" must be given once$/);
+    expect((await get('amount[gte]=1&amount[lte]=2&title=x&title[ne]=y')).status).toBe(200);
+  },
+);
+
 test('a query that is malformed as a whole is refused on every route, after who asks was looked at', async () => {
   for (const path of ['/api/items', `/api/items/${first.id}`, '/api/auth/me']) {
     const { status } = await call('GET', `${path}?x=%zz`);

@@ -26,6 +26,16 @@ export function single(name: string, value: unknown): string {
   return value;
 }
 
+/** Filters are given once each, however they are written: `views` and `views[eq]` are one. */
+export function assertOnce(parameters: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const parameter of parameters) {
+    const plain = parameter.endsWith('[eq]') ? parameter.slice(0, -'[eq]'.length) : parameter;
+    if (seen.has(plain)) throw badQuery(`The query parameter "${echo(plain)}" must be given once`);
+    seen.add(plain);
+  }
+}
+
 /** A whole number from 1 to `most`. */
 export function positive(name: string, text: string, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;

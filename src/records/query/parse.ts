@@ -4,7 +4,7 @@ import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
 import type { Includes, ListQuery } from './list-query.ts';
-import { badQuery, echo, names, positive, single } from './parameter.ts';
+import { assertOnce, badQuery, echo, names, positive, single } from './parameter.ts';
 import { isOpen, parseSort } from './sort.ts';
 import type { Sight } from './visibility.ts';
 
@@ -107,6 +107,7 @@ export function parseListQuery(
     if (OWN.has(name) && !(name === 'count' && counts)) given[name as keyof Given] = text;
     else filters.push([name, text]);
   }
+  assertOnce(filters.map(([name]) => name));
   const conditions = [
     ...filters.flatMap(([name, text]) => parseFilter(resource, name, text, viewer)),
     ...(given.q === undefined ? [] : parseSearch(resource, given.q, viewer)),
