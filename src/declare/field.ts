@@ -1,5 +1,8 @@
+import type { Operator } from './operator.ts';
 import type { Policy } from './policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
+
+export type { Operator } from './operator.ts';
 
 /** The field types of the language. */
 export type FieldKind =
@@ -18,9 +21,6 @@ export type FieldKind =
   | 'array'
   | 'object'
   | 'json';
-
-/** Comparisons that a list query may make. */
-export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'all' | 'exists';
 
 type Verdict = true | string | false;
 

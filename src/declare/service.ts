@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { Operator } from './operator.ts';
 import type { Viewer } from './viewer.ts';
 
 /** On whose behalf a service acts. Without `user` it acts as the system: everything is validated, no policy is asked. */
@@ -15,8 +16,33 @@ export interface ActAsOn extends ActAs {
   ifMatch?: string | undefined;
 }
 
-/** A list query, in the words of the query string: `{ status: 'draft', sort: '-createdAt', limit: 10 }`. */
-export type ListInput = Record<string, string | number | boolean | undefined>;
+/** The words of a list query that are no filters. */
+interface ListWords {
+  page?: number | string | undefined;
+  limit?: number | string | undefined;
+  sort?: string | undefined;
+  after?: string | undefined;
+  q?: string | undefined;
+  fields?: string | undefined;
+  include?: string | undefined;
+}
+
+type Compared = string | number | boolean | Date | null;
+
+/** What a field is compared with: a value, a list of which it is one, null for none, or operators: `{ gte: 3, lt: 5 }`. */
+type FilterInput<V> = V extends undefined
+  ? never
+  : V extends Compared | readonly Compared[]
+    ? V
+    : { [K in keyof V]: K extends Operator ? Compared | readonly Compared[] : never };
+
+/**
+ * A list query: `{ status: 'draft', points: { gte: 3 }, sort: '-createdAt', limit: 10 }`. As in a query string,
+ * `{ 'points[gte]': 3 }` says the same. A filter that is undefined is refused: left out, it would find everybody's records.
+ */
+type ListInput<Q> = {
+  [K in keyof Q]: K extends keyof ListWords ? ListWords[K] : K extends 'count' ? Q[K] : FilterInput<Q[K]>;
+};
 
 /** What is told of a numbered page. */
 export interface PageMeta {
@@ -50,7 +76,12 @@ export interface RecordService<Input, Changes, Data> {
   create(input: Input, as?: ActAs): Promise<Data>;
   /** @throws ApiError NOT_FOUND when there is no such record or it is out of reach */
   read(id: string, as?: ActAs): Promise<Data>;
-  list<const Q extends ListInput>(query?: Q, as?: ActAs): Promise<Page<Data, Q>>;
+  /** Without a user any stored field may be filtered and sorted by, and `limit` goes up to 1,000. */
+  list<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Page<Data, Q>>;
+  /** The first record of a list; undefined when it is empty. */
+  first<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Data | undefined>;
+  /** How many records a list has in all. */
+  count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
   /** Changes the given fields, emits `<resource>.updated`. */
   update(id: string, input: Changes, as?: ActAsOn): Promise<Data>;
   /** Removes a record, emits `<resource>.deleted`. Gives the record as it was. */

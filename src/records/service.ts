@@ -1,10 +1,10 @@
 import type { StoredRecord } from '../declare/host.ts';
-import type { ActAs, ActAsOn, AnyService, ListInput } from '../declare/service.ts';
+import type { ActAs, ActAsOn, AnyService } from '../declare/service.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Acting } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { create } from './operations/create.ts';
-import { list } from './operations/list.ts';
+import { count, first, list } from './operations/list.ts';
 import { read } from './operations/read.ts';
 import { remove } from './operations/remove.ts';
 import { update } from './operations/update.ts';
@@ -22,20 +22,17 @@ function guarded(context: RecordsContext, as: ActAsOn | undefined): Acting {
   return as?.ifMatch === undefined ? plain : { ...plain, ifMatch: [versionOfTime(as.ifMatch)] };
 }
 
-function rawQuery(query: ListInput): Record<string, unknown> {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
-}
-
 /** The records of a resource, for code: `app.service(name)`. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
   return {
     create: (input, as) => create(context, entity, input, acting(context, as)) as Promise<StoredRecord & never>,
     read: (id, as) => read(entity, id, acting(context, as)) as Promise<StoredRecord & never>,
     async list(query, as) {
-      const { records, meta } = await list(context, entity, rawQuery(query ?? {}), acting(context, as));
+      const { records, meta } = await list(context, entity, { ...query }, acting(context, as), true);
       return { data: records as (StoredRecord & never)[], meta: meta as never };
     },
+    first: (query, as) => first(context, entity, { ...query }, acting(context, as)) as Promise<StoredRecord & never>,
+    count: (query, as) => count(context, entity, { ...query }, acting(context, as)),
     update: (id, input, as) =>
       update(context, entity, id, input, guarded(context, as)) as Promise<StoredRecord & never>,
     delete: (id, as) => remove(context, entity, id, guarded(context, as)) as Promise<StoredRecord & never>,

@@ -74,6 +74,19 @@ export async function calls() {
   (await posts.list({ after: 'cursor' })).meta.next satisfies string | null;
   (await app.service('user').read('x')).phone satisfies string | undefined;
 
+  await posts.list({ score: { gte: 3, lt: 5 }, status: ['draft', 'published'], author: null, createdAt: new Date() });
+  await posts.list({ limit: undefined, sort: undefined, 'score[gte]': 3 });
+  (await posts.first({ status: 'draft', sort: '-score' }))?.title satisfies string | undefined;
+  (await posts.count({ status: 'draft' })) satisfies number;
+  const somebody: { id?: string } = {};
+  // @ts-expect-error a filter that is undefined would be none
+  await posts.list({ author: somebody.id });
+  // @ts-expect-error a filter that is undefined would be none
+  await posts.list({ author: undefined });
+  // @ts-expect-error there is no such operator
+  await posts.list({ score: { like: 3 } });
+  // @ts-expect-error there is no such word
+  await posts.list({ limit: true });
   // @ts-expect-error nothing is counted behind a cursor
   (await posts.list({ after: 'cursor' })).meta.total;
   // @ts-expect-error the end of a list is no cursor

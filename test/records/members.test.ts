@@ -5,7 +5,7 @@ import { startTestApp } from '../support/app.ts';
 let asked = 0;
 const workspace = defineResource('workspace', { fields: { name: f.string() } });
 const membership = defineResource('membership', {
-  fields: { workspace: f.ref('workspace').required(), member: f.ref('user').required().filterable() },
+  fields: { workspace: f.ref('workspace').required(), member: f.ref('user').required().index() },
 });
 const project = defineResource('project', {
   fields: {
@@ -24,7 +24,7 @@ const project = defineResource('project', {
   async scope({ user, service }) {
     asked += 1;
     if (user === undefined) return [];
-    const { data } = await service('membership').list({ member: user.id, limit: 100, count: 'none' });
+    const { data } = await service('membership').list({ member: user.id, limit: 1000, count: 'none' });
     return { workspace: data.map((one) => one.workspace) };
   },
 });

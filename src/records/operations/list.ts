@@ -14,6 +14,9 @@ import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/statements.ts';
 
+// What is listed goes into memory, whoever asks.
+const MOST_OF_SYSTEM = 1000;
+
 /** A page of stored records, and the query that it answers. */
 export interface StoredPage {
   records: StoredRecord[];
@@ -68,25 +71,65 @@ async function reachable(resource: CompiledResource, acting: Acting): Promise<Co
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
-/** Lists the records that the caller may list: policy, scope filter, then the query. */
-export async function list(
-  context: RecordsContext,
-  entity: Entity,
+/** What is asked for, and what of it the caller may list: policy, scope filter, then the query. */
+async function prepare(
+  { settings, entities }: RecordsContext,
+  { resource }: Entity,
   raw: RawQuery,
   acting: Acting,
-): Promise<StoredPage> {
-  const { resource } = entity;
+  byCode: boolean,
+) {
   const allowed = acting.system ? [] : await reachable(resource, acting);
+  const { defaultLimit, maxLimit } = settings.pagination;
   const query = parseListQuery(resource, raw, acting.system ? 'system' : acting.user, {
-    limits: context.settings.pagination,
-    resourceOf: (name) => context.entities.get(name)!.resource,
+    limits: { defaultLimit, maxLimit: acting.system ? Math.max(maxLimit, MOST_OF_SYSTEM) : maxLimit },
+    resourceOf: (name) => entities.get(name)!.resource,
+    byCode,
   });
-  const whole = { ...query, conditions: [...allowed, ...query.conditions] };
+  return { allowed, query, whole: { ...query, conditions: [...allowed, ...query.conditions] } };
+}
+
+/** @throws ApiError UNAVAILABLE where the list takes too long */
+async function inTime<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return { ...(await load(entity, whole, await positionOf(entity, query, allowed))), query };
+    return await work();
   } catch (error) {
     if (!isTooSlow(error)) throw error;
     const hint = 'narrow it by a filter, search for a longer text, or leave out the total with count=none';
     throw new ApiError('UNAVAILABLE', `This list takes too long; ${hint}`, { cause: error });
   }
+}
+
+/**
+ * Lists the records that the caller may list.
+ *
+ * @param byCode whether code asks, in values of its own, and not a client in texts
+ */
+export async function list(
+  context: RecordsContext,
+  entity: Entity,
+  raw: RawQuery,
+  acting: Acting,
+  byCode = false,
+): Promise<StoredPage> {
+  const { allowed, query, whole } = await prepare(context, entity, raw, acting, byCode);
+  return inTime(async () => ({ ...(await load(entity, whole, await positionOf(entity, query, allowed))), query }));
+}
+
+/** The first of the records that code asks for, and the caller may list. */
+export async function first(
+  context: RecordsContext,
+  entity: Entity,
+  raw: RawQuery,
+  acting: Acting,
+): Promise<StoredRecord | undefined> {
+  const { allowed, query, whole } = await prepare(context, entity, raw, acting, true);
+  const slice = async (): Promise<Slice> => ({ limit: 1, offset: 0, after: await positionOf(entity, query, allowed) });
+  return inTime(async () => (await entity.store.list(whole, await slice(), whole.slow))[0]);
+}
+
+/** How many records there are of those that code asks for, and the caller may list. */
+export async function count(context: RecordsContext, entity: Entity, raw: RawQuery, acting: Acting): Promise<number> {
+  const { whole } = await prepare(context, entity, raw, acting, true);
+  return inTime(() => entity.store.count(whole, whole.slow));
 }

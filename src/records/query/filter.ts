@@ -1,4 +1,5 @@
 import type { Operator } from '../../declare/field.ts';
+import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledField, CompiledResource } from '../compiled.ts';
 import type { Condition, ListCondition } from './condition.ts';
 import { badQuery, echo, names } from './parameter.ts';
@@ -10,12 +11,19 @@ export const LIST_OPERATORS: ReadonlySet<Operator> = new Set<Operator>(['in', 'n
 export const MOST_VALUES = 1000;
 /** Characters of `q`. */
 export const LONGEST_SEARCH = 500;
-const PARAMETER = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
+/** A field, and in brackets an operator. */
+export const PARAMETER = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
 
 /** Whether clients may filter by a field of this name. */
 export function isFilterable(resource: CompiledResource, name: string): boolean {
   const field = resource.field.get(name);
   return field !== undefined && !field.secret && field.operators.size > 0;
+}
+
+/** The refusal of a filter that clients may not use. */
+export function unknownFilter(resource: CompiledResource, parameter: string): ApiError {
+  const filterable = resource.fields.map((field) => field.name).filter((one) => isFilterable(resource, one));
+  return badQuery(`Unknown query parameter "${echo(parameter)}"; filterable fields: ${names(filterable)}`);
 }
 
 function comparedValue(field: CompiledField, parameter: string, op: Operator, text: string): unknown {
@@ -40,10 +48,7 @@ function comparedValue(field: CompiledField, parameter: string, op: Operator, te
 /** `field=value` or `field[op]=value` as conditions: what it says, and on which records the viewer may ask it. */
 export function parseFilter(resource: CompiledResource, parameter: string, text: string, viewer: Sight): Condition[] {
   const [, name = '', operator = 'eq'] = PARAMETER.exec(parameter) ?? [];
-  if (!isFilterable(resource, name)) {
-    const filterable = resource.fields.map((field) => field.name).filter((one) => isFilterable(resource, one));
-    throw badQuery(`Unknown query parameter "${echo(parameter)}"; filterable fields: ${names(filterable)}`);
-  }
+  if (!isFilterable(resource, name)) throw unknownFilter(resource, parameter);
   const field = resource.field.get(name)!;
   const op = operator as Operator;
   if (!field.operators.has(op)) {

@@ -1,10 +1,11 @@
 import type { CompiledResource } from '../compiled.ts';
 import { totalOrder } from '../sort-index.ts';
+import { codeFilter } from './code-filter.ts';
 import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
 import type { Includes, ListQuery } from './list-query.ts';
-import { assertOnce, badQuery, echo, names, positive, single } from './parameter.ts';
+import { badQuery, echo, names, positive, single } from './parameter.ts';
 import { isOpen, parseSort } from './sort.ts';
 import type { Sight } from './visibility.ts';
 
@@ -66,6 +67,7 @@ export function parseReadQuery(
 }
 
 const OWN_PARAMETERS = ['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q'] as const;
+
 const OWN: ReadonlySet<string> = new Set(OWN_PARAMETERS);
 
 /** The parameters of a list that are not filters, as texts. */
@@ -87,41 +89,60 @@ function parsePart(
   };
 }
 
+interface Options {
+  limits: Limits;
+  resourceOf: ResourceOf;
+  /** Whether code asks, in values of its own, and not a client in texts. */
+  byCode: boolean;
+}
+
+/** A field may be called `count`: where one may filter by it, it is the field that is meant. */
+function isCountFilter(resource: CompiledResource, value: unknown, viewer: Sight): boolean {
+  if (isFilterable(resource, 'count')) return true;
+  return viewer === 'system' && resource.field.has('count') && value !== 'none';
+}
+
+/** Whether no index answers any of the filters that the system gave: it may filter by every field. */
+function scans(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
+  const indexed = resource.indexes.filter((index) => index.method !== 'search').map((index) => index.terms[0]!.field);
+  const fields = filters.map(([parameter]) => parameter.split('[', 1)[0]!);
+  return fields.length > 0 && !fields.some((field) => field === 'id' || indexed.includes(field));
+}
+
 /**
- * Takes a list's query string apart. Strict: what the declaration does not allow is refused.
+ * Takes a list's query apart. Strict: what the declaration does not allow is refused.
  *
- * @throws ApiError BAD_REQUEST naming the parameter, and what is allowed
+ * @throws ApiError BAD_REQUEST naming the parameter, and what is allowed; TypeError for a filter of code that is undefined
  */
 export function parseListQuery(
   resource: CompiledResource,
   query: RawQuery,
   viewer: Sight,
-  { limits, resourceOf }: { limits: Limits; resourceOf: ResourceOf },
+  { limits, resourceOf, byCode }: Options,
 ): ListQuery {
   const given: Given = {};
-  const filters: [string, string][] = [];
-  // A field may be called `count`: then it is the field that is meant.
-  const counts = isFilterable(resource, 'count');
+  const filters: [string, unknown][] = [];
   for (const [name, value] of Object.entries(query)) {
-    const text = single(name, value);
-    if (OWN.has(name) && !(name === 'count' && counts)) given[name as keyof Given] = text;
-    else filters.push([name, text]);
+    if (!OWN.has(name) || (name === 'count' && isCountFilter(resource, value, viewer))) filters.push([name, value]);
+    else if (value !== undefined) given[name as keyof Given] = single(name, byCode ? String(value) : value);
   }
-  assertOnce(filters.map(([name]) => name));
   const conditions = [
-    ...filters.flatMap(([name, text]) => parseFilter(resource, name, text, viewer)),
+    ...filters.flatMap(([name, value]) =>
+      byCode ? codeFilter(resource, name, value, viewer) : parseFilter(resource, name, single(name, value), viewer),
+    ),
     ...(given.q === undefined ? [] : parseSearch(resource, given.q, viewer)),
   ];
   const sort = totalOrder(given.sort === undefined ? resource.defaultSort : parseSort(resource, given.sort, viewer));
   const order = { sort, open: isOpen(resource, sort, viewer) };
   const part = parsePart(given, limits);
   const farDown = (part.page - 1) * part.limit > FAR_DOWN;
+  const scanned = viewer === 'system' && scans(resource, filters);
   return {
     ...order,
     ...part,
     ...parseShape(resource, given, resourceOf),
     conditions,
     after: given.after === undefined ? undefined : parseCursor(resource, order, given.after),
-    slow: (given.q ?? '') !== '' || farDown || !resource.indexedSorts.has(sort[0]!.field),
+    slow: (given.q ?? '') !== '' || farDown || scanned || !resource.indexedSorts.has(sort[0]!.field),
   };
 }

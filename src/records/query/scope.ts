@@ -29,7 +29,12 @@ function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: rea
   return op === 'nin' ? { every: [listed, { field, op: 'exists', value: true }] } : NEVER;
 }
 
-function comparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
+/**
+ * One comparison of code. Null stands for no value; one that could not be computed, or of the wrong type, is met by nothing.
+ *
+ * @throws Error for `exists` without a boolean, or an operator of lists without a list
+ */
+export function comparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
   // A value that the scope function could not compute must hide everything rather than nothing.
   if (wanted === undefined) return NEVER;
   if (op === 'exists' || LISTS.includes(op)) {
@@ -41,6 +46,11 @@ function comparison(field: string, spec: FieldSpec, op: Operator, wanted: unknow
   if (wanted === null) return op === 'eq' || op === 'ne' ? { field, op: 'exists', value: op === 'ne' } : NEVER;
   const value = comparable(spec, wanted);
   return value === undefined ? NEVER : { field, op, value };
+}
+
+/** Whether a value of a filter holds operators, and is not itself what is compared. */
+export function isOperators(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
 /** What kind of value it is, for a message. */
@@ -70,15 +80,14 @@ function assertFilter(resource: CompiledResource, given: unknown): asserts given
 }
 
 function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condition[] {
-  const isOperators =
-    typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) && !(wanted instanceof Date);
+  const operators = isOperators(wanted);
   // What holds no comparison (`{}`, a Promise, a Map) must not stand for none.
-  if (isOperators && Object.keys(wanted).length === 0) {
+  if (operators && Object.keys(wanted).length === 0) {
     throw new Error(
       `the scope filter compares "${field}" with ${kindOf(wanted)}; it takes a value, a list or operators`,
     );
   }
-  const terms = isOperators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
+  const terms = operators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
   const possible: readonly string[] = possibleOperators(spec);
   return terms.map(([op, value]) => {
     const missing = value === null && possible.includes('exists');

@@ -1,4 +1,4 @@
-import { type CompiledResource, columnOf, type SortTerm } from '../compiled.ts';
+import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../compiled.ts';
 import { badQuery, echo, names } from './parameter.ts';
 import { type Sight, visibility } from './visibility.ts';
 
@@ -9,8 +9,16 @@ function ownFields(resource: CompiledResource): string[] {
   return resource.timestamps ? ['createdAt', 'updatedAt'] : [];
 }
 
-/** The fields by which this viewer may sort. */
+/** Whether a field holds single values that can be compared. */
+function isScalar({ spec, type }: CompiledField): boolean {
+  return type.comparable !== undefined && spec.inner === undefined && !spec.encrypted && !type.concealed;
+}
+
+/** The fields by which this viewer may sort. The system sorts by whatever has an order. */
 export function sortable(resource: CompiledResource, viewer: Sight): string[] {
+  if (viewer === 'system') {
+    return [...resource.fields.filter(isScalar).map((field) => field.name), 'id', ...ownFields(resource)];
+  }
   const declared = resource.fields.filter(
     (field) => field.spec.sortable && !field.secret && visibility(resource, field, viewer) === undefined,
   );
@@ -43,7 +51,6 @@ export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], 
     const field = resource.field.get(name);
     if (field === undefined) return true;
     // A cursor carries values that code can compare, one for each field.
-    const scalar = field.type.comparable !== undefined && field.spec.inner === undefined;
-    return !field.secret && scalar && visibility(resource, field, sight) === undefined;
+    return !field.secret && isScalar(field) && visibility(resource, field, sight) === undefined;
   });
 }

@@ -1,0 +1,93 @@
+import type { FieldSpec, Operator } from '../../declare/field.ts';
+import type { CompiledResource } from '../compiled.ts';
+import { possibleOperators } from '../fields/operators.ts';
+import { fieldTypeOf } from '../fields/registry.ts';
+import type { Condition } from './condition.ts';
+import { isFilterable, LIST_OPERATORS, MOST_VALUES, PARAMETER, unknownFilter } from './filter.ts';
+import { badQuery, names, single } from './parameter.ts';
+import { comparable, comparison, isOperators, specOf } from './scope.ts';
+import { type Sight, visibility } from './visibility.ts';
+
+/** Operators that ask for a field without a value, or with one, when they compare it with null. */
+const EQUAL: ReadonlySet<string> = new Set(['eq', 'ne']);
+
+/** A field that code may filter by here, and how. */
+interface Filterable {
+  name: string;
+  spec: FieldSpec;
+  operators: ReadonlySet<string>;
+}
+
+/** The system filters by all that is stored in a form that can be compared; who acts for a user, by what clients may. */
+function filterable(resource: CompiledResource, name: string, viewer: Sight): Filterable {
+  if (viewer !== 'system') {
+    if (!isFilterable(resource, name)) throw unknownFilter(resource, name);
+    const { spec, operators } = resource.field.get(name)!;
+    return { name, spec, operators };
+  }
+  const spec = specOf(resource, name);
+  if (spec === undefined || fieldTypeOf(spec).concealed) {
+    const known = resource.fields.filter((field) => !field.type.concealed).map((field) => field.name);
+    throw badQuery(`There is no field "${name}" to filter by; fields: ${names(['id', ...known])}`);
+  }
+  return { name, spec, operators: new Set(possibleOperators(spec)) };
+}
+
+function compared({ name, spec }: Filterable, value: unknown): unknown {
+  // As a query string has it: a text may stand for a number, and is trimmed and lower-cased as the field declares.
+  const asText = () => fieldTypeOf(spec).fromQuery?.(single(name, String(value)), spec);
+  const known = typeof value === 'string' ? asText() : comparable(spec, value);
+  const found = known ?? (typeof value === 'number' || typeof value === 'boolean' ? asText() : undefined);
+  if (found === undefined) throw badQuery(`The filter "${name}" has a value of the wrong type`);
+  return found;
+}
+
+function operand(field: Filterable, op: Operator, value: unknown): unknown {
+  if (op === 'exists') {
+    if (value === true || value === 'true') return true;
+    if (value === false || value === 'false') return false;
+    throw badQuery(`The operator "exists" of the filter "${field.name}" takes true or false`);
+  }
+  if (!LIST_OPERATORS.has(op)) return value === null && EQUAL.has(op) ? null : compared(field, value);
+  const list = typeof value === 'string' ? value.split(',') : value;
+  if (!Array.isArray(list)) throw badQuery(`The operator "${op}" of the filter "${field.name}" takes a list`);
+  if (list.length > MOST_VALUES) throw badQuery(`The filter "${field.name}" takes at most ${MOST_VALUES} values`);
+  return list.map((one) => (one === null ? null : compared(field, one)));
+}
+
+function termsOf(value: unknown): (readonly [string, unknown])[] {
+  if (Array.isArray(value)) return [['in', value]];
+  return isOperators(value) ? Object.entries(value) : [['eq', value]];
+}
+
+/** @throws TypeError for a value that could not be computed: without its condition a list would be everybody's */
+function assertDefined(parameter: string, value: unknown): void {
+  const inside = isOperators(value) ? Object.values(value) : [value];
+  if (!inside.flat().includes(undefined)) return;
+  throw new TypeError(`the filter "${parameter}" is undefined; leave it out, or give null for records without a value`);
+}
+
+/**
+ * A filter that code gives, as conditions: what it says, and on which records the viewer may ask it.
+ *
+ * @param parameter a field, or `field[op]`
+ * @param value what a query string could say, or: a list, null, a Date, operators with their values
+ * @throws ApiError BAD_REQUEST naming the field, and what is allowed; TypeError for undefined
+ */
+export function codeFilter(resource: CompiledResource, parameter: string, value: unknown, viewer: Sight): Condition[] {
+  assertDefined(parameter, value);
+  const [, name = parameter, operator] = PARAMETER.exec(parameter) ?? [];
+  const field = filterable(resource, name, viewer);
+  const terms = operator === undefined ? termsOf(value) : [[operator, value] as const];
+  if (terms.length === 0) throw badQuery(`The filter "${parameter}" has no operator`);
+  const conditions = terms.map(([op, wanted]) => {
+    const missing = wanted === null && EQUAL.has(op);
+    if (!field.operators.has(missing ? 'exists' : op)) {
+      throw badQuery(`The field "${name}" can not be filtered with "${op}"; its operators: ${names(field.operators)}`);
+    }
+    return comparison(name, field.spec, op as Operator, operand(field, op as Operator, wanted));
+  });
+  const declared = resource.field.get(name);
+  const seen = declared === undefined ? undefined : visibility(resource, declared, viewer);
+  return seen === undefined ? conditions : [seen, ...conditions];
+}
