@@ -5,7 +5,7 @@ import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
 import type { Includes, ListQuery } from './list-query.ts';
-import { badQuery, echo, names, positive, single } from './parameter.ts';
+import { assertOnce, badQuery, echo, names, positive, single } from './parameter.ts';
 import { isOpen, parseSort } from './sort.ts';
 import type { Sight } from './visibility.ts';
 
@@ -126,6 +126,7 @@ export function parseListQuery(
     if (!OWN.has(name) || (name === 'count' && isCountFilter(resource, value, viewer))) filters.push([name, value]);
     else if (value !== undefined) given[name as keyof Given] = single(name, byCode ? String(value) : value);
   }
+  assertOnce(filters.map(([name]) => name));
   const conditions = [
     ...filters.flatMap(([name, value]) =>
       byCode ? codeFilter(resource, name, value, viewer) : parseFilter(resource, name, single(name, value), viewer),
