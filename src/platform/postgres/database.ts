@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { createPipeline, type Statement } from './pipeline.ts';
 import type { Executor, Queryable } from './queryable.ts';
+import { retried } from './retry.ts';
 import { typeParsers } from './types.ts';
 
 export type { Executor } from './queryable.ts';
@@ -64,7 +65,7 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
     read: (statement) => pipeline.query(statement),
     readList: (statement) => lists.query(statement),
     readSlowly: (statement) => run(scans, statement),
-    write: (statement) => run(pool, statement),
+    write: (statement) => retried(() => run(pool, statement)),
     async transaction(work) {
       const client = await pool.connect();
       let broken: Error | undefined;

@@ -18,17 +18,25 @@ function codeOf(error: unknown): string {
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const CANCELED = '57014';
+// Serialization failure, deadlock, lock not available: nothing was wrong but that others did something at the same time.
+const CONTENDED = new Set(['40001', '40P01', '55P03']);
+const CONTENDED_RETRY_SECONDS = 1;
 
 /** Whether a statement was ended because it took longer than it may. */
 export function isTooSlow(error: unknown): boolean {
   return codeOf(error) === CANCELED;
 }
 
+/** Whether a statement was given up because of what others did at the same time: it may well go through when it is repeated. */
+export function isContended(error: unknown): boolean {
+  return CONTENDED.has(codeOf(error));
+}
+
 /** Whether the error says that the database can't be reached or has no room now (not that a statement is wrong). */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   // Classes 08 connection, 53 resources, 57P shutdown.
-  if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === CANCELED) return true;
+  if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === CANCELED || isContended(error)) return true;
   return error instanceof Error && CONNECTION_TEXTS.test(error.message);
 }
 
@@ -38,10 +46,13 @@ export function violatedUnique(error: unknown): string | undefined {
 }
 
 /**
- * What a client is told of a database error: 503 when the store is down, 422 for a value that Postgres can't hold (a net:
+ * What a client is told of a database error: 503 when the store is down or others were in the way, 422 for a value that Postgres can't hold (a net:
  * validation should have said so), undefined when it is a fault of ours.
  */
 export function publicDatabaseError(error: unknown): ApiError | undefined {
+  if (isContended(error)) {
+    return new ApiError('UNAVAILABLE', undefined, { retryAfter: CONTENDED_RETRY_SECONDS, cause: error });
+  }
   if (isUnavailable(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
   // Class 22 data exception; 54000: larger than an index takes.
   if (codeOf(error).startsWith('22') || codeOf(error) === '54000') {

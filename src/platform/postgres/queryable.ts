@@ -2,7 +2,7 @@ import type { Statement } from './pipeline.ts';
 
 /** Something that runs statements: the database, or a transaction of it. Rows come as arrays in column order. */
 export interface Executor {
-  /** Runs a statement on a connection that may write. */
+  /** Runs a statement on a connection that may write; outside of a transaction again, when others were in its way. */
   write<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
 }
 
