@@ -29,8 +29,16 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 /** Field name (or path, `address.city`) to message. */
 export type ErrorDetails = Record<string, string>;
 
+// What is wrong with 90,000 fields is no help, and more than what was sent.
+const MOST_DETAILS = 100;
+
+function firstOf(details: ErrorDetails): ErrorDetails {
+  const entries = Object.entries(details);
+  return entries.length <= MOST_DETAILS ? details : Object.fromEntries(entries.slice(0, MOST_DETAILS));
+}
+
 /**
- * An error that a client may see: its message and details are public. The cause, when there is one, goes to the log only.
+ * An error that a client may see: its message and details, the first 100 of them, are public. The cause, when there is one, goes to the log only.
  */
 export class ApiError extends Error {
   readonly status: number;
@@ -55,7 +63,7 @@ export class ApiError extends Error {
     this.name = 'ApiError';
     this.code = code;
     this.status = ERROR_CODES[code].status;
-    this.details = options.details;
+    this.details = options.details && firstOf(options.details);
     this.retryAfter = options.retryAfter;
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ERROR_CODES } from '../../src/platform/errors.ts';
+import { ApiError, ERROR_CODES, validationError } from '../../src/platform/errors.ts';
 
 test('docs/http.md has the catalogue of errors, as it is', () => {
   const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'http.md'), 'utf8');
@@ -10,4 +10,11 @@ test('docs/http.md has the catalogue of errors, as it is', () => {
     .sort(([, a], [, b]) => a.status - b.status)
     .map(([code, { status, message }]) => `| ${status} | \`${code}\` | ${message} |\n`);
   expect(table).toBe(catalogue.join(''));
+});
+
+test('an error tells the first 100 of its details', () => {
+  const details = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, `m${i}`]));
+  expect(new ApiError('VALIDATION_ERROR', undefined, { details: details(100) }).details).toEqual(details(100));
+  expect(new ApiError('VALIDATION_ERROR', undefined, { details: details(90_000) }).details).toEqual(details(100));
+  expect(validationError(details(101)).details).toEqual(details(100));
 });

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { ApiError, defineResource, defineUser, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -17,6 +18,7 @@ const post = defineResource('post', {
     route.get('/boom', { policy: 'public' }, () => {
       throw new Error('the secret of the house');
     }),
+    route.post('/checked', { policy: 'public', input: z.strictObject({}) }, () => 1),
     route.get('/undecodable', { policy: 'public' }, () => decodeURIComponent('%zz')),
     route.get('/teapot', { policy: 'public' }, () => {
       throw new ApiError('CONFLICT', 'No coffee', { details: { pot: 'Is a teapot' } });
@@ -228,6 +230,14 @@ test.each([
   expect(answer.body).toEqual({
     error: { code: 'INTERNAL', message: 'Something went wrong', requestId: expect.any(String) },
   });
+});
+
+test('a body with ever so many faults is answered with the first of them, wherever it is checked', async () => {
+  const keys = Array.from({ length: 8000 }, (_, i) => [`f${i}`, 1] as const);
+  for (const path of ['/api/posts', '/api/posts/checked']) {
+    const { status, body } = await ann.call('POST', path, Object.fromEntries([...keys, ['title', 5]]));
+    expect([status, Object.keys(body.error.details)]).toEqual([422, keys.slice(0, 100).map(([name]) => name)]);
+  }
 });
 
 test('an ApiError is answered as it is', async () => {

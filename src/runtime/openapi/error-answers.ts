@@ -6,7 +6,7 @@ import type { Json } from './json.ts';
 const ALL_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 function errorSchema(codes: readonly ErrorCode[]): Json {
-  const details = 'What is wrong, by field; inside objects and arrays by path (`address.city`, `tags.2`).';
+  const details = 'What is wrong, by field; inside objects and arrays by path (`address.city`, `tags.2`). At most 100.';
   const error = {
     type: 'object',
     properties: {
