@@ -38,7 +38,8 @@ function firstOf(details: ErrorDetails): ErrorDetails {
 }
 
 /**
- * An error that a client may see: its message and details, the first 100 of them, are public. The cause, when there is one, goes to the log only.
+ * An error that a client may see: its message and the first 100 of its details are public. The cause, when there is one, goes to
+ * the log only.
  */
 export class ApiError extends Error {
   readonly status: number;

@@ -2,29 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { AnyField } from '../../src/declare/field.ts';
 import type { RouteBuilder } from '../../src/declare/route.ts';
-import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
-
-const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://localhost/none', REDIS_URL: 'redis://localhost' };
-
-/** The text of what `createApp` says of declarations; empty when it makes the app. */
-function complaint(options: Parameters<typeof createApp>[0]): string {
-  try {
-    createApp(options, env).close();
-    return '';
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
-const withField = (field: AnyField, name = 'a') =>
-  complaint({ resources: [defineUser(), defineResource('thing', { fields: { [name]: field } })] });
-const withOptions = (options: object) =>
-  complaint({
-    resources: [
-      defineUser(),
-      defineResource('thing', { fields: { a: f.string(), who: f.ref('user').owner() }, ...options }),
-    ],
-  });
+import { defineResource, defineUser, f } from '../../src/index.ts';
+import { complaint, complaintOfField as withField, complaintOfOptions as withOptions } from '../support/complaint.ts';
 
 test('all mistakes of all declarations are told at once, each with its resource and field', () => {
   const message = complaint({
@@ -49,7 +28,7 @@ test('all mistakes of all declarations are told at once, each with its resource 
 });
 
 test.each(['id', '_id', 'createdAt', 'updatedAt', '__v'])('the field name %s is reserved', (name) => {
-  expect(withField(f.string(), name)).toContain(`field "${name}"`);
+  expect(withOptions({ fields: { [name]: f.string() } })).toContain(`field "${name}"`);
 });
 
 test.each(['constructor', 'toString', '__proto__'])('the field name %s is reserved: every object has it', (name) => {
@@ -60,7 +39,7 @@ test.each(['constructor', 'toString', '__proto__'])('the field name %s is reserv
 test.each(['created_at', 'updated_at', 'ID', 'xmin', 'ctid', 'a b', '1st', 'a'.repeat(64)])(
   'the field name %s is refused: it has no column of its own',
   (name) => {
-    expect(withField(f.string(), name)).toContain(`field "${name}"`);
+    expect(withOptions({ fields: { [name]: f.string() } })).toContain(`field "${name}"`);
   },
 );
 

@@ -75,7 +75,7 @@ test('required and writable by nobody is accepted where code makes the records',
   }
 });
 
-test('what only owners see may be sorted by: code that lists as the system does', () => {
+test('what only owners see may be sortable: its index serves code, and a client is refused when he asks', () => {
   const fields = { a: f.string().visibleTo('owner').sortable(), who: f.ref('user').owner() };
   expect(complaintOfOptions({ fields })).toBe('');
 });
