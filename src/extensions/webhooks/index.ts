@@ -1,6 +1,7 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
+import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
 import { createFanOut } from './fan-out.ts';
 import { endpointRoutes } from './routes.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
@@ -34,6 +35,7 @@ export function webhooks(options: WebhookOptions = {}): Extension {
         consumers: [createFanOut(host, users, settings)],
         sweeps: createSweeps(host, users, settings),
         encrypted: encryptedSecrets,
+        mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings) },
       };
     },

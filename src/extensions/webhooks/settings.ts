@@ -15,7 +15,6 @@ const schedule = z.array(z.union([z.number(), z.string()])).transform((list, con
     return z.NEVER;
   }
 });
-const notYet = (what: string) => z.undefined({ error: `is not available yet: ${what}` }).optional();
 
 const schema = z.strictObject({
   /** Who may have endpoints. */
@@ -39,13 +38,14 @@ const schema = z.strictObject({
   concurrency: count.max(1000).default(10),
   /** Deliveries in a row that use up their schedule before an endpoint is disabled; 0: never. */
   disableAfterFailures: z.number().int().min(0).default(5),
+  /** Whether the owner of an endpoint that is disabled automatically is e-mailed. */
+  notifyOwner: z.boolean().default(true),
   /** Days that a delivery stays in the log after it has finished. */
   keepDeliveriesDays: z.number().positive().default(14),
   /** Hours for which messages carry the signature of a secret that was rotated away, too; 0: not at all. */
   secretGraceHours: z.number().min(0).max(8760).default(24),
   /** ms between removals of what is too old. */
   cleanMs: count.default(600_000),
-  notifyOwner: notYet('owners are not e-mailed'),
 });
 
 /** The settings of the extension as a project writes them: everything may be left out. */
@@ -53,13 +53,13 @@ export type WebhookOptions = z.input<typeof schema>;
 
 /** The settings with all defaults filled. */
 export interface WebhookSettings
-  extends Omit<z.output<typeof schema>, 'allowPrivate' | 'requireHttps' | 'globalPolicy' | 'notifyOwner'> {
+  extends Omit<z.output<typeof schema>, 'allowPrivate' | 'requireHttps' | 'globalPolicy'> {
   allowPrivate: boolean;
   requireHttps: boolean;
   globalPolicy: CompiledPolicy;
 }
 
-/** Every setting that is unknown, malformed or not in effect yet, a line each. */
+/** Every setting that is unknown or malformed, a line each. */
 export function settingsMistakes(options: WebhookOptions): readonly string[] {
   const parsed = schema.safeParse(options);
   if (!parsed.success) {
@@ -74,7 +74,7 @@ export function settingsMistakes(options: WebhookOptions): readonly string[] {
 
 /** Fills the defaults of settings that are free of mistakes. */
 export function readSettings(options: WebhookOptions, production: boolean): WebhookSettings {
-  const { notifyOwner, ...settings } = schema.parse(options);
+  const settings = schema.parse(options);
   return {
     ...settings,
     globalPolicy: compilePolicy(settings.globalPolicy, () => undefined),

@@ -2,10 +2,11 @@ import type { Host } from '../../declare/host.ts';
 import { isUnavailable } from '../../platform/postgres/errors.ts';
 import type { Outcome } from './deliver.ts';
 import type { DeliveryStatus } from './delivery.ts';
-import { type EndpointRow, showEndpoint } from './endpoint.ts';
+import type { EndpointRow } from './endpoint.ts';
 import { type AddToBatch, createNaturalBatch } from './natural-batch.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
 import { WRITE_BACK } from './sql/write-back.ts';
+import { createTellDisabled } from './tell-disabled.ts';
 
 /** An attempt that was made. */
 export interface Result {
@@ -59,21 +60,17 @@ function columns(results: readonly Result[], schedule: readonly number[]): unkno
 
 /**
  * Makes what writes results back: deliveries, their logs and their endpoints' counters, in batches that form by themselves.
- * An endpoint that this disables is told of by the event `webhook.disabled`.
  */
 export function createWriteBack(
-  host: Pick<Host, 'database' | 'events' | 'log'>,
-  settings: { retrySchedule: readonly number[]; disableAfterFailures: number },
+  host: Pick<Host, 'database' | 'events' | 'log' | 'mail'>,
+  settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
 ): AddToBatch<Result> {
+  const tellDisabled = createTellDisabled(host, settings);
   async function write(results: Result[], tried = 0): Promise<void> {
     try {
       const values = [...columns(results, settings.retrySchedule), settings.disableAfterFailures];
       const disabled = await host.database.write<EndpointRow>({ name: 'webhook_write_back', text: WRITE_BACK, values });
-      for (const row of disabled) {
-        const webhook = showEndpoint(row);
-        host.log.warn({ endpoint: webhook.id, reason: webhook.disabledReason }, 'a webhook endpoint was disabled');
-        host.events.emit('webhook.disabled', { webhook, owner: row[1], reason: webhook.disabledReason });
-      }
+      if (disabled.length > 0) await tellDisabled(disabled);
     } catch (error) {
       const wait = AGAIN_MS[tried];
       if (wait === undefined || !isUnavailable(error)) throw error;

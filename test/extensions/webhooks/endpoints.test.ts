@@ -172,9 +172,11 @@ test('400 for a query of the delivery log that is unknown, malformed or out of r
   }
 });
 
-test('a setting that is wrong, or not in effect yet, stops the start and is named', () => {
+test('a setting that is wrong stops the start and is named', () => {
   const make = (options: object) => () => createApp({ resources, extensions: [webhooks(options)] }, env);
-  expect(make({ notifyOwner: true })).toThrow('webhooks.notifyOwner: is not available yet');
+  expect(make({ secretGraceHours: -1, notifyOwner: 'yes' })).toThrow(
+    /webhooks.notifyOwner[\s\S]*webhooks.secretGraceHours|webhooks.secretGraceHours[\s\S]*webhooks.notifyOwner/,
+  );
   expect(make({ timeoutMs: 0, surprise: 1 })).toThrow(/timeoutMs[\s\S]*surprise|surprise[\s\S]*timeoutMs/);
   expect(make({ retrySchedule: ['soon'] })).toThrow('"soon" is not a wait');
   expect(make({ globalPolicy: 'a+b' })).toThrow('webhooks.globalPolicy');
