@@ -3,6 +3,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Store } from './store/store.ts';
 import type { Codec } from './stored.ts';
+import type { Turn } from './turns.ts';
 import type { VersionOf } from './version.ts';
 
 /** A resource with its store: what the operations work on. */
@@ -11,6 +12,7 @@ export interface Entity {
   store: Store;
   codec: Codec;
   versionOf: VersionOf;
+  turn: Turn;
 }
 
 /** What operations need beside the entity. */

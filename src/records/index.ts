@@ -12,6 +12,7 @@ import { createService } from './service.ts';
 import { createStore } from './store/store.ts';
 import { createCodec } from './stored.ts';
 import { resourceTable } from './table.ts';
+import { createTurn } from './turns.ts';
 import { createVersionOf } from './version.ts';
 
 export { compileResources } from './compile.ts';
@@ -40,7 +41,7 @@ export function createRecords(
   for (const resource of resources) {
     const codec = createCodec(resource, platform.keyring);
     const store = createStore(resource, codec, platform.database);
-    entities.set(resource.name, { resource, codec, store, versionOf: createVersionOf(resource) });
+    entities.set(resource.name, { resource, codec, store, versionOf: createVersionOf(resource), turn: createTurn() });
   }
   const services = new Map<string, AnyService>();
   const service = (name: string): AnyService => {

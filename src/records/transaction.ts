@@ -1,7 +1,8 @@
 import { resourceName } from '../declare/naming.ts';
 import type { Transaction } from '../declare/transaction.ts';
-import type { RecordsContext } from './context.ts';
+import type { Entity, RecordsContext } from './context.ts';
 import { createService } from './service.ts';
+import type { Turn } from './turns.ts';
 
 /**
  * The services of a transaction. `before` hooks run in it, and so does what they do through their own `service`; events and
@@ -11,9 +12,16 @@ export function servicesWithin(
   outside: RecordsContext,
   { database, afterCommit }: Pick<Transaction, 'database' | 'afterCommit'>,
 ): Transaction['service'] {
-  const entities = new Map(
-    [...outside.entities].map(([name, entity]) => [name, { ...entity, store: entity.store.on(database) }]),
-  );
+  const within = (entity: Entity): Entity => {
+    const store = entity.store.on(database);
+    // What it changes others wait for anyway; in turn with them it could wait for those who wait for it.
+    const turn: Turn = async (id, work) => {
+      await store.lock(id);
+      return work();
+    };
+    return { ...entity, store, turn };
+  };
+  const entities = new Map([...outside.entities].map(([name, entity]) => [name, within(entity)]));
   const service: Transaction['service'] = (name) => {
     // An unknown name fails as it does outside.
     outside.service(name);

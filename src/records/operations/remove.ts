@@ -1,5 +1,4 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
@@ -7,16 +6,16 @@ import type { Entity, RecordsContext } from '../context.ts';
 import { matchConditions } from '../if-match.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { causeOf, follow, hookContext } from './after-write.ts';
-import { loadForWrite, MOST_ATTEMPTS, stillInReach, unchanged } from './update.ts';
+import { insist } from './insist.ts';
+import { loadForWrite, stillInReach, unchanged } from './update.ts';
 
-/** Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. */
-export async function remove(
+/** One attempt to remove a record. Undefined when somebody changed it between the question whether it may be and the write. */
+async function attempt(
   context: RecordsContext,
   entity: Entity,
   id: string,
   acting: Acting,
-  attempt = 1,
-): Promise<StoredRecord> {
+): Promise<StoredRecord | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
   const allowed = acting.system ? [] : await writeConditions(resource, 'delete', acting);
@@ -29,12 +28,21 @@ export async function remove(
   }
   const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
   const removed = await store.remove(id, guarded, causeOf(acting));
-  if (removed === undefined) {
-    await loadForWrite(entity, id, 'delete', acting);
-    if (attempt < MOST_ATTEMPTS) return remove(context, entity, id, acting, attempt + 1);
-    throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
-  }
-  const change = { action: 'deleted', record: removed } as const;
-  await follow(context, resource, change, acting, (ctx) => hooks?.afterDelete?.(removed as never, ctx));
+  if (removed === undefined) await loadForWrite(entity, id, 'delete', acting);
   return removed;
+}
+
+/** Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. */
+export async function remove(
+  context: RecordsContext,
+  entity: Entity,
+  id: string,
+  acting: Acting,
+): Promise<StoredRecord> {
+  const { resource } = entity;
+  const record = await insist(entity, id, acting, (as) => attempt(context, entity, id, as));
+  await follow(context, resource, { action: 'deleted', record }, acting, (ctx) =>
+    resource.declaration.hooks?.afterDelete?.(record as never, ctx),
+  );
+  return record;
 }

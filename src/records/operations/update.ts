@@ -8,27 +8,21 @@ import { validateHooked } from '../hook-faults.ts';
 import { assertMatch, matchConditions } from '../if-match.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
-import type { WriteCondition } from '../store/store.ts';
+import type { WriteCondition, Written } from '../store/store.ts';
 import { writerOf } from '../stored.ts';
 import { needsRecord, type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
+import { insist } from './insist.ts';
 
-/** How often a write is tried whose record keeps changing under it. */
-export const MOST_ATTEMPTS = 5;
-
-/**
- * Changes a record. Where the policy can be put into the statement (a role, the owner) the record is not loaded first: one
- * statement checks, changes and writes the event. A miss is looked into afterwards, to answer 403 or 404.
- */
-export async function update(
+/** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
+async function attempt(
   context: RecordsContext,
   entity: Entity,
   id: string,
   input: unknown,
   acting: Acting,
-  attempt = 1,
-): Promise<StoredRecord> {
+): Promise<Written | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
   const allowed = acting.system ? [] : await writeConditions(resource, 'update', acting);
@@ -59,15 +53,25 @@ export async function update(
   const written = await store.update(id, hashed, guarded, causeOf(acting)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
-  if (written === undefined) {
-    await loadForWrite(entity, id, 'update', acting);
-    // Somebody changed it between the question and the write, so the question is asked again.
-    if (attempt < MOST_ATTEMPTS) return update(context, entity, id, input, acting, attempt + 1);
-    throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
-  }
-  const { record, previous } = written;
+  if (written === undefined) await loadForWrite(entity, id, 'update', acting);
+  return written;
+}
+
+/**
+ * Changes a record. Where the policy can be put into the statement (a role, the owner) the record is not loaded first: one
+ * statement checks, changes and writes the event. A miss is looked into afterwards, to answer 403 or 404.
+ */
+export async function update(
+  context: RecordsContext,
+  entity: Entity,
+  id: string,
+  input: unknown,
+  acting: Acting,
+): Promise<StoredRecord> {
+  const { resource } = entity;
+  const { record, previous } = await insist(entity, id, acting, (as) => attempt(context, entity, id, input, as));
   await follow(context, resource, { action: 'updated', record, previous }, acting, (ctx) =>
-    hooks?.afterUpdate?.(record as never, previous as never, ctx),
+    resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );
   return record;
 }

@@ -15,6 +15,12 @@ import { createWriteTexts } from './write-texts.ts';
 /** Narrows down what a write can reach. */
 export type WriteCondition = Condition | Writers;
 
+/** A record that was changed: as it is, and as it was. */
+export interface Written {
+  record: StoredRecord;
+  previous: StoredRecord;
+}
+
 /** The records of a resource in Postgres. No policy is asked here; `conditions` narrow down what a call can reach. */
 export interface Store {
   read(id: string, conditions?: readonly Condition[]): Promise<StoredRecord | undefined>;
@@ -34,8 +40,10 @@ export interface Store {
     changes: Values,
     conditions: readonly WriteCondition[],
     cause: Cause,
-  ): Promise<{ record: StoredRecord; previous: StoredRecord } | undefined>;
+  ): Promise<Written | undefined>;
   remove(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
+  /** Keeps everybody else from changing a record until the transaction ends. */
+  lock(id: string): Promise<void>;
   /** The same records through another connection: that of a transaction. */
   on(database: Queryable): Store;
 }
@@ -126,6 +134,10 @@ export function createStore(
         statement(text, [...params.values, ...eventValues(resource, 'deleted', cause)]),
       );
       return row === undefined ? undefined : codec.fromRow(row);
+    },
+
+    async lock(id) {
+      await database.write(statement(`select from ${table} where "id" = $1 for update`, [id]));
     },
 
     on: (other) => createStore(resource, codec, other, shared),
