@@ -8,6 +8,7 @@ import { count, first, list } from './operations/list.ts';
 import { read } from './operations/read.ts';
 import { remove } from './operations/remove.ts';
 import { update } from './operations/update.ts';
+import { serviceError } from './service-error.ts';
 import { versionOfTime } from './version.ts';
 
 function acting({ service }: RecordsContext, as: ActAs | undefined): Acting {
@@ -17,24 +18,33 @@ function acting({ service }: RecordsContext, as: ActAs | undefined): Acting {
   return { user: as?.user, req: as?.req, requestId, system, service };
 }
 
-function guarded(context: RecordsContext, as: ActAsOn | undefined): Acting {
-  const plain = acting(context, as);
-  return as?.ifMatch === undefined ? plain : { ...plain, ifMatch: [versionOfTime(as.ifMatch)] };
+function guarded(who: Acting, as: ActAsOn | undefined): Acting {
+  return as?.ifMatch === undefined ? who : { ...who, ifMatch: [versionOfTime(as.ifMatch)] };
 }
 
-/** The records of a resource, for code: `app.service(name)`. */
+/** The records of a resource, for code: `app.service(name)`. Every error of the database is an ApiError. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
+  async function run(as: ActAs | undefined, work: (who: Acting) => Promise<unknown>) {
+    context.assertReach();
+    const who = acting(context, as);
+    try {
+      return (await work(who)) as StoredRecord & never;
+    } catch (error) {
+      throw serviceError(error);
+    }
+  }
+
   return {
-    create: (input, as) => create(context, entity, input, acting(context, as)) as Promise<StoredRecord & never>,
-    read: (id, as) => read(entity, id, acting(context, as)) as Promise<StoredRecord & never>,
-    async list(query, as) {
-      const { records, meta } = await list(context, entity, { ...query }, acting(context, as), true);
-      return { data: records as (StoredRecord & never)[], meta: meta as never };
-    },
-    first: (query, as) => first(context, entity, { ...query }, acting(context, as)) as Promise<StoredRecord & never>,
-    count: (query, as) => count(context, entity, { ...query }, acting(context, as)),
-    update: (id, input, as) =>
-      update(context, entity, id, input, guarded(context, as)) as Promise<StoredRecord & never>,
-    delete: (id, as) => remove(context, entity, id, guarded(context, as)) as Promise<StoredRecord & never>,
+    create: (input, as) => run(as, (who) => create(context, entity, input, who)),
+    read: (id, as) => run(as, (who) => read(entity, id, who)),
+    list: (query, as) =>
+      run(as, async (who) => {
+        const { records, meta } = await list(context, entity, { ...query }, who, true);
+        return { data: records, meta };
+      }),
+    first: (query, as) => run(as, (who) => first(context, entity, { ...query }, who)),
+    count: (query, as) => run(as, (who) => count(context, entity, { ...query }, who)),
+    update: (id, input, as) => run(as, (who) => update(context, entity, id, input, guarded(who, as))),
+    delete: (id, as) => run(as, (who) => remove(context, entity, id, guarded(who, as))),
   };
 }

@@ -19,12 +19,13 @@ export function createTransact(
       const statements = inTransaction(client);
       const within = { database: statements, afterCommit };
       try {
-        return await work({
+        const tx: Transaction = {
           ...within,
           service: servicesWithin(records.context, within),
           push: { enqueue: (message) => push.enqueueWithin(within, message) },
           mail: { send: (message) => mail.send(message, within) },
-        });
+        };
+        return await records.transactions.run(() => work(tx));
       } finally {
         await statements.end();
       }

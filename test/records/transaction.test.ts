@@ -30,6 +30,12 @@ const order = defineResource('order', {
         return first;
       }),
     ),
+    route.post('/elsewhere', { policy: 'authenticated' }, async ({ transaction, service }) =>
+      transaction(async (tx) => {
+        const first = await tx.service('order').create({ number: 'elsewhere' });
+        return service('order').update(first.id, { items: 1 });
+      }),
+    ),
   ],
 });
 
@@ -52,7 +58,7 @@ test('all changes of a transaction are there after it, none before', async () =>
   const made = await app.transaction(async (tx) => {
     const one = await tx.service('order').create({ number: 'a-1' });
     await tx.service('note').create({ text: 'with a-1' });
-    expect((await orders.list({ number: 'a-1' })).meta.total).toBe(0);
+    expect((await call('GET', '/api/notes?text=with%20a-1')).body.meta.total).toBe(0);
     expect((await tx.service('order').read(one.id)).number).toBe('a-1');
     expect((await tx.service('order').list({ number: 'a-1' })).meta.total).toBe(1);
     expect(seen).not.toContain('event a-1');
@@ -167,6 +173,33 @@ test('a push of a transaction is sent once it is committed, and not at all when 
   });
   await vi.waitUntil(async () => (await pushes('Done')) === 1, { timeout: 5000 });
   expect(await pushes('Undone')).toBe(0);
+});
+
+test('services that are not of the transaction are refused in it at once: they would wait for its locks', async () => {
+  const { id } = await orders.create({ number: 'locked' });
+  const wrong = 'app.service(…) inside a transaction works on another connection: use tx.service';
+  await app.transaction(async (tx) => {
+    await tx.service('order').update(id, { items: 1 });
+    await expect(orders.update(id, { items: 2 })).rejects.toThrow(wrong);
+    await expect(app.service('order').read(id)).rejects.toThrow(wrong);
+    await expect(notes.list()).rejects.toThrow(wrong);
+    await expect(Promise.resolve().then(() => notes.count())).rejects.toThrow(wrong);
+    await tx.service('order').update(id, { items: 3 });
+  });
+  expect((await orders.read(id)).items).toBe(3);
+  const dan = await person('Dan');
+  expect((await dan.call('POST', '/api/orders/elsewhere')).status).toBe(500);
+  expect(await orders.count({ number: 'elsewhere' })).toBe(0);
+});
+
+test('what a transaction has started and not waited for has the services of the app, once it has ended', async () => {
+  const ended = Promise.withResolvers<void>();
+  const after = await app.transaction(async (tx) => {
+    const { id } = await tx.service('order').create({ number: 'goes on' });
+    return { read: ended.promise.then(() => orders.read(id)) };
+  });
+  ended.resolve();
+  expect((await after.read).number).toBe('goes on');
 });
 
 test('what is asked of a transaction after its end is refused', async () => {

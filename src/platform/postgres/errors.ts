@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { ApiError } from '../errors.ts';
 
 interface PostgresError extends Error {
@@ -43,6 +44,11 @@ export function isUnavailable(error: unknown): boolean {
 /** The name of the unique constraint or index that a write ran into, or undefined when the error is another. */
 export function violatedUnique(error: unknown): string | undefined {
   return codeOf(error) === '23505' ? ((error as PostgresError).constraint ?? '') : undefined;
+}
+
+/** Whether Postgres gave the error. */
+export function isDatabaseError(error: unknown): boolean {
+  return error instanceof pg.DatabaseError;
 }
 
 /**
