@@ -19,6 +19,8 @@ export interface Entity {
 export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log'> {
   entities: ReadonlyMap<string, Entity>;
   service(name: string): AnyService;
+  /** @throws Error in a transaction, of services that are not of it */
+  assertReach(): void;
   /** Hashes a password field's value before it is stored. */
   hashPassword(password: string): Promise<string>;
   /**

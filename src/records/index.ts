@@ -12,6 +12,7 @@ import { createService } from './service.ts';
 import { createStore } from './store/store.ts';
 import { createCodec } from './stored.ts';
 import { resourceTable } from './table.ts';
+import { createTransactionGuard, type TransactionGuard } from './transaction-guard.ts';
 import { createTurn } from './turns.ts';
 import { createVersionOf } from './version.ts';
 
@@ -24,6 +25,7 @@ export interface Records {
   views: readonly ResourceView[];
   service(name: string): AnyService;
   routes: readonly Route[];
+  transactions: TransactionGuard;
 }
 
 /** The drizzle tables of compiled resources, by table name. */
@@ -50,11 +52,13 @@ export function createRecords(
       throw new Error(`there is no resource "${name}"; resources: ${[...services.keys()].join(', ')}`);
     return found;
   };
+  const transactions = createTransactionGuard();
   const context: RecordsContext = {
     ...platform,
     entities,
     service,
     hashPassword,
+    assertReach: transactions.assertOutside,
     afterCommit: (work) => work(context),
   };
   for (const [name, entity] of entities) services.set(name, createService(context, entity));
@@ -64,6 +68,7 @@ export function createRecords(
     entities,
     views: all.map((entity) => createResourceView(context, entity)),
     service,
+    transactions,
     routes: all.flatMap((entity) => [...customRoutes(entity), ...crudRoutes(context, entity)]),
   };
 }

@@ -31,6 +31,7 @@ export function servicesWithin(
     ...outside,
     entities,
     service,
+    assertReach: () => undefined,
     async afterCommit(work) {
       afterCommit(() => work(outside));
     },
