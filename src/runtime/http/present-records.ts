@@ -7,35 +7,52 @@ import { resourceOf } from '../../records/stored.ts';
 // Deeper than any honest answer. A record below it still leaves its concealed fields out when it is written as JSON.
 const DEPTH = 16;
 
-/**
- * Serialises the stored records in a handler's answer for the viewer, wherever they stand in it: alone, in a list, in an
- * object. Whatever else is in the answer stays as it is.
- */
-export async function presentRecords(
-  records: Records,
-  value: unknown,
-  looking: Looker,
-  depth = DEPTH,
-): Promise<unknown> {
-  if (typeof value !== 'object' || value === null || depth === 0) return value;
-  const name = resourceOf(value);
-  if (name !== undefined) return (await presentAll(records, name, [value as StoredRecord], looking))[0];
-  if (Array.isArray(value)) {
-    const first = resourceOf(value[0]);
-    // The common list is shown with one query per reference field; a mixed one record by record.
-    if (first !== undefined && value.every((item) => resourceOf(item) === first)) {
-      return presentAll(records, first, value as StoredRecord[], looking);
-    }
-    return Promise.all(value.map((item) => presentRecords(records, item, looking, depth - 1)));
-  }
-  // A date, a buffer: they say themselves how they are written.
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return value;
-  const entries = Object.entries(value).map(
-    async ([key, inner]) => [key, await presentRecords(records, inner, looking, depth - 1)] as const,
-  );
-  return Object.fromEntries(await Promise.all(entries));
+type Holder = Record<PropertyKey, unknown>;
+
+/** Where a record stands in an answer. */
+interface Place {
+  holder: Holder;
+  key: PropertyKey;
+  record: StoredRecord;
 }
 
-function presentAll(records: Records, name: string, list: readonly StoredRecord[], looking: Looker) {
-  return present(records.context, records.entities.get(name)!.resource, list, looking);
+/** Puts a copy of a value into its place, and notes by resource where in it records stand. */
+function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Map<string, Place[]>, depth: number): void {
+  holder[key] = value;
+  if (typeof value !== 'object' || value === null || depth === 0) return;
+  const name = resourceOf(value);
+  if (name !== undefined) {
+    const list = places.get(name);
+    const place = { holder, key, record: value as StoredRecord };
+    if (list === undefined) places.set(name, [place]);
+    else list.push(place);
+  } else if (Array.isArray(value)) {
+    const copy = [...value];
+    holder[key] = copy;
+    for (const [i, item] of value.entries()) copyInto(copy as unknown as Holder, i, item, places, depth - 1);
+  } else if (typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
+    // Without a prototype, on which a key `__proto__` would be a setter. What has a toJSON (a date) says itself how it is written.
+    const copy: Holder = Object.create(null);
+    holder[key] = copy;
+    for (const [name, inner] of Object.entries(value)) copyInto(copy, name, inner, places, depth - 1);
+  }
+}
+
+/**
+ * Serialises the stored records in a handler's answer for the viewer, wherever they stand in it: alone, in a list, in an
+ * object. Whatever else is in the answer stays as it is. Those of one resource cost one query per reference field, together.
+ */
+export async function presentRecords(records: Records, value: unknown, looking: Looker): Promise<unknown> {
+  const places = new Map<string, Place[]>();
+  const answer: Holder = {};
+  copyInto(answer, 'value', value, places, DEPTH);
+  await Promise.all(
+    [...places].map(async ([name, list]) => {
+      const { resource } = records.entities.get(name)!;
+      const stored = list.map(({ record }) => record);
+      const shown = await present(records.context, resource, stored, looking);
+      for (const [i, { holder, key }] of list.entries()) holder[key] = shown[i];
+    }),
+  );
+  return answer.value;
 }
