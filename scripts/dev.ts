@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { noteEnvironment } from './dev/environment.ts';
 import { portProblem } from './dev/port.ts';
 import { type Restarting, restartOnChange } from './dev/restarting.ts';
 import { claim } from './dev/single-instance.ts';
@@ -88,6 +89,8 @@ try {
   services = await startServices({ mode: 'dev', dataDir, announce: console.log });
   mkdirSync(webFolder, { recursive: true });
   const { databaseUrl, redisUrl } = services;
+  const keys = process.env.SVC_ENCRYPTION_KEYS || developmentKey();
+  noteEnvironment(root, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SVC_ENCRYPTION_KEYS: keys });
   const begin = () =>
     runGuarded(
       {
@@ -105,7 +108,7 @@ try {
         DATABASE_URL: databaseUrl,
         OWN_DATABASE: process.env.DATABASE_URL ? 'no' : 'yes',
         REDIS_URL: redisUrl,
-        SVC_ENCRYPTION_KEYS: process.env.SVC_ENCRYPTION_KEYS || developmentKey(),
+        SVC_ENCRYPTION_KEYS: keys,
       },
       'inherit',
     );

@@ -2,6 +2,7 @@ import type { Accounts, PasswordResetStep, SignInStep } from '../declare/account
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceView } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
+import { type Administration, createAdministration } from './administration.ts';
 import { confirmPassword } from './confirm-password.ts';
 import { deviceRoutes, devices } from './devices/index.ts';
 import { resumeLogin } from './finish-login.ts';
@@ -23,6 +24,8 @@ export const accountTables = { sessions, devices, password_resets: passwordReset
 interface AppAccounts {
   /** What extensions are offered. */
   api: Accounts;
+  /** What the command line is offered. */
+  administration: Administration;
   /** The feature, whose logins and resets of passwords go through these steps. */
   feature(steps: readonly SignInStep[], resetSteps: readonly PasswordResetStep[]): FeatureParts;
 }
@@ -45,6 +48,7 @@ export function createAccounts(
     resets: createResets(host.database, view, host.settings.auth.resetTokenTtlMinutes),
   };
   return {
+    administration: createAdministration(host, context, user, view, parts),
     api: {
       resumeLogin: (login, ctx) => resumeLogin(parts, login, ctx),
       async confirmPassword(userId, password, field) {

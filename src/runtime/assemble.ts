@@ -1,4 +1,5 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Administration } from '../accounts/administration.ts';
 import { accountTables, createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/password-hash.ts';
 import type { Extension, ExtensionHost, FeatureParts } from '../declare/extension.ts';
@@ -42,6 +43,16 @@ interface Declared {
   transports: readonly Transport[];
 }
 
+/** Accounts from the command line. */
+export interface AppAdministration extends Administration {
+  /**
+   * Connects to the database and makes sure that it has the tables.
+   *
+   * @throws StartupError when it can't be reached, or lacks some
+   */
+  ready(): Promise<void>;
+}
+
 /** A whole app, put together and not started. */
 export interface Assembly {
   platform: Platform;
@@ -49,6 +60,8 @@ export interface Assembly {
   records: Records;
   push: Push;
   mail: Mail;
+  /** Undefined without accounts. */
+  administration: AppAdministration | undefined;
   encryption: Encryption;
   /** Core features first, then extensions in order. */
   features: readonly FeatureParts[];
@@ -210,6 +223,10 @@ export function assemble(
   }
   const tables = { ...own, ...resourceTables(compiled) };
   const about = declaredTables(compiled);
+  const ready = async () => {
+    await connectPostgres(platform);
+    await checkSchema(platform.database, tables);
+  };
   return {
     platform,
     host,
@@ -219,11 +236,9 @@ export function assemble(
     encryption: createEncryption(
       platform,
       features.flatMap((feature) => feature.encrypted ?? []),
-      async () => {
-        await connectPostgres(platform);
-        await checkSchema(platform.database, tables);
-      },
+      ready,
     ),
+    administration: accounts && { ...accounts.administration, ready },
     features,
     apis,
     tables,

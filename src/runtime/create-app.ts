@@ -13,7 +13,7 @@ import { readSettings, type SettingsInput } from '../platform/settings.ts';
 import type { Captured } from '../push/captured.ts';
 import type { Push } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
-import { assemble } from './assemble.ts';
+import { type AppAdministration, assemble } from './assemble.ts';
 import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import { optionMistakes } from './option-mistakes.ts';
@@ -80,6 +80,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   transaction<T>(work: (tx: TypedTransaction<R>) => Promise<T>): Promise<T>;
   push: Push['sender'];
   mail: MailSender;
+  /** What the command line does with accounts; undefined without them. */
+  accounts: AppAdministration | undefined;
   /** What is encrypted with which key, and the way to the newest one. The database must have its tables. */
   encryption: Pick<Encryption, 'status' | 'rotate'>;
   /** What was captured instead of sent, in development and tests. */
@@ -132,6 +134,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,
     mail: parts.mail.sender,
+    accounts: parts.administration,
     encryption: parts.encryption,
     captured: { ...parts.push.captured, ...parts.mail.captured },
     tables: parts.tables,

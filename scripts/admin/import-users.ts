@@ -1,0 +1,63 @@
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import type { Administration } from '../../src/accounts/administration.ts';
+import type { ImportProgress, RefusedRow } from '../../src/accounts/import/import.ts';
+import { whenAskedToStop } from '../services/when-asked-to-stop.ts';
+import { linesOf } from './lines.ts';
+import { importLine } from './report.ts';
+
+const LINE_MS = 1000;
+
+/** Where refused rows are written, a line of JSON each. The file is there only when there are some. */
+function reportTo(file: string) {
+  let open: number | undefined;
+  return {
+    add(row: RefusedRow) {
+      // Of this run alone, and for its owner's eyes: it names people.
+      open ??= openSync(file, 'w', 0o600);
+      writeSync(open, `${JSON.stringify(row)}\n`);
+    },
+    close: () => open !== undefined && closeSync(open),
+  };
+}
+
+/** A line every second. */
+function progressLines(): (progress: ImportProgress) => void {
+  let last = performance.now();
+  return (progress) => {
+    if (performance.now() - last < LINE_MS) return;
+    last = performance.now();
+    console.log(importLine(progress));
+  };
+}
+
+/**
+ * Imports the users of a file of NDJSON until its end or until this process is asked to stop, and tells how it went.
+ *
+ * @returns whether every row was stored, now or earlier
+ * @throws Error when there is no such file
+ */
+export async function importUsers(accounts: Administration, file: string): Promise<boolean> {
+  statSync(file);
+  const report = reportTo(`${file}.refused.ndjson`);
+  const stop = new AbortController();
+  const work = accounts.importUsers(linesOf(file), {
+    signal: stop.signal,
+    onProgress: progressLines(),
+    onRefused: report.add,
+  });
+  const ended = work.then((progress) => {
+    console.log(importLine(progress));
+    if (stop.signal.aborted) console.log('Stopped. Run it again to go on: what is there is passed over.');
+    if (progress.refused > 0) console.error(`What was refused, and why: ${file}.refused.ndjson`);
+    return progress.refused === 0;
+  });
+  whenAskedToStop(async () => {
+    stop.abort();
+    await ended.catch(() => undefined);
+  });
+  try {
+    return await ended;
+  } finally {
+    report.close();
+  }
+}

@@ -1,0 +1,30 @@
+import { randomInt } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+
+// Without those that are taken for one another: 31 signs, 99 bits in twenty of them.
+const SIGNS = 'abcdefghijkmnpqrstuvwxyz23456789';
+const GROUPS = 4;
+const GROUP_SIGNS = 5;
+
+/** A password that nobody guesses and that can be typed off. */
+export function newPassword(): string {
+  const group = () => Array.from({ length: GROUP_SIGNS }, () => SIGNS[randomInt(SIGNS.length)]).join('');
+  return Array.from({ length: GROUPS }, group).join('-');
+}
+
+/** The first line of standard input. At a terminal it is asked for, and what is typed is not shown. */
+export async function passwordFromInput(): Promise<string> {
+  const { stdin, stderr } = process;
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = stdin.isTTY === true;
+  if (terminal) stderr.write('Password: ');
+  const lines = createInterface({ input: stdin, output: silent, terminal });
+  try {
+    for await (const line of lines) return line;
+    return '';
+  } finally {
+    lines.close();
+    if (terminal) stderr.write('\n');
+  }
+}

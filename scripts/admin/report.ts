@@ -1,0 +1,42 @@
+import type { ImportProgress } from '../../src/accounts/import/import.ts';
+
+type Shown = Record<string, unknown>;
+
+const shown = (count: number) => count.toLocaleString('en-US');
+
+/** A text of somebody else's at a terminal: without what would steer it. */
+function plain(value: unknown): string {
+  return String(value ?? '').replaceAll(/\p{Cc}/gu, ' ');
+}
+
+/** Lines of cells that stand under one another. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i]!))
+      .join('   ')
+      .trimEnd(),
+  );
+}
+
+/** What `list` prints of users. */
+export function userLines(users: readonly Shown[]): string[] {
+  if (users.length === 0) return ['There is nobody.'];
+  const rows = users.map(({ id, email, name, roles, status }) => [id, email, name, roles, status].map(plain));
+  return table([['id', 'email', 'name', 'roles', 'status'], ...rows]);
+}
+
+/** What `sessions` prints. */
+export function sessionLines(sessions: readonly object[]): string[] {
+  if (sessions.length === 0) return ['No session is live.'];
+  const rows = (sessions as Shown[]).map((one) =>
+    [one.id, one.createdAt, one.lastUsedAt, one.ip, one.userAgent].map(plain),
+  );
+  return table([['id', 'created', 'last used', 'address', 'user agent'], ...rows]);
+}
+
+/** What an import has done so far. */
+export function importLine({ lines, imported, there, refused }: ImportProgress): string {
+  return `${shown(lines)} lines: ${shown(imported)} imported, ${shown(there)} there already, ${shown(refused)} refused`;
+}

@@ -1,0 +1,69 @@
+import type { Host, ResourceView, StoredRecord } from '../declare/host.ts';
+import type { Entity, RecordsContext } from '../records/context.ts';
+import { create } from '../records/operations/create.ts';
+import { createImport, type ImportLine, type ImportOptions, type ImportProgress } from './import/import.ts';
+import type { AccountParts } from './parts.ts';
+import { registrationFaults } from './password-rules.ts';
+
+/** A session, as who administers accounts sees it. */
+interface LiveSession {
+  id: string;
+  createdAt: string;
+  lastUsedAt: string;
+  expiresAt: string;
+  ip: string;
+  userAgent: string;
+}
+
+/** What is done with accounts from the command line: as the system, no policy is asked. */
+export interface Administration {
+  /** The user with an e-mail, however it is written. */
+  find(email: string): Promise<StoredRecord | undefined>;
+  /**
+   * Creates a user with the rules of a registration, open to every field. Emits `user.created`.
+   *
+   * @throws ApiError VALIDATION_ERROR; CONFLICT when there is one with this e-mail
+   */
+  create(input: Record<string, unknown>): Promise<StoredRecord>;
+  /** The newest users, newest first; with a role, those who have it. */
+  list(options: { role?: string | undefined; limit: number }): Promise<StoredRecord[]>;
+  /** A user's live sessions, the newest first. */
+  sessions(userId: string): Promise<LiveSession[]>;
+  /** Ends all of a user's sessions. */
+  endSessions(userId: string): Promise<void>;
+  /** Stores users of another system with the hashes that they have there: see docs/moving-in.md. */
+  importUsers(lines: AsyncIterable<ImportLine>, options?: ImportOptions): Promise<ImportProgress>;
+}
+
+export function createAdministration(
+  host: Host,
+  context: RecordsContext,
+  entity: Entity,
+  view: ResourceView,
+  { users, sessions }: Pick<AccountParts, 'users' | 'sessions'>,
+): Administration {
+  const { service } = context;
+  const roles = entity.resource.field.get('roles')?.column;
+  const newest = (where: string) =>
+    `select ${view.columns('u')} from "${view.table}" u ${where} order by u."id" desc limit $1`;
+
+  return {
+    find: async (email) => (await users.findForLogin(email.trim().toLowerCase()))?.user,
+    create(input) {
+      const acting = { user: undefined, system: true, service };
+      return create(context, entity, input, acting, { faults: registrationFaults });
+    },
+    async list({ role, limit }) {
+      if (role !== undefined && roles === undefined) return [];
+      const where = role === undefined ? '' : `where $2 = any(u."${roles}")`;
+      const values = role === undefined ? [limit] : [limit, role];
+      return (await host.database.readSlowly({ text: newest(where), values })).map((row) => view.fromRow(row));
+    },
+    async sessions(userId) {
+      const listed = await sessions.list(userId, '');
+      return listed.map(({ current: _, ...session }) => session);
+    },
+    endSessions: (userId) => sessions.endAll(userId),
+    importUsers: createImport(host.database, context, entity),
+  };
+}

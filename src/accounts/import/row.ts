@@ -1,0 +1,93 @@
+import { type ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { isId, newId } from '../../platform/ids.ts';
+import type { CompiledResource } from '../../records/compiled.ts';
+import type { RecordsContext } from '../../records/context.ts';
+import { isStorable } from '../../records/fields/text-rules.ts';
+import { type Values, validate } from '../../records/validate.ts';
+import { NO_PASSWORD } from '../password-hash.ts';
+
+const MOST_HASH = 1024;
+
+/** A user of another system, checked. */
+export interface ImportRow {
+  id: string;
+  values: Values;
+  /** As the other system had it, or that there is no password. */
+  hash: string;
+  /** ISO 8601; undefined: now. */
+  createdAt: string | undefined;
+  updatedAt: string | undefined;
+}
+
+function fault(details: ErrorDetails): never {
+  throw validationError(details);
+}
+
+function parse(line: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
+      return parsed as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  return fault({ line: 'Must be a JSON object' });
+}
+
+function idOf(value: unknown): string {
+  if (value === undefined || value === null) return newId();
+  const id = String(value).toLowerCase();
+  return isId(id) ? id : fault({ id: 'Must be 24 hexadecimal digits, or left out' });
+}
+
+function hashOf(value: unknown): string {
+  if (value === undefined || value === null) return NO_PASSWORD;
+  if (typeof value !== 'string' || value.trim() === '') return fault({ passwordHash: 'Must be a text, or left out' });
+  if (value.length > MOST_HASH) return fault({ passwordHash: `Must be at most ${MOST_HASH} characters` });
+  return isStorable(value) ? value : fault({ passwordHash: 'Must not contain NUL or broken characters' });
+}
+
+function timeOf(value: unknown, name: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const time = typeof value === 'string' || typeof value === 'number' ? new Date(value) : new Date(Number.NaN);
+  const year = Number.isNaN(time.getTime()) ? 0 : time.getUTCFullYear();
+  return year >= 1970 && year <= 9999
+    ? time.toISOString()
+    : fault({ [name]: 'Must be an ISO date or epoch milliseconds' });
+}
+
+/** The resource without its passwords: theirs are hashes, which no rule of a password fits. */
+function withoutPasswords(resource: CompiledResource): CompiledResource {
+  const fields = resource.fields.filter((field) => !field.type.concealed);
+  return { ...resource, fields, field: new Map(fields.map((field) => [field.name, field])) };
+}
+
+/**
+ * Reads lines of an import: fields of the user resource by its own rules, and beside them `id` (or `_id`), `passwordHash`,
+ * `createdAt`, `updatedAt`.
+ */
+export function createRowReader(
+  resource: CompiledResource,
+  { service }: Pick<RecordsContext, 'service'>,
+): (line: string) => Promise<ImportRow> {
+  const rules = withoutPasswords(resource);
+  const acting = { user: undefined, system: true, service };
+  return async (line) => {
+    const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parse(line);
+    if ('password' in fields) fault({ password: 'Must not be there: give its hash as passwordHash' });
+    const values = await validate(rules, fields, acting, { unknownFields: 'reject', updating: false });
+    return {
+      id: idOf(id ?? _id),
+      values,
+      hash: hashOf(passwordHash),
+      createdAt: timeOf(createdAt, 'createdAt'),
+      updatedAt: timeOf(updatedAt ?? createdAt, 'updatedAt'),
+    };
+  };
+}
+
+/** What is wrong with a row, by field; undefined for an error that is not the row's. */
+export function faultsOf(error: unknown): ErrorDetails | undefined {
+  const { status, message, details } = error as ApiError;
+  return status === 422 ? (details ?? { line: message }) : undefined;
+}

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import { NO_PASSWORD } from '../../src/accounts/password-hash.ts';
+import { defineUser, f } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+
+const secret = 'correct horse battery';
+const old = (password: string) => `md5$${createHash('md5').update(password).digest('hex')}`;
+const told: string[] = [];
+const { app, call, env } = await startTestApp({
+  resources: [
+    defineUser({
+      fields: {
+        phone: f.string().unique(),
+        iban: f.string().encrypted(),
+        level: f.integer().default(1).min(0, 'Must not be negative'),
+        password: f
+          .password()
+          .required()
+          .check((value) => /\d/.test(value) || 'Needs a digit'),
+        tags: f.array(f.string()),
+      },
+    }),
+  ],
+  settings: { auth: { password: { logN: 4, r: 8, p: 1 }, legacyPassword: (hash, password) => hash === old(password) } },
+  listeners: (app) => app.on('user.created', () => void told.push('user.created')),
+});
+const accounts = app.accounts!;
+const sql = new Client({ connectionString: env.DATABASE_URL! });
+await sql.connect();
+afterAll(() => sql.end());
+
+const login = (email: string, password = secret) => call('POST', '/api/auth/login', { email, password });
+
+async function* linesOf(rows: readonly unknown[]) {
+  for (const row of rows) yield typeof row === 'string' ? row : JSON.stringify(row);
+}
+
+async function run(rows: readonly unknown[]) {
+  const refused: object[] = [];
+  const progress = await accounts.importUsers(linesOf(rows), { onRefused: (row) => void refused.push(row) });
+  return { ...progress, rows: refused };
+}
+
+test('users come with their id, their times, their roles and their hash, and sign in with the password that they had', async () => {
+  const row = {
+    _id: '5f0000000000000000000ABC',
+    email: ' Ann@Example.com ',
+    name: 'Ann',
+    roles: ['user', 'admin'],
+    phone: '123',
+    iban: 'DE89 3704 0044 0532 0130 00',
+    tags: ['a', 'b'],
+    createdAt: '2019-05-06T07:08:09Z',
+    passwordHash: old(secret),
+  };
+  expect(await run([row])).toEqual({ lines: 1, imported: 1, there: 0, refused: 0, rows: [] });
+  const { status, body } = await login('ann@example.com');
+  expect(status).toBe(200);
+  expect(body.data.user).toMatchObject({
+    id: '5f0000000000000000000abc',
+    email: 'ann@example.com',
+    roles: ['user', 'admin'],
+    status: 'active',
+    level: 1,
+    iban: row.iban,
+    tags: ['a', 'b'],
+    createdAt: '2019-05-06T07:08:09.000Z',
+    updatedAt: '2019-05-06T07:08:09.000Z',
+  });
+  const stored = (await sql.query(`select password, iban from users where phone = '123'`)).rows[0];
+  expect([stored.password, stored.iban]).toEqual([
+    expect.stringMatching(/^\$scrypt\$/),
+    expect.stringMatching(/^v1\./),
+  ]);
+});
+
+test('a row without hash is a user without password, who can set one by a reset only', async () => {
+  await run([{ email: 'ben@example.com', name: 'Ben' }]);
+  const rows = await sql.query(`select password from users where email = 'ben@example.com'`);
+  expect(rows.rows).toEqual([{ password: NO_PASSWORD }]);
+  expect((await login('ben@example.com', NO_PASSWORD)).status).toBe(401);
+});
+
+test('every faulty row is refused with its line and what is wrong, and costs no other row', async () => {
+  const good = (i: number) => ({ email: `good-${i}@example.com`, name: 'Good', phone: `good-${i}` });
+  const result = await run([
+    good(1),
+    'no json',
+    '[]',
+    '',
+    { name: 'Nobody' },
+    { email: 'x', name: 'X' },
+    { ...good(2), password: secret },
+    { ...good(3), passwordHash: 5 },
+    { ...good(4), id: 'short' },
+    { ...good(5), level: -1, roles: ['king'] },
+    { ...good(6), colour: 'red' },
+    { ...good(7), createdAt: 'yesterday' },
+    { ...good(8), phone: 'good-1' },
+    { ...good(9), name: 'a\0b' },
+    good(10),
+  ]);
+  expect(result).toMatchObject({ lines: 15, imported: 2, there: 0, refused: 12 });
+  expect(result.rows.toSorted((a, b) => (a as { line: number }).line - (b as { line: number }).line)).toEqual([
+    { line: 2, faults: { line: 'Must be a JSON object' } },
+    { line: 3, faults: { line: 'Must be a JSON object' } },
+    { line: 5, faults: { email: 'Is required' } },
+    { line: 6, email: 'x', faults: { email: 'Must be a valid e-mail address' } },
+    { line: 7, email: good(2).email, faults: { password: 'Must not be there: give its hash as passwordHash' } },
+    { line: 8, email: good(3).email, faults: { passwordHash: 'Must be a text, or left out' } },
+    { line: 9, email: good(4).email, faults: { id: 'Must be 24 hexadecimal digits, or left out' } },
+    { line: 10, email: good(5).email, faults: { level: 'Must not be negative', 'roles.0': expect.any(String) } },
+    { line: 11, email: good(6).email, faults: { colour: 'Unknown field' } },
+    { line: 12, email: good(7).email, faults: { createdAt: 'Must be an ISO date or epoch milliseconds' } },
+    {
+      line: 13,
+      email: good(8).email,
+      faults: { row: 'Its id, or a value that must be unique, belongs to another user' },
+    },
+    { line: 14, email: good(9).email, faults: { name: 'Must not contain NUL or broken characters' } },
+  ]);
+  expect(JSON.stringify(result.rows)).not.toContain(secret);
+});
+
+test('an import that was stopped goes on where it is run again, and changes nothing that is there', async () => {
+  const rows = Array.from({ length: 2600 }, (_, i) => ({
+    email: `many-${i}@example.com`,
+    name: `Number ${i}`,
+    passwordHash: old(`password ${i}`),
+  }));
+  const stop = new AbortController();
+  const seen: number[] = [];
+  const first = await accounts.importUsers(linesOf(rows), {
+    signal: stop.signal,
+    onProgress({ lines }) {
+      seen.push(lines);
+      if (lines >= 1000) stop.abort();
+    },
+  });
+  expect(first.imported).toBeGreaterThanOrEqual(1000);
+  expect(first.imported).toBeLessThan(2600);
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  expect((await login('many-7@example.com', 'password 7')).status).toBe(200);
+  const upgraded = await sql.query(`select password from users where email = 'many-7@example.com'`);
+  const second = await run(rows);
+  expect(second).toEqual({ lines: 2600, imported: 2600 - first.imported, there: first.imported, refused: 0, rows: [] });
+  expect((await sql.query(`select password from users where email = 'many-7@example.com'`)).rows).toEqual(
+    upgraded.rows,
+  );
+  expect((await sql.query(`select 1 from users where email like 'many-%'`)).rowCount).toBe(2600);
+});
+
+test('the same e-mail twice in a file is one account', async () => {
+  const row = { email: 'twice@example.com', name: 'Twice' };
+  expect(await run([row, { ...row, email: 'TWICE@example.com' }])).toMatchObject({ imported: 1, there: 1, refused: 0 });
+});
+
+test('an import tells no event', async () => {
+  await run([{ email: 'silent@example.com', name: 'Silent' }]);
+  expect(told).toEqual([]);
+  expect((await sql.query(`select 1 from outbox where name = 'user.created'`)).rowCount).toBe(0);
+});
+
+test('a line that was too long is refused', async () => {
+  async function* lines() {
+    yield undefined;
+  }
+  const refused: object[] = [];
+  await accounts.importUsers(lines(), { onRefused: (row) => void refused.push(row) });
+  expect(refused).toEqual([{ line: 1, faults: { line: 'Is too long' } }]);
+});

@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { app as exampleApp } from '../../src/app/index.ts';
+import { clientOf } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { newKey } from '../support/patients.ts';
+import { BARE_ENV } from '../support/processes.ts';
+
+// Every command is a process that loads the whole app.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+const database = await createTestDatabase();
+const stores = { DATABASE_URL: database.databaseUrl, SVC_ENCRYPTION_KEYS: newKey() };
+Object.assign(process.env, {
+  ...stores,
+  NODE_ENV: 'test',
+  REDIS_URL: database.redisUrl,
+  REDIS_PREFIX: database.redisPrefix,
+});
+const app = exampleApp();
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+await app.migrate({ mode: 'sync' });
+const { url } = await app.start({ port: 0 });
+const login = (email: string, password: string) => clientOf(url)('POST', '/api/auth/login', { email, password });
+
+/** Runs a command, as its npm command does. */
+async function admin(args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) {
+  const child = spawn(process.execPath, ['scripts/admin.ts', ...args.split(' ')], { env: { ...BARE_ENV, ...env } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const out = { said: '', wrong: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.wrong += text));
+  child.stdin.end(input ?? '');
+  const [code] = await once(child, 'close');
+  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
+}
+
+test('the first admin is made from the command line: with a password that is printed once, or with one of his own', async () => {
+  const made = await admin('create --email Root@Example.com --name Root');
+  expect(made).toMatchObject({ code: 0, wrong: '' });
+  expect(made.said).toMatch(/^root@example.com is admin now \([0-9a-f]{24}\)\.\nPassword, shown this once: \S+$/);
+  const password = made.said.split(' ').at(-1)!;
+  expect(password).toMatch(/^(?:[a-z2-9]{5}-){3}[a-z2-9]{5}$/);
+  const { body } = await login('root@example.com', password);
+  expect(body.data.user).toMatchObject({ name: 'Root', roles: ['user', 'admin'], status: 'active' });
+  expect((await clientOf(url, body.data.token)('GET', '/api/users')).status).toBe(200);
+
+  expect(await admin('create --email root@example.com')).toEqual({
+    code: 1,
+    said: '',
+    wrong: 'There is an account with this e-mail already. Its role: npm run admin -- promote --email root@example.com',
+  });
+
+  const input = 'a bell rings at noon\nand more\n';
+  const own = await admin('create --email two@example.com --role editor --set bio=Counts --password-stdin', { input });
+  expect(own).toMatchObject({ code: 0, said: expect.not.stringContaining('bell') });
+  const second = await login('two@example.com', 'a bell rings at noon');
+  expect(second.body.data.user).toMatchObject({ name: 'two', roles: ['user', 'editor'], bio: 'Counts' });
+
+  expect(await admin('create --email three@example.com --password-stdin', { input: 'Password123' })).toEqual({
+    code: 1,
+    said: '',
+    wrong: 'password: This password is too common, choose another one',
+  });
+});
+
+test('roles are given and taken, accounts disabled and enabled, sessions shown and ended', async () => {
+  const email = 'ann@example.com';
+  const account = { name: 'Ann', email, password: 'a bell rings at noon' };
+  const { token, user } = (await clientOf(url)('POST', '/api/auth/register', account)).body.data;
+  const isIn = async (as: string) => (await clientOf(url, as)('GET', '/api/auth/me')).status === 200;
+
+  expect(await admin(`promote --email ${email}`)).toMatchObject({ said: `${email} has the roles: user, admin` });
+  expect((await clientOf(url, token)('GET', '/api/users')).status).toBe(200);
+  expect((await admin('list --role admin')).said).toContain(`${user.id}   ${email}`);
+  expect(await admin(`demote --email ${email}`)).toMatchObject({ said: `${email} has the roles: user` });
+  expect((await clientOf(url, token)('GET', '/api/users')).status).toBe(403);
+  expect((await admin('list --role admin')).said).not.toContain(email);
+
+  expect((await admin(`sessions --email ${email}`)).said).toMatch(
+    /^id +created +last used +address +user agent\n[0-9a-f]{24} /,
+  );
+  expect(await admin(`sessions --email ${email} --end`)).toMatchObject({ said: `All sessions of ${email} are over.` });
+  expect(await isIn(token)).toBe(false);
+
+  const next = (await login(email, account.password)).body.data.token;
+  expect(await admin(`disable --email ${email}`)).toMatchObject({ code: 0, said: `${email} is disabled.` });
+  expect([await isIn(next), (await login(email, account.password)).status]).toEqual([false, 403]);
+  expect(await admin(`enable --email ${email}`)).toMatchObject({ said: `${email} is active.` });
+  // Those of before are over for good.
+  expect([await isIn(next), (await login(email, account.password)).status]).toEqual([false, 200]);
+
+  const role = await admin(`promote --email ${email} --role king`);
+  expect([role.code, role.wrong]).toEqual([1, expect.stringMatching(/^roles\.1: /)]);
+  expect(await admin('promote --email nobody@example.com')).toMatchObject({
+    code: 1,
+    wrong: 'There is no account with the e-mail nobody@example.com.',
+  });
+});
+
+test('users are imported from a file; what is refused is listed beside it, for its owner alone', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'belfry-import-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'users.ndjson');
+  const rows = Array.from({ length: 1200 }, (_, i) => ({ email: `many-${i}@example.com`, name: `Number ${i}` }));
+  writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'));
+  expect(await admin(`import ${file}`)).toEqual({
+    code: 0,
+    said: '1,200 lines: 1,200 imported, 0 there already, 0 refused',
+    wrong: '',
+  });
+  const report = `${file}.refused.ndjson`;
+  expect(existsSync(report)).toBe(false);
+
+  writeFileSync(file, `${JSON.stringify(rows[0])}\n{"email":"x"}\n{"email":"new@example.com","name":"New"}\n`);
+  expect(await admin(`import ${file}`)).toEqual({
+    code: 1,
+    said: '3 lines: 1 imported, 1 there already, 1 refused',
+    wrong: `What was refused, and why: ${report}`,
+  });
+  expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ line: 2, email: 'x' });
+  expect(statSync(report).mode & 0o777).toBe(0o600);
+  expect((await admin(`import ${file}.none`)).wrong).toMatch(/ENOENT/);
+});
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ['no encryption key', { DATABASE_URL: stores.DATABASE_URL }, /^SVC_ENCRYPTION_KEYS is missing/],
+  [
+    'no database',
+    { SVC_ENCRYPTION_KEYS: stores.SVC_ENCRYPTION_KEYS, DATABASE_URL: 'mysql://x' },
+    /DATABASE_URL is malformed/,
+  ],
+])('with %s it says so in plain words', async (_what, env, text) => {
+  const { code, wrong } = await admin('list', { env });
+  expect([code, wrong]).toEqual([1, expect.stringMatching(text)]);
+  expect(wrong).not.toMatch(/\n {4}at /);
+});
+
+test('a database without the tables is told of, with the command that makes them', async () => {
+  const empty = await createTestDatabase();
+  onTestFinished(() => empty.drop());
+  const { code, wrong } = await admin('list', { env: { ...stores, DATABASE_URL: empty.databaseUrl } });
+  expect([code, wrong]).toEqual([1, expect.stringContaining('npm run migrate')]);
+});
