@@ -45,7 +45,7 @@ const value = (name: Name) => `value-${name}`;
 const declared = Object.fromEntries(NAMES.map((name) => [name, fields[name].field]));
 /** The same fields, marked for queries where the language allows it. */
 const queryable = Object.fromEntries(
-  (['open', 'forOwner', 'forStaff', 'forBoth', 'forUsers', 'forNone'] as const).map((name) => [
+  (['open', 'forOwner', 'forStaff', 'forBoth', 'forUsers'] as const).map((name) => [
     name,
     fields[name].field.filterable().sortable().searchable(),
   ]),
