@@ -1,4 +1,5 @@
-// Receivers import or copy this file alone, which is why it shares nothing with the rest.
+// Receivers import or copy this file alone, which is why it shares nothing with the rest. They run Node, Bun, Deno or Workers: beside
+// node:crypto, which all of them have, it uses only what the web platform has too.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** Where a webhook failed its verification. */
@@ -47,7 +48,13 @@ export type WebhookHeaders =
  * @param rawBody the body exactly as received, before any parser has seen it
  * @param options `toleranceSeconds`: how far the timestamp may lie from now, either way (300); `now`: the time, a Date or epoch milliseconds
  * @throws WebhookVerificationError, and nothing else, whatever was received
- * @example const event = verifyWebhook(process.env.WEBHOOK_SECRET, request.headers, await request.text());
+ * @example
+ * export default {
+ *   async fetch(request, env) {
+ *     const event = verifyWebhook(env.WEBHOOK_SECRET, request.headers, await request.text());
+ *     return new Response(null, { status: 204 });
+ *   },
+ * };
  */
 export function verifyWebhook<Payload = WebhookPayload>(
   secret: string,
@@ -73,13 +80,23 @@ export function verifyWebhook<Payload = WebhookPayload>(
   return parse(rawBody) as Payload;
 }
 
-function readSecret(secret: unknown): Buffer {
-  const encoded = typeof secret === 'string' ? secret.replace(/^whsec_/, '') : '';
-  const key = Buffer.from(encoded, 'base64');
-  if (key.length === 0 || key.toString('base64').replace(/=+$/, '') !== encoded.replace(/=+$/, '')) {
+function readSecret(secret: unknown): Uint8Array {
+  const encoded = typeof secret === 'string' ? secret.replace(/^whsec_/, '').replace(/=+$/, '') : '';
+  const bytes = fromBase64(encoded);
+  // The decoder skips white space and ignores spare bits: only re-encoding shows that the text was exact.
+  if (bytes === undefined || bytes === '' || btoa(bytes).replace(/=+$/, '') !== encoded) {
     throw new WebhookVerificationError('INVALID_SECRET', 'The secret is not whsec_ followed by base64');
   }
-  return key;
+  return Uint8Array.from(bytes, (byte) => byte.charCodeAt(0));
+}
+
+/** Bytes as a text of one character each; undefined for what is no base64. */
+function fromBase64(encoded: string): string | undefined {
+  try {
+    return atob(encoded);
+  } catch {
+    return undefined;
+  }
 }
 
 function readHeader(headers: unknown, name: string): string {
@@ -119,7 +136,8 @@ function checkTimestamp(timestamp: string, toleranceSeconds: number, nowMs: numb
 }
 
 function equal(given: string, expected: string): boolean {
-  const [left, right] = [Buffer.from(given), Buffer.from(expected)];
+  const encoder = new TextEncoder();
+  const [left, right] = [encoder.encode(given), encoder.encode(expected)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 

@@ -1,5 +1,3 @@
-import fc from 'fast-check';
-import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { newSecret, sign, signingKey } from '../../../src/extensions/webhooks/sign.ts';
 import vectors from '../../data/webhook-vectors.json' with { type: 'json' };
@@ -9,22 +7,6 @@ describe('published vectors', () => {
     expect(sign([signingKey(secret)], id, timestamp, body)).toBe(signature);
     expect(sign([signingKey(secret)], id, timestamp, Buffer.from(body))).toBe(signature);
   });
-});
-
-test('standardwebhooks verifies what is signed here, whatever the payload', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
-      const secret = newSecret();
-      const now = Math.floor(Date.now() / 1000);
-      const body = JSON.stringify({ type: 'post.created', data: { text } });
-      const headers = {
-        'webhook-id': 'msg_abc',
-        'webhook-timestamp': String(now),
-        'webhook-signature': sign([signingKey(newSecret()), signingKey(secret)], 'msg_abc', now, body),
-      };
-      expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
-    }),
-  );
 });
 
 test('two keys give two signatures, in order, separated by a space', () => {

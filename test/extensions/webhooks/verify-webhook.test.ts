@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { newSecret, sign, signingKey } from '../../../src/extensions/webhooks/sign.ts';
 import { verifyWebhook, WebhookVerificationError } from '../../../src/extensions/webhooks/verify-webhook.ts';
@@ -40,22 +38,6 @@ describe('published vectors', () => {
     if (['', ' ', '.'].includes(body)) expect(codeOf(act)).toBe('INVALID_PAYLOAD');
     else expect(act()).toEqual(JSON.parse(body));
   });
-});
-
-test('what standardwebhooks signs is accepted, whatever the payload', () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), (data) => {
-      const secret = newSecret();
-      const body = JSON.stringify({ data });
-      const now = new Date();
-      const headers = {
-        'webhook-id': 'msg_abc',
-        'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-        'webhook-signature': new Webhook(secret).sign('msg_abc', now, body),
-      };
-      expect(verifyWebhook(secret, headers, body)).toEqual(JSON.parse(body));
-    }),
-  );
 });
 
 describe('forms of the input', () => {
@@ -212,9 +194,4 @@ describe('properties', () => {
       }),
     );
   });
-});
-
-test('the file imports nothing but node:crypto, since receivers take it alone', () => {
-  const source = readFileSync(new URL('../../../src/extensions/webhooks/verify-webhook.ts', import.meta.url), 'utf8');
-  expect(source.match(/from '(.*)'/g)).toEqual(["from 'node:crypto'"]);
 });
