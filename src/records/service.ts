@@ -30,7 +30,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     try {
       return (await work(who)) as StoredRecord & never;
     } catch (error) {
-      throw serviceError(error);
+      throw serviceError(error, who.system);
     }
   }
 

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { StoredRecord } from '../declare/host.ts';
-import { type ErrorDetails, validationError } from '../platform/errors.ts';
+import type { ErrorDetails } from '../platform/errors.ts';
 import type { Acting } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { columnValue } from './fields/column-value.ts';
 import { checkedDefault } from './fields/default.ts';
 import { isBlank, missingMessage } from './fields/presence.ts';
+import { InputError } from './input-error.ts';
 import { asksFunction, refusal, refusalByFunction, type Writing } from './may-write.ts';
 import { applyRules } from './rules.ts';
 import { everyField } from './stored.ts';
@@ -23,6 +24,10 @@ interface Validation extends Writing {
   settled: Values;
   /** A hook is still to come: it may fill what clients can't send. */
   hooked: boolean;
+}
+
+function invalid(details: ErrorDetails): InputError {
+  return new InputError('VALIDATION_ERROR', undefined, { details });
 }
 
 function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.$ZodIssue[]): void {
@@ -172,7 +177,7 @@ export async function validate(
   },
 ): Promise<Values> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw validationError({ body: 'Must be an object' });
+    throw invalid({ body: 'Must be an object' });
   }
   const details: ErrorDetails = Object.create(null);
   const validation: Validation = { resource, acting, before: undefined, settled: {}, hooked: false, ...options };
@@ -183,7 +188,7 @@ export async function validate(
   if (!options.updating && Object.keys(details).length === 0) {
     await askOnCreate(input as Values, values, validation, details);
   }
-  if (Object.keys(details).length > 0) throw validationError({ ...details });
+  if (Object.keys(details).length > 0) throw invalid({ ...details });
   return values;
 }
 

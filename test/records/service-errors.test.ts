@@ -36,10 +36,10 @@ test.each([
   ['22003', 'VALIDATION_ERROR'],
 ])('an error of the class %s is %s', (code, expected) => {
   const error = Object.assign(new Error('of the database'), { code });
-  expect(serviceError(error)).toMatchObject({ code: expected, cause: error });
+  expect(serviceError(error, false)).toMatchObject({ code: expected, cause: error });
 });
 
 test('what project code throws stays what it is', () => {
   const error = new RangeError('mine');
-  expect(serviceError(error)).toBe(error);
+  expect(serviceError(error, false)).toBe(error);
 });

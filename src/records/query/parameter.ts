@@ -1,11 +1,11 @@
-import { ApiError } from '../../platform/errors.ts';
 import { isStorable } from '../fields/text-rules.ts';
+import { InputError } from '../input-error.ts';
 
 const LONGEST_ECHO = 100;
 
 /** The refusal of a query. */
-export function badQuery(message: string): ApiError {
-  return new ApiError('BAD_REQUEST', message);
+export function badQuery(message: string): InputError {
+  return new InputError('BAD_REQUEST', message);
 }
 
 /** What a client called something, cut when it is too long to be said back. */
