@@ -63,16 +63,15 @@ export async function loadAuthorized(
     const scope = scopeConditions(resource, looking);
     record = await store.read(id, scope instanceof Promise ? await scope : scope);
   }
-  if (record === undefined) {
-    throw new ApiError(looking.user === undefined && !policy.public ? 'UNAUTHORIZED' : 'NOT_FOUND');
-  }
+  const missing = looking.user === undefined && !policy.public ? 'UNAUTHORIZED' : 'NOT_FOUND';
+  if (record === undefined) throw new ApiError(missing);
   const args = policyArguments(looking, action, record);
   const own = owns(resource, record, looking);
   const reads = () => allows(resource.policies.read, { ...args, action: 'read' }, own);
   if (await allows(policy, args, own)) {
-    // The answer of an update holds the record: who may not read it gets 404, whatever he may change.
-    if (action !== 'update' || (await reads())) return record;
-    throw new ApiError('NOT_FOUND');
+    // For who may not read it there is no such record to change or remove. Custom routes are as open as their own policy.
+    if ((action !== 'update' && action !== 'delete') || (await reads())) return record;
+    throw new ApiError(missing);
   }
   if (looking.user === undefined) throw new ApiError('UNAUTHORIZED');
   if (action !== 'read' && (await reads())) throw new ApiError('FORBIDDEN');
@@ -99,7 +98,7 @@ export async function writeConditions(
   if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
   const given = scopeConditions(resource, looking);
   const scope = given instanceof Promise ? await given : given;
-  if (action === 'update' && !coversReading(resource.policies.read, policy, looking.user)) return undefined;
+  if (!coversReading(resource.policies.read, policy, looking.user)) return undefined;
   if (allowsEveryRecord(policy, looking.user)) return scope;
   if (policy.functions.length > 0 || !policy.owner || looking.user === undefined) return undefined;
   return [...scope, { field: resource.ownerField!, op: 'eq', value: looking.user.id }];
