@@ -1,3 +1,4 @@
+import express from 'express';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { ApiError, createApp, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
@@ -11,12 +12,14 @@ import { startProcess } from '../support/processes.ts';
 const ran: string[] = [];
 let gate: Promise<void> | undefined;
 let failing = false;
+let hiding: ApiError | undefined;
 
 const post = defineResource('post', {
   fields: {
     title: f.string().required().max(50),
     slug: f.string().unique(),
     secret: f.string().visibleTo('editor'),
+    anything: f.json(),
     author: f.ref('user').owner(),
   },
   policies: { list: 'public', read: 'public', create: 'authenticated', update: 'owner' },
@@ -39,6 +42,19 @@ const post = defineResource('post', {
       ran.push('large');
       return 'x'.repeat(2 ** 20);
     }),
+    route.post('/busy', { policy: 'authenticated' }, () => {
+      ran.push('busy');
+      throw new ApiError('CONFLICT', 'Come again', { retryAfter: 1 });
+    }),
+    route.post('/parsed', { policy: 'authenticated', middleware: [express.json(), express.raw()] }, ({ req }) => {
+      ran.push('parsed');
+      return String(req.body.n ?? req.body);
+    }),
+    route.post('/:id/consume', { policy: 'public' }, async ({ doc, service }) => {
+      ran.push(`consume ${doc.id}`);
+      await service('post').delete(doc.id);
+      return { consumed: doc.id };
+    }),
     route.post('/each', { policy: 'authenticated', idempotent: false }, () => ran.push('each')),
     route.post('/:id/like', { policy: 'authenticated' }, ({ doc }) => {
       ran.push(`like ${doc.id}`);
@@ -52,14 +68,23 @@ const post = defineResource('post', {
 });
 const note = defineResource('note', { fields: { text: f.string() }, policies: { create: 'editor', read: 'editor' } });
 const slip = defineResource('slip', { fields: { text: f.string() }, policies: { create: 'public', read: 'admin' } });
+const late = defineResource('late', {
+  fields: {
+    text: f.string().visibleTo(() => {
+      if (hiding !== undefined) throw hiding;
+      return true;
+    }),
+  },
+  policies: { create: 'public', read: 'public' },
+});
 
 const { app, call, person, env } = await startTestApp(
   {
-    resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, note, slip],
+    resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, note, slip, late],
     extensions: [webhooks()],
   },
   // Without a relay events stay where they can be counted.
-  { start: { roles: ['web'] } },
+  { env: () => ({ TRUST_PROXY: 'loopback' }), start: { roles: ['web'] } },
 );
 const ann = await person('Ann');
 const bob = await person('Bob');
@@ -219,6 +244,55 @@ test('who is signed out has keys by his address', async () => {
   expect([again.body, replayed(again)]).toEqual([first.body, 'true']);
 });
 
+test('an address is one however a proxy spells it: port, case, IPv4 in IPv6, the network of an IPv6 customer', async () => {
+  const from = (address: string, key: string) =>
+    call('POST', '/api/slips', { text: 'x' }, { ...withKey(key), 'x-forwarded-for': address });
+  for (const spellings of [
+    ['203.0.113.7', '203.0.113.7:4711', '::ffff:203.0.113.7', '[::ffff:cb00:7107]:80'],
+    ['2001:db8::7', '2001:DB8:0:0::7', '[2001:db8::7]:4711', '2001:db8::8'],
+  ]) {
+    const key = newKey();
+    const ids = new Set<string>();
+    for (const address of spellings) ids.add((await from(address, key)).body.data.id);
+    expect(ids.size).toBe(1);
+    expect(ids).not.toContain((await from('198.51.100.1', key)).body.data.id);
+  }
+});
+
+test('the order of members makes no other body, and that of parameters no other query; the order of items does', async () => {
+  const key = newKey();
+  const act = (text: string, query = '?a=1&b=2') =>
+    ann.call('POST', `/api/posts${query}`, text, { ...withKey(key), 'content-type': 'application/json' });
+  const first = await act('{"title":"Order","anything":{"a":[1,{"x":1,"y":2}],"b":2}}');
+  const again = await act('{ "anything": {"b":2.0,"a":[1,{"y":2,"x":1}]}, "title": "Order" }', '?b=2&a=1');
+  expect([first.status, again.body, replayed(again)]).toEqual([201, first.body, 'true']);
+  const other = await act('{"title":"Order","anything":{"a":[{"x":1,"y":2},1],"b":2}}');
+  expect(codeOf(other)).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+});
+
+test.each([
+  ['application/json', '{"n":1}', '{"n":2}'],
+  ['application/octet-stream', 'one', 'two'],
+])('a body of type %s that middleware has parsed is compared, too', async (type, one, two) => {
+  const key = newKey();
+  const act = (text: string) => ann.call('POST', '/api/posts/parsed', text, { ...withKey(key), 'content-type': type });
+  const first = await act(one);
+  expect(first.status).toBe(200);
+  expect((await act(one)).body).toEqual(first.body);
+  expect(codeOf(await act(two))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+});
+
+test.each([
+  ['that nobody has read', '/api/posts/pay', 'application/json'],
+  ['that middleware did not parse', '/api/posts/parsed', 'text/plain'],
+  ['with files', '/api/posts/parsed', 'multipart/form-data; boundary=x'],
+])('a body %s can not be compared: with a key 400, and nothing runs', async (_what, path, type) => {
+  const before = ran.length;
+  const sent = { ...withKey(newKey()), 'content-type': type };
+  expect(codeOf(await ann.call('POST', path, '{"n":1}', sent))).toEqual([400, 'BAD_REQUEST']);
+  expect(ran).toHaveLength(before);
+});
+
 test.each([
   ['a', 201],
   ['x'.repeat(255), 201],
@@ -269,6 +343,28 @@ test('a create that is refused for a duplicate frees its key', async () => {
   expect((await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' }, withKey(key))).status).toBe(409);
   await app.service('post').delete(taken.body.data.id);
   expect((await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' }, withKey(key))).status).toBe(201);
+});
+
+test('a create that fails after its record is made keeps its key: the same body gets the record, another one 422', async () => {
+  const key = newKey();
+  const act = (text: string) => call('POST', '/api/lates', { text }, withKey(key));
+  hiding = new ApiError('VALIDATION_ERROR', 'Not now');
+  expect([(await act('first')).status, (await act('first')).status]).toEqual([422, 422]);
+  hiding = undefined;
+  expect(codeOf(await act('corrected'))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+  const again = await act('first');
+  expect([again.status, again.body.data.text, replayed(again)]).toEqual([201, 'first', 'true']);
+  expect((await database.query('select 1 from lates')).rowCount).toBe(1);
+});
+
+test('what says when to come back is not kept', async () => {
+  const key = newKey();
+  const before = times('busy');
+  for (let n = 0; n < 2; n++) {
+    const answer = await ann.call('POST', '/api/posts/busy', undefined, withKey(key));
+    expect([answer.status, answer.headers.get('retry-after'), replayed(answer)]).toEqual([409, '1', null]);
+  }
+  expect(times('busy')).toBe(before + 2);
 });
 
 test('the refusal of a custom route is kept and comes again, with the request id of its own request', async () => {

@@ -131,6 +131,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
               return respond(ctx);
             },
             recover: (recordId) => recover(recordId, ctx),
+            made: async (recordId) => creates && (await entity!.store.read(recordId)) !== undefined,
           });
     if (answer !== undefined) sendAnswer(res, answer, tagged ? (user?.id ?? '') : undefined);
   };

@@ -7,10 +7,12 @@ import type { Route } from '../../../declare/route.ts';
 import { createMacs } from '../../../platform/crypto/mac.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import type { Answer } from '../../../platform/http/answer.ts';
+import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
 import { publicError } from '../public-error.ts';
 import { type Claim, type Claimed, createClaims } from './claims.ts';
 import { type Outcome, openAnswer, sealAnswer } from './kept.ts';
+import { textOfSent } from './sent.ts';
 
 /** A request with an `Idempotency-Key`, of somebody who may make it. */
 export interface Attempt {
@@ -23,6 +25,8 @@ export interface Attempt {
   run(recordId: string): Promise<Answer | undefined>;
   /** The answer for the record with the reserved id; undefined while there is none. */
   recover(recordId: string): Promise<Answer | undefined>;
+  /** Whether the record with the reserved id is there. */
+  made(recordId: string): Promise<boolean>;
 }
 
 /** How long a request waits for the first one with its key, and how long a client is told to wait after that. */
@@ -48,7 +52,7 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
     route.idempotent !== 'create' && status < 500 && !FREE.has(status) && retryAfter === undefined;
 
   function idOf({ req, user, key }: Attempt): string {
-    const who = user === undefined ? `ip ${req.ip}` : `user ${user.id}`;
+    const who = user === undefined ? `ip ${clientKey(addressOf(req))}` : `user ${user.id}`;
     return hash('sha256', JSON.stringify([who, route.method, route.path, req.params, key]));
   }
 
@@ -57,6 +61,11 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
     await work.catch((error) =>
       log.warn({ err: error }, 'the state of a request with an Idempotency-Key was not noted'),
     );
+  }
+
+  /** A record that was made keeps its key: another body would be answered with it. */
+  async function giveUp(attempt: Attempt, claim: Claim, recordId: string, status: number): Promise<void> {
+    await claims.release(claim, status < 500 && !(await attempt.made(recordId)));
   }
 
   async function tryIt(attempt: Attempt, claim: Claim, recordId: string, again: boolean): Promise<Answer | undefined> {
@@ -75,7 +84,7 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
       const told = publicError(error);
       const { status, code, message, details } = told;
       if (isKept(told)) await keep(status, { error: { code, message, details } });
-      else await note(claims.release(claim, status < 500));
+      else await note(giveUp(attempt, claim, recordId, status));
       throw error;
     } finally {
       clearInterval(renewal);
@@ -100,7 +109,7 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
 
   return async (attempt: Attempt): Promise<Answer | undefined> => {
     const claim = { id: idOf(attempt), claim: newId() };
-    const sent = JSON.stringify([attempt.req.query, attempt.body ?? null]);
+    const sent = textOfSent(attempt.req, attempt.body);
     const fingerprint = macs.of(sent, claim.id);
     const recordId = newId();
     const until = performance.now() + WAIT_MS;
