@@ -67,6 +67,14 @@ CREATE TABLE "devices" (
 	CONSTRAINT "devices_token_hash_unique" UNIQUE("token_hash")
 );
 --> statement-breakpoint
+CREATE TABLE "password_resets" (
+	"user_id" text PRIMARY KEY NOT NULL,
+	"token_hash" text,
+	"requested_at" timestamp(3) with time zone NOT NULL,
+	"expires_at" timestamp(3) with time zone NOT NULL,
+	CONSTRAINT "password_resets_token_hash_unique" UNIQUE("token_hash")
+);
+--> statement-breakpoint
 CREATE TABLE "pushes" (
 	"id" text PRIMARY KEY NOT NULL,
 	"message" jsonb NOT NULL,
@@ -107,6 +115,21 @@ CREATE TABLE "push_results" (
 	CONSTRAINT "push_results_push_id_position_pk" PRIMARY KEY("push_id","position")
 );
 --> statement-breakpoint
+CREATE TABLE "mails" (
+	"id" text PRIMARY KEY NOT NULL,
+	"kind" text,
+	"data" jsonb,
+	"recipient" text,
+	"content" text,
+	"status" text DEFAULT 'queued' NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"due_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"claimed_until" timestamp(3) with time zone,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"finished_at" timestamp(3) with time zone,
+	"error" text
+);
+--> statement-breakpoint
 CREATE TABLE "webhook_endpoints" (
 	"id" text PRIMARY KEY NOT NULL,
 	"owner_id" text NOT NULL,
@@ -116,6 +139,10 @@ CREATE TABLE "webhook_endpoints" (
 	"scope" text NOT NULL,
 	"enabled" boolean DEFAULT true NOT NULL,
 	"secret" text NOT NULL,
+	"previous_secret" text,
+	"previous_secret_until" timestamp(3) with time zone,
+	"older_secret" text,
+	"older_secret_until" timestamp(3) with time zone,
 	"consecutive_failures" integer DEFAULT 0 NOT NULL,
 	"last_success_at" timestamp(3) with time zone,
 	"last_failure_at" timestamp(3) with time zone,
@@ -233,17 +260,25 @@ CREATE INDEX "devices_user_id_index" ON "devices" USING btree ("user_id");
 --> statement-breakpoint
 CREATE INDEX "devices_session_id_index" ON "devices" USING btree ("session_id");
 --> statement-breakpoint
+CREATE INDEX "password_resets_expires_at_index" ON "password_resets" USING btree ("expires_at");
+--> statement-breakpoint
 CREATE INDEX "pushes_created_at_index" ON "pushes" USING btree ("created_at");
 --> statement-breakpoint
 CREATE INDEX "push_chunks_open_index" ON "push_chunks" USING btree ("created_at") WHERE finished_at is null;
 --> statement-breakpoint
 CREATE INDEX "push_results_device_index" ON "push_results" USING btree ("device_id","push_id") WHERE device_id is not null;
 --> statement-breakpoint
+CREATE INDEX "mails_due_at_index" ON "mails" USING btree ("due_at") WHERE finished_at is null;
+--> statement-breakpoint
+CREATE INDEX "mails_finished_at_index" ON "mails" USING btree ("finished_at");
+--> statement-breakpoint
 CREATE INDEX "webhook_endpoints_owner_id_index" ON "webhook_endpoints" USING btree ("owner_id") WHERE removed_at is null;
 --> statement-breakpoint
 CREATE INDEX "webhook_endpoints_events_index" ON "webhook_endpoints" USING gin ("events") WHERE enabled and removed_at is null;
 --> statement-breakpoint
 CREATE INDEX "webhook_endpoints_global_index" ON "webhook_endpoints" USING btree ("id") WHERE scope = 'global' and enabled and removed_at is null;
+--> statement-breakpoint
+CREATE INDEX "webhook_endpoints_previous_secret_index" ON "webhook_endpoints" USING btree ("previous_secret_until") WHERE previous_secret_until is not null;
 --> statement-breakpoint
 CREATE INDEX "webhook_endpoints_removed_index" ON "webhook_endpoints" USING btree ("removed_at") WHERE removed_at is not null;
 --> statement-breakpoint
