@@ -1,0 +1,118 @@
+import { Client } from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { defineUser } from '../../../src/index.ts';
+import { refusal, startSmtpServer } from '../../fakes/smtp-server.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 15_000, interval: 10 });
+const cheap = { logN: 4, r: 8, p: 1 };
+
+const own = await startTestApp({
+  resources: [defineUser()],
+  settings: {
+    auth: { password: cheap, resetUrl: 'https://app.example.com/new?lang=de#form', resetTokenTtlMinutes: 5 },
+    mail: {
+      templates: {
+        passwordReset: async ({ user, link, minutes }) => ({
+          subject: `Hallo ${String(user.name)}`,
+          text: `${link} (${minutes} Minuten)`,
+          html: `<a href="${link}">Neu</a>`,
+        }),
+      },
+    },
+  },
+});
+const placed = await startTestApp(
+  { resources: [defineUser()], settings: { auth: { password: cheap } } },
+  { env: () => ({ APP_URL: 'https://api.example.com/base/' }) },
+);
+const limited = await startTestApp({
+  resources: [defineUser()],
+  settings: {
+    auth: { password: cheap },
+    rateLimit: { enabled: true, global: false, auth: { limit: 3, windowMs: 60_000 } },
+    relay: { sweepMs: 50 },
+  },
+});
+const answers: Error[] = [];
+const smtp = await startSmtpServer({
+  onRcptTo(_address, _session, done) {
+    done(answers.shift());
+  },
+});
+afterAll(() => smtp.close());
+const told: string[] = [];
+const mailed = await startTestApp(
+  {
+    resources: [defineUser()],
+    settings: { auth: { password: cheap }, relay: { sweepMs: 50 } },
+    listeners: (app) => app.on('auth.password_reset_requested', () => void told.push('requested')),
+  },
+  { env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
+);
+
+/** The newest e-mail of an app that captures them, when it is there. */
+const newest = ({ app }: Pick<typeof own, 'app'>) => until(async () => (await app.captured.mails())[0]);
+
+test('a project says in its own words what the e-mail says, where its link leads and how long it works', async () => {
+  const { email } = await own.person('Ann');
+  await own.call('POST', '/api/auth/password/forgot', { email });
+  const mail = await newest(own);
+  expect(mail.subject).toBe('Hallo Ann');
+  expect(mail.text).toMatch(/^https:\/\/app\.example\.com\/new\?lang=de&token=[\w-]{43}#form \(5 Minuten\)$/);
+  const token = new URL(mail.text.split(' ')[0]!).searchParams.get('token');
+  const body = { token, password: 'a staple that is new' };
+  expect((await own.call('POST', '/api/auth/password/reset', body)).status).toBe(204);
+});
+
+test('without auth.resetUrl the link leads to /reset-password below APP_URL', async () => {
+  const { email } = await placed.person('Ann');
+  await placed.call('POST', '/api/auth/password/forgot', { email });
+  expect((await newest(placed)).text).toMatch(/https:\/\/api\.example\.com\/base\/reset-password\?token=[\w-]{43}\n/);
+});
+
+test('one client may ask a few times only, and so may many for one account: they are answered alike, no e-mail is made', async () => {
+  const { app, call, person, env } = limited;
+  const sql = new Client({ connectionString: env.DATABASE_URL! });
+  await sql.connect();
+  onTestFinished(() => sql.end());
+  const allMade = () =>
+    until(async () => (await sql.query('select 1 from mails where finished_at is null')).rowCount === 0);
+  const { email } = await person('Ann');
+  const statuses: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    statuses.push((await call('POST', '/api/auth/password/forgot', { email })).status);
+    await allMade();
+  }
+  expect(statuses).toEqual([202, 202, 202, 429]);
+  expect(await app.captured.mails()).toHaveLength(3);
+  // As if another client had asked: his request was taken.
+  await sql.query(
+    `insert into mails (id, kind, data, created_at) values ($1, 'password-reset', $2, now() - interval '10 seconds')`,
+    ['a'.repeat(24), JSON.stringify({ email, ip: '::1' })],
+  );
+  await sql.query('update password_resets set requested_at = now() - interval $$1 hour$$');
+  await allMade();
+  expect(await app.captured.mails()).toHaveLength(3);
+});
+
+test('an e-mail that the mail server put off carries a new link, the one before is dead, and it is told once', async () => {
+  const { call, person, env } = mailed;
+  const sql = new Client({ connectionString: env.DATABASE_URL! });
+  await sql.connect();
+  const { email } = await person('Ann');
+  answers.push(refusal(451, 'Later'));
+  await call('POST', '/api/auth/password/forgot', { email });
+  await until(async () => (await sql.query('select 1 from mails where error is not null')).rowCount === 1);
+  const hash = async () => (await sql.query('select token_hash from password_resets')).rows[0].token_hash;
+  const former = await hash();
+  await sql.query('update mails set due_at = now()');
+  await until(() => smtp.mails.length === 1);
+  expect(await hash()).not.toBe(former);
+  const raw = smtp.mails[0]!.raw.replaceAll('=\r\n', '').replaceAll('=3D', '=');
+  const token = /token=([\w-]{43})/.exec(raw)![1];
+  const body = { token, password: 'a staple that is new' };
+  expect((await call('POST', '/api/auth/password/reset', body)).status).toBe(204);
+  expect(told).toEqual(['requested']);
+  await sql.end();
+});

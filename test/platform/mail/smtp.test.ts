@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import type { SMTPServerOptions } from 'smtp-server';
+import { expect, onTestFinished, test } from 'vitest';
+import { createSmtp, isRefused } from '../../../src/platform/mail/smtp.ts';
+import { type FakeSmtpServer, startSmtpServer } from '../../fakes/smtp-server.ts';
+
+const mail = { to: 'ann@example.com', subject: 'Hello', text: 'Good day', html: '<p>Good day</p>' };
+const never = new AbortController().signal;
+const tls = {
+  key: readFileSync('test/data/tls/hooks.example.com.key'),
+  cert: readFileSync('test/data/tls/hooks.example.com.crt'),
+};
+const trusting = '?tls.rejectUnauthorized=false';
+
+async function start(options: Parameters<typeof startSmtpServer>[0]): Promise<FakeSmtpServer> {
+  const server = await startSmtpServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Lets in who has the right password. */
+const onAuth: NonNullable<SMTPServerOptions['onAuth']> = ({ username, password }, _session, done) => {
+  if (password === 'p@ss word') done(null, { user: username });
+  else done(new Error('No'));
+};
+const auth = { authOptional: false, onAuth };
+const send = (url: string, encrypted = true) =>
+  createSmtp(url, 'bells@example.com', encrypted).send(mail, 'f00', never);
+const urlOf = ({ port }: FakeSmtpServer, { scheme = 'smtp', user = '', query = '' } = {}) =>
+  `${scheme}://${user === '' ? '' : `${user}@`}127.0.0.1:${port}${query}`;
+
+test('user and password of SMTP_URL sign in, through STARTTLS', async () => {
+  const server = await start({ ...tls, ...auth, disabledCommands: [] });
+  await send(urlOf(server, { user: 'bell:p%40ss%20word', query: trusting }));
+  expect(server.mails).toMatchObject([{ user: 'bell', secure: true, to: ['ann@example.com'] }]);
+});
+
+test('smtps:// is TLS from the start', async () => {
+  const server = await start({ ...tls, secure: true, disabledCommands: [] });
+  await send(urlOf(server, { scheme: 'smtps', query: trusting }));
+  expect(server.mails).toMatchObject([{ secure: true }]);
+});
+
+test('a certificate that nobody vouches for is refused', async () => {
+  const server = await start({ ...tls, disabledCommands: [] });
+  await expect(send(urlOf(server))).rejects.toThrow(/certificate/i);
+  expect(server.mails).toEqual([]);
+});
+
+test('in production no password goes out without TLS, unless SMTP_URL says so; without a password none is needed', async () => {
+  let signIns = 0;
+  const server = await start({
+    ...auth,
+    authOptional: true,
+    allowInsecureAuth: true,
+    onAuth(given, session, done) {
+      signIns += 1;
+      onAuth(given, session, done);
+    },
+  });
+  const user = 'bell:p%40ss%20word';
+  await expect(send(urlOf(server, { user }))).rejects.toThrow(/STARTTLS/i);
+  expect(signIns).toBe(0);
+  await send(urlOf(server, { user, query: '?requireTLS=false' }));
+  await send(urlOf(server, { user }), false);
+  await send(urlOf(server));
+  expect(server.mails.map((taken) => taken.user)).toEqual(['bell', 'bell', undefined]);
+});
+
+test('a refused sign-in is no refusal of the e-mail, and its error holds no password', async () => {
+  const server = await start({ ...tls, ...auth, disabledCommands: [] });
+  const failed = await send(urlOf(server, { user: 'bell:wrong-one', query: trusting })).catch((error: Error) => error);
+  expect(failed).toBeInstanceOf(Error);
+  expect(isRefused(failed)).toBe(false);
+  expect(String(failed)).not.toContain('wrong-one');
+});
+
+test.each<[string, object, boolean]>([
+  ['a refused receiver', { code: 'EENVELOPE', responseCode: 550 }, true],
+  ['a refused text', { code: 'EMESSAGE', responseCode: 554 }, true],
+  ['a receiver for later', { code: 'EENVELOPE', responseCode: 450 }, false],
+  ['a refused sign-in', { code: 'EAUTH', responseCode: 535 }, false],
+  ['a greeting with 554', { code: 'EPROTOCOL', responseCode: 554 }, false],
+  ['no connection', { code: 'ECONNECTION' }, false],
+  ['a time-out', { code: 'ETIMEDOUT' }, false],
+  ['any other error', new Error('x'), false],
+])('%s: for good or not', (_what, error, refused) => {
+  expect(isRefused(error)).toBe(refused);
+});

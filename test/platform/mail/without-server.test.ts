@@ -1,0 +1,63 @@
+import { Client } from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createApp, defineUser } from '../../../src/index.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { newKey } from '../../support/patients.ts';
+import { startProcess } from '../../support/processes.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 40_000, interval: 20 });
+
+/** A database of its own, and what an app with it has in its environment. */
+async function place() {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const sql = new Client({ connectionString: database.databaseUrl });
+  await sql.connect();
+  onTestFinished(() => sql.end());
+  const env = {
+    DATABASE_URL: database.databaseUrl,
+    REDIS_URL: database.redisUrl,
+    REDIS_PREFIX: database.redisPrefix,
+    SVC_ENCRYPTION_KEYS: newKey(),
+    APP_URL: 'https://api.example.com',
+  };
+  return { sql, env };
+}
+
+test('in production an e-mail waits for a mail server, is not captured, and the log tells why', async () => {
+  const { sql, env } = await place();
+  const app = createApp({ resources: [defineUser()] }, { ...env, NODE_ENV: 'production', LOG_LEVEL: 'silent' });
+  onTestFinished(() => app.close());
+  await app.migrate({ mode: 'sync' });
+  await app.start({ roles: ['relay', 'push-worker'] });
+  const { id } = await app.mail.send({ to: 'ann@example.com', subject: 'Hello', text: 'Good day' });
+  const row = await until(async () => (await sql.query('select * from mails where error is not null')).rows[0]);
+  expect(row).toMatchObject({ id, status: 'queued', attempts: 1, error: 'Error: SMTP_URL is not set' });
+  expect(row.content).toMatch(/^v1\./);
+  expect(await app.captured.mails()).toEqual([]);
+});
+
+test('in development an e-mail is one line of the log, with whom it is for and no text of it', async () => {
+  const { env } = await place();
+  const web = startProcess('src/web.ts', { ...env, NODE_ENV: 'development', PORT: '0', OWN_DATABASE: 'yes' });
+  const url = await until(() => /listens on (\S+)/.exec(web.said())?.[1]);
+  const post = (path: string, body: object) =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await post('/api/auth/register', { name: 'Ann', email: 'ann@example.com', password: 'a bell rings at noon' });
+  await post('/api/auth/password/forgot', { email: 'ann@example.com' });
+  await until(() => web.said().includes('e-mail captured'));
+  const lines = web
+    .said()
+    .split('\n')
+    .filter((line) => line.includes('e-mail captured'));
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ to: 'ann@example.com', subject: 'Choose a new password' });
+  expect(web.said()).not.toMatch(/token=/);
+  web.child.kill('SIGTERM');
+  await web.ended;
+});
