@@ -14,15 +14,21 @@ function isScalar({ spec, type }: CompiledField): boolean {
   return type.comparable !== undefined && spec.inner === undefined && !spec.encrypted && !type.concealed;
 }
 
+/** The fields by which some client or other may sort. */
+export function declaredSorts(resource: CompiledResource): string[] {
+  const declared = resource.fields.filter((field) => field.spec.sortable && !field.secret);
+  return [...declared.map((field) => field.name), ...ownFields(resource)];
+}
+
 /** The fields by which this viewer may sort. The system sorts by whatever has an order. */
-export function sortable(resource: CompiledResource, viewer: Sight): string[] {
+function sortable(resource: CompiledResource, viewer: Sight): string[] {
   if (viewer === 'system') {
     return [...resource.fields.filter(isScalar).map((field) => field.name), 'id', ...ownFields(resource)];
   }
-  const declared = resource.fields.filter(
-    (field) => field.spec.sortable && !field.secret && visibility(resource, field, viewer) === undefined,
-  );
-  return [...declared.map((field) => field.name), ...ownFields(resource)];
+  return declaredSorts(resource).filter((name) => {
+    const field = resource.field.get(name);
+    return field === undefined || visibility(resource, field, viewer) === undefined;
+  });
 }
 
 /** `sort` as terms. By a field that is not visible to everybody sorts only who sees it on every record. */

@@ -4,7 +4,7 @@ import { fieldJsonSchema } from '../../records/fields/registry.ts';
 import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MOST_VALUES } from '../../records/query/filter.ts';
 import { includablePaths, MOST_LEVELS, MOST_PATHS, type ResourceOf } from '../../records/query/include.ts';
 import { MOST_PAGES, selectable } from '../../records/query/parse.ts';
-import { MOST_TERMS, sortable } from '../../records/query/sort.ts';
+import { declaredSorts, MOST_TERMS } from '../../records/query/sort.ts';
 import type { Json } from './json.ts';
 
 interface Pagination {
@@ -67,7 +67,7 @@ function filterParameters(field: CompiledField): Json[] {
 function sortParameter(resource: CompiledResource): Json {
   const usual = resource.defaultSort.map(({ field, descending }) => (descending ? `-${field}` : field)).join(',');
   const text = `The order: fields, with \`-\` before those that descend. Without it \`${usual}\`.`;
-  const values = sortable(resource, 'system').flatMap((name) => [name, `-${name}`]);
+  const values = declaredSorts(resource).flatMap((name) => [name, `-${name}`]);
   return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MOST_TERMS, uniqueItems: true });
 }
 
@@ -116,7 +116,7 @@ export function listParameters(
   return [
     ...filtered.flatMap(filterParameters),
     ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: LONGEST_SEARCH })]),
-    ...(sortable(resource, 'system').length === 0 ? [] : [sortParameter(resource)]),
+    ...(declaredSorts(resource).length === 0 ? [] : [sortParameter(resource)]),
     ...readParameters(resource, resourceOf),
     parameter('page', 'Which page, from 1.', whole(MOST_PAGES, 1)),
     parameter('limit', 'Records in a page.', whole(maxLimit, Math.min(defaultLimit, maxLimit))),

@@ -66,10 +66,10 @@ function readSchema(resource: CompiledResource, making: Making): { properties: J
 /** Whether a client may send the field, as far as the declaration alone tells. */
 function isAccepted(
   resource: CompiledResource,
-  { name, spec, type, writableBy }: CompiledField,
+  { name, spec, type, closed, writableBy }: CompiledField,
   view: RecordView,
 ): boolean {
-  if (spec.hidden || spec.readOnly || name === resource.ownerField) return false;
+  if (closed || name === resource.ownerField) return false;
   if (view === 'update') return !spec.immutable && !type.concealed;
   return view !== 'register' || writableBy === undefined || !needsUser(writableBy);
 }

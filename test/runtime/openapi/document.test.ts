@@ -83,6 +83,7 @@ test.each<[string, string, string[]]>([
   ['note', 'createdAt', []],
   ['vault', 'label', ['read']],
   ['vault', 'latch', []],
+  ['thing', 'closed', ['read']],
   ['user', 'password', ['create', 'register']],
   ['user', 'roles', ALL],
   ['user', 'email', ['read', 'create', 'register']],

@@ -66,6 +66,7 @@ const thing = defineResource('thing', {
     staff: f.string().visibleTo('admin').writableBy('admin').filterable().sortable().searchable(),
     watched: f.string().visibleTo(({ doc, user }) => doc.title === user?.name),
     guarded: f.string().writableBy('owner | admin'),
+    closed: f.string().writableBy('none'),
     checked: f.integer().check((value) => value % 2 === 0 || 'Must be even'),
     shaped: f.string().schema(z.string().transform((text) => `${text}!`.repeat(3))),
     reshaped: f
