@@ -41,7 +41,7 @@ export function createRecords(
 ): Records {
   const entities = new Map<string, Entity>();
   for (const resource of resources) {
-    const codec = createCodec(resource, platform.keyring);
+    const codec = createCodec(resource, platform.keyring, platform.log);
     const store = createStore(resource, codec, platform.database);
     entities.set(resource.name, { resource, codec, store, versionOf: createVersionOf(resource), turn: createTurn() });
   }

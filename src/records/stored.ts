@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../declare/host.ts';
-import type { Keyring } from '../platform/crypto/keyring.ts';
+import { DecryptionError, type Keyring } from '../platform/crypto/keyring.ts';
+import type { Logger } from '../platform/log.ts';
 import { isoTimestamp } from '../platform/postgres/types.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { valueContext } from './encryption/value-context.ts';
@@ -27,7 +28,16 @@ export interface Codec {
   columns: string;
   /** A row of that list as a record. Fields without a value are not in it. */
   fromRow(row: readonly unknown[]): StoredRecord;
-  /** `to_jsonb` of a row as a record. */
+  /**
+   * The rows of a record before and after a change that stands, as records. What can not be decrypted must not make a change look
+   * failed: it is not in them, and is logged once.
+   */
+  fromChange(...rows: readonly (readonly unknown[])[]): StoredRecord[];
+  /**
+   * `to_jsonb` of a row in an event, as a record. What was altered is left out and logged.
+   *
+   * @throws DecryptionError for a value whose key is missing
+   */
   fromJson(json: Record<string, unknown>): StoredRecord;
   /** A validated value as the parameter of its column. */
   toColumn(field: CompiledField, value: unknown, id: string): unknown;
@@ -81,7 +91,7 @@ export function everyField(resource: CompiledResource, record: StoredRecord): Re
 }
 
 /** Makes the codec of a resource. */
-export function createCodec(resource: CompiledResource, keyring: Keyring): Codec {
+export function createCodec(resource: CompiledResource, keyring: Keyring, log: Logger): Codec {
   const Stored = storedClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
@@ -102,19 +112,55 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
     return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
   }
 
+  function logLeftOut(error: DecryptionError, id: string): void {
+    log.error(
+      { err: error, resource: resource.name, record: id },
+      'a value can not be decrypted; the change of its record stands',
+    );
+  }
+
+  // A key that is missing may come yet: its event is put off until then. What was altered stays altered.
+  function fromEvent(field: CompiledField, value: unknown, id: string): unknown {
+    try {
+      return decrypted(field, value, id);
+    } catch (error) {
+      if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
+      logLeftOut(error, id);
+      return undefined;
+    }
+  }
+
+  function fromRow(row: readonly unknown[], plain: typeof decrypted): StoredRecord {
+    const record = new Stored() as StoredRecord;
+    record.id = row[0] as string;
+    let at = 1;
+    for (const field of readable) {
+      const value = row[at++];
+      if (value === null) continue;
+      const known = field.spec.encrypted ? plain(field, value, record.id) : value;
+      if (known !== undefined) record[field.name] = known;
+    }
+    for (const name of times) record[name] = row[at++];
+    if (!resource.timestamps) (record as { [WRITER]?: string })[WRITER] = row[at] as string;
+    return record;
+  }
+
   return {
     columns: columns.map(quoted).join(', '),
-    fromRow(row) {
-      const record = new Stored() as StoredRecord;
-      record.id = row[0] as string;
-      let at = 1;
-      for (const field of readable) {
-        const value = row[at++];
-        if (value !== null) record[field.name] = field.spec.encrypted ? decrypted(field, value, record.id) : value;
-      }
-      for (const name of times) record[name] = row[at++];
-      if (!resource.timestamps) (record as { [WRITER]?: string })[WRITER] = row[at] as string;
-      return record;
+    fromRow: (row) => fromRow(row, decrypted),
+    fromChange(...rows) {
+      const told = new Set<CompiledField>();
+      const ifReadable = (field: CompiledField, value: unknown, id: string): unknown => {
+        try {
+          return decrypted(field, value, id);
+        } catch (error) {
+          if (!(error instanceof DecryptionError)) throw error;
+          if (!told.has(field)) logLeftOut(error, id);
+          told.add(field);
+          return undefined;
+        }
+      };
+      return rows.map((row) => fromRow(row, ifReadable));
     },
     fromJson(json) {
       const record = new Stored() as StoredRecord;
@@ -122,7 +168,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring): Codec
       for (const field of readable) {
         const value = json[field.column];
         if (value === null || value === undefined) continue;
-        if (field.spec.encrypted) record[field.name] = decrypted(field, value, record.id);
+        if (field.spec.encrypted) record[field.name] = fromEvent(field, value, record.id);
         else record[field.name] = field.type.fromJson === undefined ? value : field.type.fromJson(value, field.spec);
       }
       if (resource.timestamps) {

@@ -186,6 +186,61 @@ describe('a stored value that does not decrypt is a 500 that tells neither text,
   });
 });
 
+describe.each([
+  ['under a lost key', (text: string) => text.replace(/^v1\.[0-9a-f]{8}/, 'v1.00000000')],
+  ['that was altered', (text: string) => `${text.slice(0, -4)}AAAA`],
+])('a change of a record with a value %s stands and is told, whatever was there before', (_what, forge) => {
+  const told: { record: unknown; previous?: unknown }[] = [];
+  for (const name of ['patient.updated', 'patient.deleted'] as const)
+    app.on(name, ({ record, previous }) => void told.push({ record, previous }));
+  const broken = async () => {
+    const { id: target } = (await call('POST', '/api/patients', { name: 'Eve', iban: 'CH93 of Eve' })).body.data;
+    const { iban } = await row(target);
+    await database.query('update patients set iban = $2 where id = $1', [target, forge(iban)]);
+    told.length = 0;
+    return { target, before: said.length };
+  };
+  const faults = (from: number, target: string) =>
+    said
+      .slice(from)
+      .join('')
+      .split('\n')
+      .filter((line) => line.includes('can not be decrypted') && line.includes(target));
+
+  test('a new value takes its place', async () => {
+    const { target, before } = await broken();
+    const { status, body } = await call('PATCH', `/api/patients/${target}`, { iban: 'CH94 anew' });
+    expect([status, body.data]).toEqual([200, expect.objectContaining({ iban: 'CH94 anew' })]);
+    await expect.poll(() => told).toHaveLength(1);
+    expect(told[0]!.previous).toMatchObject({ id: target, name: 'Eve' });
+    expect(told[0]!.previous).not.toHaveProperty('iban');
+    expect(faults(before, target)).toHaveLength(1);
+    expect((await call('GET', `/api/patients/${target}`)).body.data).toMatchObject({ iban: 'CH94 anew' });
+    await database.query('delete from patients where id = $1', [target]);
+  });
+
+  test('left in place it is not in the answer', async () => {
+    const { target, before } = await broken();
+    const { status, body } = await call('PATCH', `/api/patients/${target}`, { name: 'Eva' });
+    expect(status).toBe(200);
+    expect(body.data).toMatchObject({ name: 'Eva' });
+    expect(body.data).not.toHaveProperty('iban');
+    await expect.poll(() => told).toHaveLength(1);
+    expect(faults(before, target)).toHaveLength(1);
+    expect((await call('GET', `/api/patients/${target}`)).status).toBe(500);
+    await database.query('delete from patients where id = $1', [target]);
+  });
+
+  test('it is deleted', async () => {
+    const { target, before } = await broken();
+    expect((await call('DELETE', `/api/patients/${target}`)).status).toBe(204);
+    await expect.poll(() => told).toHaveLength(1);
+    expect(told[0]!.record).toMatchObject({ id: target, name: 'Eve' });
+    expect(told[0]!.record).not.toHaveProperty('iban');
+    expect(faults(before, target).length).toBeGreaterThan(0);
+  });
+});
+
 test('every column of any table that holds ciphertexts is one that rotations know of', async () => {
   const repeatable = { 'idempotency-key': 'one' };
   expect((await call('POST', '/api/patients', { name: 'Cem', iban: 'CH93' }, repeatable)).status).toBe(201);

@@ -124,7 +124,8 @@ export function createStore(
       const given = [...params.values, ...fields, ...eventValues(resource, 'updated', cause)];
       const [row] = await database.write(statement(text, given));
       if (row === undefined) return undefined;
-      return { record: codec.fromRow(row), previous: codec.fromRow(row.slice(width)) };
+      const [record, previous] = codec.fromChange(row, row.slice(width));
+      return { record: record!, previous: previous! };
     },
 
     async remove(id, conditions, cause) {
@@ -133,7 +134,7 @@ export function createStore(
       const [row] = await database.write(
         statement(text, [...params.values, ...eventValues(resource, 'deleted', cause)]),
       );
-      return row === undefined ? undefined : codec.fromRow(row);
+      return row === undefined ? undefined : codec.fromChange(row)[0];
     },
 
     async lock(id) {
