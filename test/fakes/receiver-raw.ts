@@ -14,8 +14,12 @@ export interface RawReceiver {
  * Starts one.
  *
  * @param script called for every request that arrived whole; `nth` counts those of its connection, from 1
+ * @param options `early`: called with the first bytes of each connection instead, and nothing more is read
  */
-export async function startRawReceiver(script: (socket: Socket, nth: number) => void): Promise<RawReceiver> {
+export async function startRawReceiver(
+  script: (socket: Socket, nth: number) => void,
+  { early = false }: { early?: boolean } = {},
+): Promise<RawReceiver> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     receiver.connections += 1;
@@ -24,6 +28,10 @@ export async function startRawReceiver(script: (socket: Socket, nth: number) => 
     let text = '';
     let nth = 0;
     socket.on('data', (chunk) => {
+      if (early) {
+        socket.pause();
+        return script(socket, 1);
+      }
       text += chunk.toString('latin1');
       for (let end = endOfRequest(text); end !== -1; end = endOfRequest(text)) {
         text = text.slice(end);

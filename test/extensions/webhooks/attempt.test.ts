@@ -90,6 +90,16 @@ test.each(hostile)('a receiver that %s ends the attempt within the deadline', as
   expect(Buffer.byteLength(outcome.response ?? '')).toBeLessThanOrEqual(1024);
 });
 
+test('a receiver that answers 413 while the body is still sent costs one attempt', async () => {
+  const script = (socket: Socket) => socket.write(whole('413 Payload Too Large', 'too much'));
+  const made = await startRawReceiver(script, { early: true });
+  closers.push(() => made.close());
+  const body = JSON.stringify({ a: 'x'.repeat(20_000_000) });
+  const outcome = await deliver(shared, { endpointId: 'e', url: made.url, secrets: [secret], messageId: 'm', body });
+  expect(outcome).toMatchObject({ ok: false, statusCode: 413, error: 'status 413', response: 'too much' });
+  expect(made.connections).toBe(1);
+});
+
 test('what is kept of an answer is text that a database can hold, 1 KB at most', async () => {
   const { url } = await receiver((socket) => {
     const body = Buffer.concat([Buffer.from('a\0b'), Buffer.from([0xff, 0xfe]), Buffer.alloc(990, 0x80)]);
