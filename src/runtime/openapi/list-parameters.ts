@@ -54,7 +54,8 @@ function filterParameters(field: CompiledField): Json[] {
   const seen = field.visibleTo === undefined ? '' : ' Matches only records on which you may see it.';
   const one = (parameterName: string, op: Operator): Json => {
     const means = spec.inner !== undefined && op === 'eq' ? 'holds it' : OPERATOR_TEXT[op];
-    const text = `Records whose \`${name}\` ${means}.${seen}`;
+    const twin = parameterName === `${name}[eq]` ? ` The same as \`${name}\`, and not together with it.` : '';
+    const text = `Records whose \`${name}\` ${means}.${seen}${twin}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
     // Between commas must be something.
