@@ -1,12 +1,12 @@
 // `npm run admin -- create`, `promote`, `demote`, `disable`, `enable`, `list`, `sessions`, `import`: accounts from the command
-// line. It needs DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env, or a running `npm run dev`.
+// line; `mails`: the e-mails that development captured. It needs DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env, or a running `npm run dev`.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App } from '../src/runtime/create-app.ts';
 import { type AdminArguments, readAdminArguments } from './admin/arguments.ts';
 import { importUsers } from './admin/import-users.ts';
 import { newPassword, passwordFromInput } from './admin/password.ts';
-import { sessionLines, userLines } from './admin/report.ts';
+import { mailLines, sessionLines, userLines } from './admin/report.ts';
 import { DEVELOPMENT_ENVIRONMENT } from './dev/environment.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -80,7 +80,10 @@ async function change(app: App, accounts: Accounts, user: User, { command, role,
 async function run(app: App, accounts: Accounts, given: AdminArguments): Promise<void> {
   if (given.command === 'create') await create(accounts, given);
   else if (given.command === 'list') console.log(userLines(await accounts.list(given)).join('\n'));
-  else if (given.command === 'import') {
+  else if (given.command === 'mails') {
+    const mails = (await app.captured.mails()).filter(({ to }) => given.email === '' || to === given.email);
+    console.log(mailLines(mails.slice(0, given.limit)).join('\n'));
+  } else if (given.command === 'import') {
     if (!(await importUsers(accounts, given.file))) process.exitCode = 1;
   } else {
     const user = await accounts.find(given.email);

@@ -9,6 +9,7 @@ const USAGE = {
   enable: '--email ann@example.com',
   list: '[--role admin] [--limit 50]',
   sessions: '--email ann@example.com [--end]',
+  mails: '[--email ann@example.com] [--limit 50]',
   import: 'users.ndjson',
 } as const;
 

@@ -36,6 +36,12 @@ export function sessionLines(sessions: readonly object[]): string[] {
   return table([['id', 'created', 'last used', 'address', 'user agent'], ...rows]);
 }
 
+/** What `mails` prints: captured e-mails, as texts. */
+export function mailLines(mails: readonly { to: string; subject: string; text: string }[]): string[] {
+  if (mails.length === 0) return ['No e-mail was captured.'];
+  return mails.map(({ to, subject, text }) => `To: ${plain(to)}\nSubject: ${plain(subject)}\n\n${text.trim()}\n`);
+}
+
 /** What an import has done so far. */
 export function importLine({ lines, imported, there, refused }: ImportProgress): string {
   return `${shown(lines)} lines: ${shown(imported)} imported, ${shown(there)} there already, ${shown(refused)} refused`;

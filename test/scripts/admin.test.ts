@@ -130,6 +130,16 @@ test('users are imported from a file; what is refused is listed beside it, for i
   expect((await admin(`import ${file}.none`)).wrong).toMatch(/ENOENT/);
 });
 
+test('captured e-mails are shown, the newest first', async () => {
+  expect((await admin('mails')).said).toBe('No e-mail was captured.');
+  for (const to of ['a@example.com', 'b@example.com'])
+    await app.mail.send({ to, subject: `For ${to}`, text: 'A link: https://example.com/x' });
+  await vi.waitUntil(async () => (await app.captured.mails()).length === 2, { timeout: 15_000 });
+  const { said } = await admin('mails --email b@example.com');
+  expect(said).toBe('To: b@example.com\nSubject: For b@example.com\n\nA link: https://example.com/x');
+  expect((await admin('mails --limit 1')).said).toContain('b@example.com');
+});
+
 test.each<[string, Record<string, string>, RegExp]>([
   ['no encryption key', { DATABASE_URL: stores.DATABASE_URL }, /^SVC_ENCRYPTION_KEYS is missing/],
   [

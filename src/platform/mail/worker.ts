@@ -29,6 +29,13 @@ export type MailComposer = (composing: Composing) => Promise<MailMessage | undef
 type Parts = Pick<Platform, 'env' | 'log' | 'queues' | 'settings'>;
 type Outcome = 'sent' | 'captured' | 'failed' | 'postponed' | 'nothing to send';
 
+/** How an attempt went, and what of the e-mail the log may show. */
+interface Delivered {
+  outcome: Outcome;
+  to?: string;
+  subject?: string;
+}
+
 /**
  * Sends e-mails: to the mail server, or, outside production and without one, nowhere: they are captured.
  *
@@ -53,23 +60,22 @@ export function startMailWorker(
     return made && readMail(made);
   }
 
-  async function deliver(claimed: ClaimedMail): Promise<Outcome> {
+  async function deliver(claimed: ClaimedMail): Promise<Delivered> {
     // Those that took their process down with them are not tried for ever.
     if (claimed.attempt > WAITS.length + 1) throw new Error('its workers were lost');
     const mail = await compose(claimed);
     if (mail === undefined) {
       await store.remove(claimed);
-      return 'nothing to send';
+      return { outcome: 'nothing to send' };
     }
     if (smtp === undefined) {
       if (production) throw new Error('SMTP_URL is not set');
       await store.finish(claimed, { status: 'captured', to: mail.to, content: mail });
-      log.info({ mail: claimed.id, to: mail.to, subject: mail.subject }, 'e-mail captured: SMTP_URL is not set');
-      return 'captured';
+      return { outcome: 'captured', to: mail.to, subject: mail.subject };
     }
     await smtp.send(mail, claimed.id, stopping.signal);
     await noteSent(claimed, mail.to);
-    return 'sent';
+    return { outcome: 'sent' };
   }
 
   /** What was sent must not be sent again for want of a note of it, so a short absence of Postgres is waited out. */
@@ -100,11 +106,11 @@ export function startMailWorker(
     const claimed = await store.claim(id);
     if (claimed === undefined) return;
     const started = performance.now();
-    const line = (outcome: Outcome) => ({
+    const line = (delivered: Delivered) => ({
       mail: id,
       kind: claimed.maker?.kind,
       attempt: claimed.attempt,
-      outcome,
+      ...delivered,
       ms: Math.round(performance.now() - started),
     });
     try {
@@ -112,7 +118,7 @@ export function startMailWorker(
     } catch (error) {
       const outcome = await settle(claimed, error);
       // The text alone: what else an error of the mail server carries may name who it was for.
-      log.error({ ...line(outcome), error: String(error).slice(0, ERROR_MAX) }, 'an e-mail was not sent');
+      log.error({ ...line({ outcome }), error: String(error).slice(0, ERROR_MAX) }, 'an e-mail was not sent');
     }
   }
 
