@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
@@ -27,12 +28,16 @@ function isKey(text: string): boolean {
 
 /** `https://app.example.com`: what a browser sends as `Origin`, or `*` for all. */
 function isOrigin(text: string): boolean {
-  return text === '*' || (URL.canParse(text) && new URL(text).origin === text);
+  // A host may hold a star, and no browser ever sends one.
+  return text === '*' || (URL.canParse(text) && new URL(text).origin === text && !text.includes('*'));
 }
 
 /** A proxy as express takes it: an address, a subnet, or a name for some. */
 function isProxy(text: string): boolean {
-  return ['loopback', 'linklocal', 'uniquelocal'].includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+  // The parser of addresses takes `1.5` for 1.0.0.5.
+  const isAddress = isIP(text.split('/', 1)[0]!) !== 0;
+  const names = ['loopback', 'linklocal', 'uniquelocal'];
+  return names.includes(text) || (isAddress && (ipaddr.isValid(text) || ipaddr.isValidCIDR(text)));
 }
 
 const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
@@ -68,12 +73,13 @@ const schema = z.object({
     .default('')
     .transform(commaList)
     .refine((origins) => origins.every(isOrigin), {
-      error: 'CORS_ORIGINS is malformed: it should look like https://app.example.com,https://admin.example.com',
+      error:
+        'CORS_ORIGINS is malformed: it should look like https://app.example.com,https://admin.example.com, each whole, or be * for all',
     }),
   TRUST_PROXY: z
     .string()
     .refine((text) => /^(true|false|\d{1,2})$/.test(text) || commaList(text).every(isProxy), {
-      error: 'TRUST_PROXY must be true, false, a number of proxies, or a comma list of addresses and subnets',
+      error: 'TRUST_PROXY must be true, false, a whole number of proxies, or a comma list of addresses and subnets',
     })
     .optional(),
   DATABASE_URL: serverUrl('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
