@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { StoredRecord } from '../declare/host.ts';
 import { ApiError } from '../platform/errors.ts';
-import { readEntityTags, versionIn } from '../platform/http/entity-tag.ts';
+import { malformedIfMatch, readEntityTags, versionIn } from '../platform/http/entity-tag.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Condition } from './query/condition.ts';
 import type { Writers } from './query/writers.ts';
@@ -21,9 +21,7 @@ export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
   const header = headers['if-match'];
   if (header === undefined) return undefined;
   const tags = readEntityTags(header);
-  if (tags === undefined) {
-    throw new ApiError('BAD_REQUEST', 'If-Match must be * or a list of entity tags in double quotes');
-  }
+  if (tags === undefined) throw malformedIfMatch();
   if (tags === '*') return '*';
   return tags.flatMap(({ weak, opaque }) => (weak ? [] : (versionIn(opaque) ?? [])));
 }

@@ -278,6 +278,16 @@ test.each([
   ]);
 });
 
+test.each(['', ',', 'unquoted', '"unclosed', 'w/"lower"'])(
+  'the malformed If-Match %j on a read answers 400',
+  async (form) => {
+    const { path: at } = await newPost();
+    for (const path of [at, '/api/posts']) {
+      expect(codeOf(await ann.call('GET', path, undefined, { 'if-match': form }))).toEqual([400, 'BAD_REQUEST']);
+    }
+  },
+);
+
 test('the tag of a list is no tag of a record', async () => {
   const { path: at } = await newPost();
   const tag = tagOf(await ann.call('GET', '/api/posts'));

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { ApiError } from '../errors.ts';
-import { type EntityTag, entityTag, readEntityTags, versionIn } from './entity-tag.ts';
+import { type EntityTag, entityTag, malformedIfMatch, readEntityTags, versionIn } from './entity-tag.ts';
 
 /** A value with what its answer says beside it. */
 class Told {
@@ -55,7 +55,11 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
   sendBytes(res, status, Buffer.from(JSON.stringify(body)));
 }
 
-/** Evaluates what a reader has already, in the order of RFC 9110 §13.2.2. Gives whether he has this. */
+/**
+ * Evaluates what a reader has already, in the order of RFC 9110 §13.2.2. Gives whether he has this.
+ *
+ * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
+ */
 function isKnown(headers: IncomingHttpHeaders, tag: string): boolean {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match !== undefined) {
@@ -63,7 +67,8 @@ function isKnown(headers: IncomingHttpHeaders, tag: string): boolean {
     const same = ({ weak, opaque }: EntityTag) =>
       !weak && (opaque === tag || (version !== undefined && versionIn(opaque) === version));
     const tags = readEntityTags(match);
-    if (tags !== '*' && !tags?.some(same)) throw new ApiError('PRECONDITION_FAILED');
+    if (tags === undefined) throw malformedIfMatch();
+    if (tags !== '*' && !tags.some(same)) throw new ApiError('PRECONDITION_FAILED');
   }
   if (noneMatch === undefined) return false;
   const tags = readEntityTags(noneMatch);

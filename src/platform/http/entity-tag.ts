@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { ApiError } from '../errors.ts';
 
 // 132 bits of SHA-256.
 const HASH_LENGTH = 22;
@@ -45,4 +46,9 @@ export function readEntityTags(header: string): '*' | EntityTag[] | undefined {
     if (element[2] !== undefined) tags.push({ weak: element[1] !== undefined, opaque: element[2] });
   }
   return tags.length > 0 ? tags : undefined;
+}
+
+/** The 400 of an `If-Match` that `readEntityTags` can not read. */
+export function malformedIfMatch(): ApiError {
+  return new ApiError('BAD_REQUEST', 'If-Match must be * or a list of entity tags in double quotes');
 }
