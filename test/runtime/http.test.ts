@@ -69,9 +69,32 @@ test.each([
   ['application/json; charset=utf-8', 201],
   ['application/json;charset="UTF-8"', 201],
   ['APPLICATION/JSON', 201],
+  ['application/json;', 201],
+  ['application/json ; ', 201],
+  ['application/json; foo=bar', 201],
+  ['application/json;charset=utf-8; x=y', 201],
+  ['application/json; x="a;charset=utf-16"; charset=UTF-8;', 201],
+  ['application/json; x=y; charset=iso-8859-1', 415],
+  ['application/json; charset=""', 415],
+  ['application/; charset=utf-8', 415],
+  ['json', 415],
+  ['application/json; charset', 415],
+  ['application/json charset=utf-8', 415],
+  ['application/json; x="open', 415],
   ['application/merge-patch+json', 201],
 ])('a body of type %s answers %i', async (type, status) => {
   expect((await send('{"title":"x"}', { 'content-type': type })).status).toBe(status);
+});
+
+test.each([
+  ['spaces', ' '],
+  ['semicolons', ';'],
+  ['parameters', ';x=y'],
+  ['letters', 'x'],
+  ['quotes', ';x="\\"'],
+])('a content type of 60 kB of %s that ends in no ASCII answers 415', async (_what, part) => {
+  const type = `application/json;${part.repeat(60_000 / part.length)}\u00e4`;
+  expect((await send('{"title":"x"}', { 'content-type': type })).status).toBe(415);
 });
 
 test('a body without a content type answers 415', async () => {
@@ -283,6 +306,25 @@ test.each([
   expect(headers.get('vary')).toContain('Origin');
 });
 
+test.each([
+  ['an origin that is not listed', { origin: 'https://evil.example.com' }],
+  ['no origin', {}],
+])(
+  '%s gets no CORS header at all, whatever it asks, and caches are told what the answer goes by',
+  async (_what, from) => {
+    const preflight = { ...from, 'access-control-request-method': 'POST' };
+    for (const answer of [
+      await call('GET', '/api/posts', undefined, from),
+      await call('GET', '/api/nothing', undefined, from),
+      await call('OPTIONS', '/api/posts', undefined, from),
+      await call('OPTIONS', '/api/posts', undefined, preflight),
+    ]) {
+      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+      expect(answer.headers.get('vary')).toContain('Origin');
+    }
+  },
+);
+
 test('a preflight needs no sign-in', async () => {
   const asks = { origin: 'https://app.example.com', 'access-control-request-method': 'PATCH' };
   const answer = await call('OPTIONS', '/api/users/0123456789abcdef01234567', undefined, asks);
@@ -318,6 +360,11 @@ test.each([
   ],
   ['the same length twice', `Host: x\r\nContent-Length: ${body.length}\r\nContent-Length: ${body.length}`],
   ['a list of lengths', `Host: x\r\nContent-Length: ${body.length}, ${body.length}`],
+  ['a coding before the chunks', 'Host: x\r\nTransfer-Encoding: gzip, chunked'],
+  ['a host with a space', `Host: a b\r\nContent-Length: ${body.length}`],
+  ['a host with a path', `Host: a/b\r\nContent-Length: ${body.length}`],
+  ['a host with a query and a user', `Host: c?@\r\nContent-Length: ${body.length}`],
+  ['a host with two ports', `Host: x:1:2\r\nContent-Length: ${body.length}`],
   ['a length with a sign', `Host: x\r\nContent-Length: +${body.length}`],
   ['chunks that are not the last coding', 'Host: x\r\nTransfer-Encoding: chunked, identity'],
   ['a coding that is not chunks', 'Host: x\r\nTransfer-Encoding: gzip'],
@@ -340,6 +387,21 @@ test('what is malformed behind a whole request does not touch the answer of that
   const answer = await raw('GET /api/pages HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n');
   expect(answer).toMatch(/^HTTP\/1\.1 200 .*^Connection: close\r$.*\{"data":/ms);
   expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+});
+
+test.each(['x', 'api.example.com:443', '127.0.0.1:80', '[::1]', '[2001:db8::1]:5001', 'x_y', '', 'x:'])(
+  'the host %j is well-formed',
+  async (host) => {
+    expect(await raw(`GET /api/pages HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+  },
+);
+
+test('HTTP/1.0 has no chunks', async () => {
+  const head = `Authorization: Bearer ${ann.token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked`;
+  const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const ask = (version: string) => raw(`POST /api/posts HTTP/${version}\r\nHost: x\r\n${head}\r\n\r\n${chunks}`);
+  expect(await ask('1.0')).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
+  expect(await ask('1.1')).toMatch(/^HTTP\/1\.1 201 /);
 });
 
 test('HTTP/1.0 needs no host', async () => {

@@ -5,7 +5,9 @@ import { ApiError } from '../errors.ts';
 
 const MAX_DEPTH = 32;
 const MAX_VALUES = 100_000;
-const CONTENT_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
+// Each step takes a semicolon or the end: linear in whatever is sent.
+const PARAMETER = /[ \t]*(?:;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?|$)/y;
 
 const INFLATERS = {
   gzip: createGunzip,
@@ -85,6 +87,20 @@ export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
+/** Whether a content type is that of JSON in UTF-8, whatever other parameters it has (RFC 9110 §8.3.1; RFC 8259 §11 knows none). */
+function isJsonType(text: string): boolean {
+  const type = JSON_TYPE.exec(text)?.[0];
+  if (type === undefined) return false;
+  for (let at = type.length; at < text.length; at = PARAMETER.lastIndex) {
+    PARAMETER.lastIndex = at;
+    const found = PARAMETER.exec(text);
+    if (found === null) return false;
+    const [, name, value] = found;
+    if (name?.toLowerCase() === 'charset' && !/^"?utf-8"?$/i.test(value!)) return false;
+  }
+  return true;
+}
+
 /**
  * Reads a request's JSON body.
  *
@@ -94,7 +110,7 @@ export function hasBody(req: IncomingMessage): boolean {
  */
 export async function readJsonBody(req: IncomingMessage, limit: number): Promise<unknown> {
   if (!hasBody(req)) return undefined;
-  if (!CONTENT_TYPE.test(req.headers['content-type'] ?? '')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
+  if (!isJsonType(req.headers['content-type'] ?? '')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
   if (Number(req.headers['content-length']) > limit)
     throw new ApiError('PAYLOAD_TOO_LARGE', `The body must be at most ${limit} bytes`);
   const bytes = await collect(req, limit);

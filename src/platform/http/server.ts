@@ -12,6 +12,7 @@ import type { Duplex } from 'node:stream';
 import { StartupError } from '../environment.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { sendError } from './answer.ts';
+import { isSoundHead } from './request-head.ts';
 import { assignRequestId } from './request-id.ts';
 
 /** A server that listens. */
@@ -40,7 +41,7 @@ export async function listen(handler: RequestListener, port: number): Promise<Li
       requireHostHeader: false,
     },
     (req, res) => {
-      if (hasOneHost(req)) handler(req, res);
+      if (isSoundHead(req)) handler(req, res);
       else refuse(req, res, 'BAD_REQUEST');
     },
   );
@@ -59,16 +60,6 @@ export async function listen(handler: RequestListener, port: number): Promise<Li
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: (graceMs) => closeServer(server, graceMs),
   };
-}
-
-/** Whether a request names one host, as HTTP/1.1 asks (RFC 9112 §3.2). Two would be read differently by who stands in between. */
-function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
-  let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!;
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
-  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
 /** Refuses a request that never gets to the app. */

@@ -84,8 +84,10 @@ function specificity(a: string, b: string): number {
 }
 
 function corsOf(origins: readonly string[]): RequestHandler {
+  const all = origins.includes('*');
+  const listed = new Set(origins);
   const answer = cors({
-    origin: origins.includes('*') ? '*' : [...origins],
+    origin: all ? '*' : [...origins],
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
     exposedHeaders: [
@@ -99,9 +101,13 @@ function corsOf(origins: readonly string[]): RequestHandler {
     ],
     maxAge: 600,
   });
-  // cors takes every OPTIONS for a preflight; one that is none is told what the path allows.
   return (req, res, next) => {
-    if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] === undefined) next();
+    const { origin, 'access-control-request-method': asked } = req.headers;
+    res.setHeader('Vary', 'Origin');
+    // cors tells those that are not listed which headers they could read, and takes every OPTIONS for a preflight: one that is
+    // none is told what the path allows.
+    if (origin === undefined || !(all || listed.has(origin)) || (req.method === 'OPTIONS' && asked === undefined))
+      next();
     else answer(req, res, next);
   };
 }
