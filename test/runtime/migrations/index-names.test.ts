@@ -114,3 +114,22 @@ test.each<[string, AnyResource[], string[]]>([
 ])('indexes that differ in %s have names of their own', async (_what, resources, indexes) => {
   expect(await made(resources)).toEqual([...indexes].sort());
 });
+
+test('a name may pass from one index to another: a migration and a sync make both', async () => {
+  const before = [thing({ a: a(), b: b(), aB: b() }, [{ fields: ['a', 'b'] }])];
+  const after = [thing({ a: a(), b: b(), aB: b().index() }, [{ fields: ['a', 'b'] }, { fields: ['-a', 'b'] }])];
+  const indexes = `select indexname as name, indexdef as text from pg_indexes where indexname like 'things_a_%' order by 1`;
+  const found: unknown[] = [];
+  for (const way of ['change', 'sync'] as const) {
+    const project = await migrating();
+    await project[way](before);
+    await project[way](after);
+    const rows = await project.query(indexes);
+    found.push(
+      rows.map(({ name, text }) => `${name.replace(/_[0-9a-f]{8}$/, '_#')} ${text.replace(/.* USING btree /, '')}`),
+    );
+    await project.remove();
+  }
+  const both = ['things_a_b_index (a_b)', 'things_a_b_index_# (a, b)', 'things_a_desc_b_index (a DESC, b)'];
+  expect(found).toEqual([both, both]);
+});
