@@ -8,7 +8,7 @@ import type { ClaimedMail, MailStore } from './store.ts';
 
 /** E-mails in work at once in a process: mail servers want few connections. */
 const CONCURRENCY = 5;
-/** Seconds between attempts: ten hours in all. */
+/** Seconds between attempts: nine hours in all. */
 const WAITS = [10, 60, 300, 900, 3600, 3 * 3600, 5 * 3600];
 const ERROR_MAX = 500;
 /** ms between attempts to store that an e-mail was sent; after the last its lease runs out, and it is sent again. */
