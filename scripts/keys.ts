@@ -1,5 +1,5 @@
 // `npm run keys -- generate` prints a new encryption key. `-- status` tells what is encrypted with which key, `-- rotate` puts
-// everything under the newest one. These two need DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env.
+// everything under the newest one; `--give-up <key id>` empties what waits in the outbox under a key that is lost. These two need DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,10 +41,10 @@ async function status(): Promise<void> {
   await made.close();
 }
 
-async function rotate(): Promise<void> {
+async function rotate(giveUp?: string): Promise<void> {
   const made = await loadApp();
   const stop = new AbortController();
-  const work = made.encryption.rotate({ signal: stop.signal, onProgress: progressLines() });
+  const work = made.encryption.rotate({ signal: stop.signal, giveUp, onProgress: progressLines() });
   const ended = work.then(
     async (rotation) => {
       await made.close();
@@ -63,11 +63,16 @@ async function rotate(): Promise<void> {
 }
 
 const [command, ...rest] = process.argv.slice(2);
-if (rest.length > 0) fail(`Unknown argument ${rest.join(' ')}. npm run keys takes one: generate, status or rotate.`);
+const [option, lost] = rest;
+const givesUp = command === 'rotate' && option === '--give-up';
+if (givesUp && (rest.length !== 2 || !/^[0-9a-f]{8}$/.test(lost!)))
+  fail('--give-up takes the id of a key that is lost, 8 hex digits: npm run keys -- status shows it.');
+if (rest.length > 0 && !givesUp)
+  fail(`Unknown argument ${rest.join(' ')}. npm run keys takes one: generate, status or rotate.`);
 try {
   if (command === 'generate') console.log(randomBytes(32).toString('base64'));
   else if (command === 'status') await status();
-  else if (command === 'rotate') await rotate();
+  else if (command === 'rotate') await rotate(lost);
   else
     fail(
       `${command === undefined ? 'Say what to do' : `Unknown command ${command}`}: npm run keys -- generate, status or rotate.`,

@@ -58,6 +58,11 @@ export function faultLines({ undecryptable, left, busy, stopped }: Rotation): st
       const more = count > ids.length ? ` and ${shown(count - ids.length)} more` : '';
       return `${name}: ${some(count, 'value')} can not be decrypted: ${ids.join(', ')}${more}`;
     }),
+    ...(undecryptable.some(({ name }) => name.startsWith('outbox: '))
+      ? [
+          'events wait with values under a key that is lost: give them up with npm run keys -- rotate --give-up <key id>',
+        ]
+      : []),
     ...(left > 0
       ? [`${some(left, 'value is', 'values are')} still under older keys: others hold them; run this again`]
       : []),
@@ -69,10 +74,11 @@ export function faultLines({ undecryptable, left, busy, stopped }: Rotation): st
 }
 
 /** What a rotation did. */
-export function rotationLines({ keyId, rotated, removable, stopped }: Rotation): string[] {
+export function rotationLines({ keyId, rotated, givenUp, removable, stopped }: Rotation): string[] {
   if (stopped) return [`Stopped after ${some(rotated, 'value')}. Run it again to go on.`];
   return [
     `${some(rotated, 'value was', 'values were')} put under key ${keyId}.`,
+    ...(givenUp > 0 ? [`${some(givenUp, 'value')} in waiting events ${givenUp === 1 ? 'was' : 'were'} given up.`] : []),
     ...removable.map(
       (id) =>
         `No value is under key ${id} any more: it may be removed from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,

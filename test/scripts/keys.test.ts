@@ -80,6 +80,10 @@ test.each([
   ['keys.ts', 'Say what to do: npm run keys -- generate, status or rotate.'],
   ['keys.ts show', 'Unknown command show: npm run keys -- generate, status or rotate.'],
   ['keys.ts rotate now', 'Unknown argument now. npm run keys takes one: generate, status or rotate.'],
+  [
+    'keys.ts rotate --give-up now',
+    '--give-up takes the id of a key that is lost, 8 hex digits: npm run keys -- status shows it.',
+  ],
   ['keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.'],
   ['keys.ts status', 'SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.'],
 ])('%s is refused with one line', async (command, line) => {

@@ -22,7 +22,8 @@ export interface StoredValue {
 
 /** A stored value and the ciphertext that takes its place. */
 export interface Replacement extends StoredValue {
-  next: string;
+  /** Null: the value is given up. Only where the place allows it. */
+  next: string | null;
 }
 
 /** Rows that are still to be gone through: those that follow `after`, up to and with `last`. */
@@ -37,6 +38,8 @@ export interface Stretch {
  */
 export interface EncryptedPlace {
   table: string;
+  /** Whether values of a lost key can be given up here: they become null, whatever they were. */
+  canGiveUp: boolean;
   /** All rows that there are now, so that a table that grows has an end; undefined when there are none. */
   whole(): Promise<Stretch | undefined>;
   /** Counts the values of the first rows of a stretch. `at` is the last of these rows; undefined when there was none. */

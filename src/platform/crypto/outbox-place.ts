@@ -54,7 +54,7 @@ const REPLACE = `
   returning o.id`;
 
 /** Columns to ciphertexts, as JSON. */
-function patch(values: readonly Replacement[], part: string, text: (value: Replacement) => string): string {
+function patch(values: readonly Replacement[], part: string, text: (value: Replacement) => string | null): string {
   const ofPart = values.filter(({ slot }) => slot === part);
   return JSON.stringify(Object.fromEntries(ofPart.map((value) => [value.column.column, text(value)])));
 }
@@ -70,6 +70,7 @@ export function outboxPlace(database: Database, columns: readonly EncryptedColum
 
   return {
     table: 'outbox',
+    canGiveUp: true,
 
     async whole() {
       const [row] = await database.write<[number | null]>({ text: WHOLE, values: [] });

@@ -1,24 +1,32 @@
 import type { EncryptedPlace, Replacement, StoredValue } from './encrypted-place.ts';
-import { DecryptionError, type Keyring } from './keyring.ts';
+import { ciphertextHead, DecryptionError, type Keyring } from './keyring.ts';
 
 /** What happens while values are re-encrypted. */
 export interface Watching {
   /** Runs before the first value is replaced. */
   beforeWriting(): Promise<void>;
   replaced(place: EncryptedPlace, values: number): void;
+  /** Values of the lost key were set to null. */
+  gaveUp(values: number): void;
   /** This value stays as it is. */
   undecryptable(value: StoredValue): void;
   /** Whether to stop before the next batch. */
   isStopped(): boolean;
 }
 
-function reEncrypted(keyring: Keyring, values: readonly StoredValue[], watching: Watching): Replacement[] {
-  return values.flatMap((value) => {
+function reEncrypted(
+  keyring: Keyring,
+  values: readonly StoredValue[],
+  watching: Watching,
+  lost: string | undefined,
+): Replacement[] {
+  return values.flatMap((value): Replacement[] => {
     const context = value.column.context(value.id);
     try {
       return [{ ...value, next: keyring.encrypt(keyring.decrypt(value.text, context), context) }];
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
+      if (lost !== undefined && value.text.startsWith(ciphertextHead(lost))) return [{ ...value, next: null }];
       watching.undecryptable(value);
       return [];
     }
@@ -28,16 +36,24 @@ function reEncrypted(keyring: Keyring, values: readonly StoredValue[], watching:
 /**
  * Goes once through a place and puts what is not under the newest key under it, batch by batch. What somebody changes meanwhile
  * is left to the next time.
+ *
+ * @param lost a key that is not in the ring and will not be again: values under it are given up where the place allows it
  */
-export async function reEncrypt(place: EncryptedPlace, keyring: Keyring, watching: Watching): Promise<void> {
+export async function reEncrypt(
+  place: EncryptedPlace,
+  keyring: Keyring,
+  watching: Watching,
+  lost: string | undefined,
+): Promise<void> {
   let stretch = await place.whole();
   while (stretch !== undefined && !watching.isStopped()) {
     const values = await place.stale(stretch, keyring.keyIds[0]!);
-    const replacements = reEncrypted(keyring, values, watching);
-    if (replacements.length > 0) {
-      await watching.beforeWriting();
-      watching.replaced(place, await place.replace(replacements));
-    }
+    const all = reEncrypted(keyring, values, watching, place.canGiveUp ? lost : undefined);
+    const givenUp = all.filter(({ next }) => next === null);
+    const replacements = all.filter(({ next }) => next !== null);
+    if (all.length > 0) await watching.beforeWriting();
+    if (replacements.length > 0) watching.replaced(place, await place.replace(replacements));
+    if (givenUp.length > 0) watching.gaveUp(await place.replace(givenUp));
     const at: string | undefined = values.length > 0 ? values.at(-1)!.row : await place.skip(stretch);
     stretch = at === undefined ? undefined : { ...stretch, after: at };
   }

@@ -10,6 +10,8 @@ import { type Survey, staleCount, takeSurvey } from './survey.ts';
 export interface RotationOptions {
   /** Aborted: the batch in work is finished, and no further one begun. */
   signal?: AbortSignal;
+  /** The id of a key that is lost for ever: its values in waiting events are set to null. It must not be in the ring. */
+  giveUp?: string;
   onProgress?: (progress: RotationProgress) => void;
 }
 
@@ -36,6 +38,8 @@ export interface Rotation {
   keyId: string;
   /** Values that it put under that key. */
   rotated: number;
+  /** Values in waiting events that it set to null. */
+  givenUp: number;
   undecryptable: Undecryptable[];
   /** Other values under older keys at the last count, which a stopped one has only taken at its start: their rows were being changed all the while. */
   left: number;
@@ -66,7 +70,7 @@ async function pass(
   { database, keyring, places }: RotationParts,
   options: RotationOptions,
   survey: Survey,
-  replaced: (place: EncryptedPlace, values: number) => void,
+  on: Pick<Watching, 'replaced' | 'gaveUp'>,
 ): Promise<Undecryptable[]> {
   const failures = new Map<string, Undecryptable>();
   const counts = [...survey.counts.values()].flat();
@@ -79,16 +83,17 @@ async function pass(
         await recordFoundKeys(tx, keyring, [...new Set(counts.flatMap(({ keyId }) => keyId ?? []))]);
         await recordNewestKey(tx, keyring);
       })),
-    replaced,
+    ...on,
     undecryptable({ column, id }: StoredValue) {
       const failure = failures.get(column.name) ?? { name: column.name, count: 0, ids: [] };
       failures.set(column.name, failure);
       failure.count += 1;
-      if (failure.ids.length < MOST_IDS) failure.ids.push(id);
+      // A record is in as many events as it had changes.
+      if (failure.ids.length < MOST_IDS && !failure.ids.includes(id)) failure.ids.push(id);
     },
     isStopped: () => options.signal?.aborted ?? false,
   };
-  for (const place of places) await reEncrypt(place, keyring, watching);
+  for (const place of places) await reEncrypt(place, keyring, watching, options.giveUp);
   return [...failures.values()];
 }
 
@@ -103,23 +108,31 @@ export interface RotationParts {
  * Puts every value under the newest key. May run while the service does, and several times at once; whatever ends it, the next one
  * goes on where it was. Then retires the keys that nothing is under and nobody encrypts with.
  *
- * @throws StartupError when a running process could not read the result; nothing is changed then
+ * @throws StartupError when a running process could not read the result, or the key to give up is not lost; nothing is changed then
  */
 export async function rotate(parts: RotationParts, options: RotationOptions): Promise<Rotation> {
   const { database, keyring, places } = parts;
   const keyId = keyring.keyIds[0]!;
   const done = new Map<EncryptedPlace, number>();
   const isStopped = () => options.signal?.aborted ?? false;
+  if (options.giveUp !== undefined && keyring.keyIds.includes(options.giveUp))
+    throw new StartupError(`Key ${options.giveUp} can not be given up:`, [
+      'it is in SVC_ENCRYPTION_KEYS, so what is under it can be read',
+    ]);
   let survey = await takeSurvey(database, places, keyId);
   const totals = new Map([...survey.counts].map(([place, counts]) => [place, staleCount(counts, keyId)]));
   let undecryptable: Undecryptable[] = [];
   let rotated = 0;
+  let givenUp = 0;
 
   const replaced = (place: EncryptedPlace, values: number) => {
     const sum = (done.get(place) ?? 0) + values;
     done.set(place, sum);
     rotated += values;
     options.onProgress?.({ table: place.table, done: sum, total: Math.max(totals.get(place)!, sum) });
+  };
+  const gaveUp = (values: number) => {
+    givenUp += values;
   };
   const left = () => {
     const failed = undecryptable.reduce((sum, { count }) => sum + count, 0);
@@ -128,15 +141,15 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
 
   for (let idle = 0; left() > 0 && idle < MOST_IDLE_PASSES && !isStopped(); ) {
     refuseUnreadable(survey, keyId);
-    const before = rotated;
-    undecryptable = await pass(parts, options, survey, replaced);
+    const before = rotated + givenUp;
+    undecryptable = await pass(parts, options, survey, { replaced, gaveUp });
     if (isStopped()) break;
     survey = await takeSurvey(database, places, keyId);
     // Somebody holds what is left: a long transaction, or another rotation.
-    idle = rotated > before || left() === 0 ? 0 : idle + 1;
+    idle = rotated + givenUp > before || left() === 0 ? 0 : idle + 1;
     if (idle > 0) await sleep(IDLE_MS);
   }
-  const outcome = { keyId, rotated, undecryptable, left: left() };
+  const outcome = { keyId, rotated, givenUp, undecryptable, left: left() };
   if (isStopped()) return { ...outcome, stopped: true, busy: [], removable: [] };
   return { ...outcome, stopped: false, ...(await retireUnused(parts, survey)) };
 }

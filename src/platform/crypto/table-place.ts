@@ -69,6 +69,8 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
 
   return {
     table,
+    // Columns may have to have a value, and records are their owners': what becomes of them a person says in SQL.
+    canGiveUp: false,
 
     async whole() {
       const [row] = await database.write<[string]>({ text: WHOLE, values: [] });

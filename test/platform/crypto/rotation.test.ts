@@ -49,6 +49,7 @@ test('every type of field, secrets of endpoints and waiting events are put under
   expect(rotation).toEqual({
     keyId: idOf(next),
     rotated: 14 + 1 + 3 * 14,
+    givenUp: 0,
     undecryptable: [],
     left: 0,
     stopped: false,
@@ -212,6 +213,41 @@ test('what can not be decrypted is counted and named, without its content, and t
 
   await rows('update patients set string = null, text = null where id = any($1)', [[1, 3, 5, 600].map(id)]);
   expect(await one.encryption.rotate()).toMatchObject({ rotated: 0, undecryptable: [], removable: [idOf(old)] });
+});
+
+test('a lost key is retired while events wait under it: they are given up, each record is named once, and they go out without', async () => {
+  const { old, next, writer, app, rows } = await written();
+  const { url } = await writer.start(web);
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
+  const { token } = (await clientOf(url)('POST', '/api/auth/register', account)).body.data;
+  const ada = clientOf(url, token);
+  const { id } = (await ada('POST', '/api/patients', { name: 'Ann', string: 'CH93' })).body.data;
+  for (const name of ['Anna', 'Anne']) await ada('PATCH', `/api/patients/${id}`, { name });
+  await writer.close();
+  await rows('update patients set string = null');
+
+  const one = app([next]);
+  const kept = await one.encryption.rotate();
+  expect(kept.undecryptable).toEqual([{ name: 'outbox: patient.string', count: 5, ids: [id] }]);
+  const rotation = await one.encryption.rotate({ giveUp: idOf(old) });
+  expect(rotation).toMatchObject({ rotated: 0, givenUp: 5, undecryptable: [], left: 0 });
+  expect((await one.encryption.status()).values).toEqual([]);
+  const [key] = await rows('select retired_at from encryption_keys where key_id = $1', [idOf(old)]);
+  expect(key.retired_at).not.toBeNull();
+
+  const restarted = app([next]);
+  const later = clientOf((await restarted.start({ port: 0 })).url, token);
+  await later('POST', '/api/webhooks', { url: receiver.url, events: ['patient.*'] });
+  await expect.poll(async () => rows('select error from outbox'), { timeout: 10_000 }).toEqual([]);
+});
+
+test('a key that is in the ring can not be given up', async () => {
+  const { old, next, app } = await written();
+  await expect(app([next, old]).encryption.rotate({ giveUp: idOf(old) })).rejects.toThrow(
+    `Key ${idOf(old)} can not be given up`,
+  );
 });
 
 test('with no key that fits, nothing is written and no key is noted', async () => {
