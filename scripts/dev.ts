@@ -1,5 +1,6 @@
 // `npm run dev`: Postgres and Redis of its own with data in .data/, and the web process with every role in it,
-// restarted when src/ or workers/ change. `-- --fresh` begins with an empty .data/.
+// restarted when src/ or workers/ change. `-- --fresh` begins with an empty .data/; with `-- --allow-loss` what is no longer
+// declared is dropped, whatever it holds.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,9 +53,11 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-const fresh = process.argv.includes('--fresh');
-const unknown = process.argv.slice(2).filter((argument) => argument !== '--fresh');
-if (unknown.length) fail(`Unknown argument ${unknown.join(' ')}. There is one: npm run dev -- --fresh`);
+const given = process.argv.slice(2);
+const fresh = given.includes('--fresh');
+const allowLoss = given.includes('--allow-loss');
+const unknown = given.filter((argument) => argument !== '--fresh' && argument !== '--allow-loss');
+if (unknown.length) fail(`Unknown argument ${unknown.join(' ')}. npm run dev takes --fresh and --allow-loss.`);
 if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
 const port = Number(process.env.PORT || 5001);
 if (!Number.isInteger(port) || port < 1 || port > 65_535)
@@ -107,6 +110,7 @@ try {
         PORT: String(port),
         DATABASE_URL: databaseUrl,
         OWN_DATABASE: process.env.DATABASE_URL ? 'no' : 'yes',
+        ALLOW_LOSS: allowLoss ? 'yes' : 'no',
         REDIS_URL: redisUrl,
         SVC_ENCRYPTION_KEYS: keys,
       },

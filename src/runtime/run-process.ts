@@ -37,8 +37,10 @@ export async function runProcess(make: () => App, options: StartOptions): Promis
   process.once('SIGINT', stop);
   try {
     if (process.env.NODE_ENV === 'development') {
+      const { ALLOW_LOSS, OWN_DATABASE } = process.env;
       // A database that the developer named may hold what others still need.
-      await app.migrate({ mode: 'sync', mayLose: process.env.OWN_DATABASE === 'yes' });
+      const mayDrop = OWN_DATABASE === 'yes' ? 'empty' : 'nothing';
+      await app.migrate({ mode: 'sync', mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop });
     }
     const { url } = await app.start(options);
     releaseMemory();

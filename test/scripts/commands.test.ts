@@ -35,7 +35,7 @@ test.each([
   ['migration-generate.ts --drop title', '--drop title should look like --drop posts.subtitle'],
   ['migration-generate.ts --rename', '--rename  should look like --rename posts.title=headline'],
   ['migration-generate.ts --drop nothing.here', '--drop nothing.here: nothing here would drop that column.'],
-  ['dev.ts --frehs', 'Unknown argument --frehs. There is one: npm run dev -- --fresh'],
+  ['dev.ts --frehs', 'Unknown argument --frehs. npm run dev takes --fresh and --allow-loss.'],
   ['receiver.ts', 'Say the secret of the endpoint: npm run receiver -- whsec_…'],
   [`receiver.ts ${SECRET} 4001`, 'Unknown argument 4001. There is one: npm run receiver -- whsec_…'],
   ['receiver.ts whsec_!', 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],

@@ -7,6 +7,7 @@ import { generate, type Outcome } from '../../scripts/migration/generate.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
+import type { MigrateOptions } from '../../src/runtime/migrations/migrate.ts';
 import { createTestDatabase } from './database.ts';
 
 // Comparing tables begins with loading drizzle-kit, which takes long on a busy machine.
@@ -26,7 +27,7 @@ export interface Migrating {
   /** Generates and applies; the generation must succeed. */
   change(resources: AnyResource[], ...given: string[]): Promise<string[]>;
   /** `npm run dev`, up to the database. */
-  sync(resources: AnyResource[], mayLose?: boolean): Promise<void>;
+  sync(resources: AnyResource[], mayDrop?: MigrateOptions['mayDrop']): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
   query(text: string, values?: unknown[]): Promise<any[]>;
   /** Removes both before the test ends, where it makes many. */
@@ -78,7 +79,7 @@ export async function migrating(): Promise<Migrating> {
       if (!ok) throw new Error(lines.join('\n'));
       return project.apply();
     },
-    sync: (resources, mayLose = true) => project.app(...resources).migrate({ mode: 'sync', mayLose }),
+    sync: (resources, mayDrop = 'empty') => project.app(...resources).migrate({ mode: 'sync', mayDrop }),
     query: async (text, values) => (await client.query(text, values)).rows,
     remove,
   };

@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { apply } from './apply.ts';
 import type { Declared } from './declared.ts';
+import type { MayDrop } from './dropping.ts';
 import { sync } from './sync.ts';
 
 /** How the database gets its tables: `apply` runs the migrations folder, `sync` makes it match the declarations. */
@@ -15,8 +16,11 @@ export interface MigrateOptions {
   folder?: string;
   /** Of `apply`: called with a line for each migration that is applied. */
   say?: (line: string) => void;
-  /** Of `sync`: whether what is no longer declared is dropped. Default true; false for a database that others use. */
-  mayLose?: boolean;
+  /**
+   * Of `sync`: what of that which is no longer declared is dropped. Default `empty`: what holds no value, and the rest is refused.
+   * `nothing` for a database that others use.
+   */
+  mayDrop?: MayDrop;
 }
 
 // A large table's index may take longer than any request is given. An instance whose machine vanished would hold the lock
@@ -56,9 +60,9 @@ export async function migrateDatabase(
   try {
     await client.query(SESSION);
     await waitForTurn(client, log);
-    const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayLose = true } = options;
+    const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayDrop = 'empty' } = options;
     if (mode === 'apply') await apply(client, folder, log, say);
-    else await sync(client, schema, mayLose, log);
+    else await sync(client, schema, mayDrop, log);
   } finally {
     // Ends the session, and with it the lock.
     await client.end();

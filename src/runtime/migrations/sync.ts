@@ -9,6 +9,7 @@ import { NOTHING_ASKED } from './asked.ts';
 import type { Refusal } from './column-changes.ts';
 import type { Declared } from './declared.ts';
 import { type Plan, planChange } from './diff.ts';
+import { decideLosses, type MayDrop } from './dropping.ts';
 import { explainFailure } from './explain-failure.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { isMigrated } from './state.ts';
@@ -104,27 +105,20 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
   return { ...second, losses: second.losses.filter(isKept) };
 }
 
-function lossLines(losses: Plan['losses']): string[] {
-  return losses.map(({ table, column, candidates }) => {
-    const lost = column === undefined ? `table ${table}` : `${table}.${column}`;
-    if (candidates.length === 0) return lost;
-    return `${lost}; if it is called ${candidates.join(' or ')} now, declare that there with renamedFrom`;
-  });
-}
-
 /**
  * Makes the database match the tables: for development and tests. What it did last stands in the database, so a start
  * without a change costs one query. All or nothing.
  *
- * @param mayLose whether columns and tables that are no longer declared are dropped, with a warning
+ * @param mayDrop what of that which is no longer declared is dropped; where it had values, with a warning
  * @throws StartupError when a statement fails, would lose data that must be kept, or the database is kept by migrations
  */
-export async function sync(client: Client, schema: Schema, mayLose: boolean, log: Logger): Promise<void> {
+export async function sync(client: Client, schema: Schema, mayDrop: MayDrop, log: Logger): Promise<void> {
   if (!(await isSynced(client)) && (await isMigrated(client))) {
     throw new StartupError('The database is kept by migrations:', [
       'use npm run migration:generate and npm run migrate for it, or name another database for development',
     ]);
   }
+  let dropped: string[] = [];
   await client.query('begin');
   try {
     await client.query('create extension if not exists pg_trgm');
@@ -136,11 +130,7 @@ export async function sync(client: Client, schema: Schema, mayLose: boolean, log
     if (rows[0]?.fingerprint !== wanted) {
       const next = await takeSnapshot(schema.tables, schema.declared);
       const { statements, indexes, losses } = await plan(client, rows[0]?.snapshot, next, schema.declared);
-      const lost = lossLines(losses);
-      if (lost.length > 0 && !mayLose) {
-        throw new StartupError('The declarations no longer hold what the database has; this would lose data:', lost);
-      }
-      for (const loss of lost) log.warn({ loss }, 'the declarations no longer hold this; it is dropped');
+      dropped = await decideLosses(client, losses, mayDrop);
       await run(client, [...statements, ...indexes]);
       await client.query(
         `insert into belfry_sync (fingerprint, snapshot) values ($1, $2)
@@ -153,4 +143,5 @@ export async function sync(client: Client, schema: Schema, mayLose: boolean, log
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
+  for (const loss of dropped) log.warn({ loss }, 'the declarations no longer hold this; it was dropped');
 }

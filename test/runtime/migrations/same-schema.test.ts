@@ -115,7 +115,7 @@ test('whatever the steps, migrations and sync both end where a sync from nothing
         const { ok, lines } = await migrated.generate([resource], '--allow-loss', ...asked);
         expect({ ok, lines: ok ? [] : lines }).toEqual({ ok: true, lines: [] });
         await migrated.apply();
-        await synced.sync([resource]);
+        await synced.sync([resource], 'anything');
 
         values = new Map(
           [...state.fields].flatMap(([key, one]): [string, string][] => {

@@ -12,9 +12,9 @@ async function withThings(project: Migrating, fields: Fields, ...rows: Record<st
   for (const row of rows) await app.service('thing').create(row);
 }
 
-test('sync adds and drops columns as the declarations change, and keeps the rows', async () => {
+test('sync adds columns and drops empty ones as the declarations change, and keeps the rows', async () => {
   const project = await migrating();
-  await withThings(project, { title: f.string().required(), old: f.string() }, { title: 'kept', old: 'gone' });
+  await withThings(project, { title: f.string().required(), old: f.string() }, { title: 'kept' });
   const after = things({ title: f.string().required(), fresh: f.integer().sortable() });
   await Promise.all([project.sync(after), project.sync(after)]);
   expect(await project.query('select title, fresh from things')).toEqual([{ title: 'kept', fresh: null }]);
@@ -80,11 +80,37 @@ test.each([
   expect(found).toEqual([{ indexdef: definition }]);
 });
 
-test('a sync that may not lose data refuses to drop a column or a table, and lists them', async () => {
+test('a sync that may drop nothing refuses to drop a column or a table without values, too, and lists them', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string(), b: f.string() });
-  await expect(project.sync(things({ a: f.string() }), false)).rejects.toThrow(/would lose data[\s\S]*things\.b/);
-  await expect(project.sync([defineUser()], false)).rejects.toThrow(/would lose data[\s\S]*table things/);
+  await expect(project.sync(things({ a: f.string() }), 'nothing')).rejects.toThrow(/would lose data[\s\S]*things\.b/);
+  await expect(project.sync([defineUser()], 'nothing')).rejects.toThrow(/would lose data[\s\S]*table things/);
+  await project.sync([defineUser()]);
+  await expect(project.query('select 1 from things')).rejects.toThrow('does not exist');
+});
+
+test('sync never drops a column that holds values: renamed and renamed back, it has all of them', async () => {
+  const project = await migrating();
+  await withThings(project, { notes: f.string() }, { notes: 'kept' }, {});
+  await expect(project.sync(things({ remarks: f.string() }))).rejects.toThrow(
+    /would lose data:\n {2}- things\.notes: 1 row holds a value; if it is called remarks now, declare that there with renamedFrom\('notes'\)\n.*npm run dev -- --allow-loss, or npm run dev -- --fresh/,
+  );
+  await project.sync(things({ notes: f.string() }));
+  expect(await project.query('select notes from things order by 1')).toEqual([{ notes: 'kept' }, { notes: null }]);
+  await project.sync(things({ remarks: f.string().renamedFrom('notes') }));
+  expect(await project.query('select remarks from things order by 1')).toEqual([
+    { remarks: 'kept' },
+    { remarks: null },
+  ]);
+});
+
+test('sync never drops a table that has rows; what may be lost is dropped, and told once it is', async () => {
+  const project = await migrating();
+  await withThings(project, { a: f.string(), b: f.string() }, { a: 'x' });
+  await expect(project.sync([defineUser()])).rejects.toThrow(/table things: it has 1 row; if it has another name now/);
+  expect(await project.query('select a from things')).toEqual([{ a: 'x' }]);
+  await project.sync([defineUser()], 'anything');
+  await expect(project.query('select 1 from things')).rejects.toThrow('does not exist');
 });
 
 test('a database kept by migrations is not synced, and one kept by sync is not migrated', async () => {
