@@ -19,6 +19,13 @@ interface Budget {
   items: number;
   /** Of the records that take the places of ids, by weight. */
   bytes: number;
+  /** Whether something stayed an id for want of them. */
+  short: boolean;
+}
+
+/** Whether nothing more is even read. */
+function isSpent({ bytes }: Budget): boolean {
+  return bytes <= 0;
 }
 
 /** Shown records of one resource, and what of them is to be expanded. */
@@ -85,7 +92,10 @@ function slotsOf(places: Task['places'], name: string, budget: Budget): Slot[] {
       const holder = [...value] as unknown as Record<PropertyKey, unknown>;
       record[name] = holder;
       for (const [key, id] of (value as string[]).entries()) {
-        if (budget.items < times) break;
+        if (budget.items < times) {
+          budget.short = true;
+          break;
+        }
         budget.items -= times;
         slots.push({ holder, key, id, times });
       }
@@ -108,8 +118,12 @@ function fill(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget
   const places = new Map<Shown, number>();
   for (const { holder, key, id, times } of slots) {
     const target = found.get(id);
+    if (target === undefined) continue;
     // The last one may go beyond: a single record is shown however large it is.
-    if (target === undefined || target.weight * (times - 1) >= budget.bytes) continue;
+    if (target.weight * (times - 1) >= budget.bytes) {
+      budget.short = true;
+      continue;
+    }
     budget.bytes -= target.weight * times;
     holder[key] = target.shown;
     places.set(target.shown, (places.get(target.shown) ?? 0) + times);
@@ -121,11 +135,13 @@ function fill(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget
  * Replaces the ids of reference fields by the records that they name, with the target's own rules for this viewer, level by
  * level. Where he may not see the target, or it is gone, the plain id stays; what he does not see of a record is not followed.
  * One query per field and level, whatever the number of records.
+ *
+ * @returns whether there was room for all
  */
-async function expand(context: RecordsContext, first: Task, looking: Looker): Promise<void> {
-  const budget = { items: MOST_ITEMS, bytes: MOST_BYTES };
+async function expand(context: RecordsContext, first: Task, looking: Looker): Promise<boolean> {
+  const budget: Budget = { items: MOST_ITEMS, bytes: MOST_BYTES, short: false };
   let level = [first];
-  while (level.length > 0 && budget.bytes > 0) {
+  while (level.length > 0 && !isSpent(budget)) {
     const gathered = level.flatMap((task) => gather(task, budget));
     const { bytes } = budget;
     const found = await Promise.all(gathered.map((one) => targets(context, one, bytes, looking)));
@@ -135,9 +151,25 @@ async function expand(context: RecordsContext, first: Task, looking: Looker): Pr
     });
     level = next.filter(({ includes }) => includes.size > 0);
   }
+  return !budget.short && !isSpent(budget);
 }
 
 const PLAIN: Pick<ListQuery, 'include' | 'fields'> = { include: new Map(), fields: undefined };
+
+async function presented(
+  context: RecordsContext,
+  resource: CompiledResource,
+  records: readonly StoredRecord[],
+  looking: Looker,
+  query: typeof PLAIN,
+): Promise<{ shown: Shown[]; whole: boolean }> {
+  const shown = await show(resource, records, looking, query.fields);
+  const always = resource.populated.map((name) => [name, PLAIN.include] as const);
+  const includes = new Map([...always, ...query.include]);
+  if (includes.size === 0) return { shown, whole: true };
+  const places = new Map(shown.map((record) => [record, 1]));
+  return { shown, whole: await expand(context, { resource, includes, places }, looking) };
+}
 
 /** Shows records and expands their references: those that are always populated and those that were asked for. */
 export async function present(
@@ -147,11 +179,19 @@ export async function present(
   looking: Looker,
   query = PLAIN,
 ): Promise<Shown[]> {
-  const shown = await show(resource, records, looking, query.fields);
-  const always = resource.populated.map((name) => [name, PLAIN.include] as const);
-  const includes = new Map([...always, ...query.include]);
-  if (includes.size > 0) {
-    await expand(context, { resource, includes, places: new Map(shown.map((record) => [record, 1])) }, looking);
-  }
-  return shown;
+  return (await presented(context, resource, records, looking, query)).shown;
+}
+
+/** The same for records that go out apart, each as it would be in an answer of its own, whatever the others take in. */
+export async function presentApart(
+  context: RecordsContext,
+  resource: CompiledResource,
+  records: readonly StoredRecord[],
+  looking: Looker,
+): Promise<Shown[]> {
+  const { shown, whole } = await presented(context, resource, records, looking, PLAIN);
+  if (whole || records.length < 2) return shown;
+  const apart: Shown[] = [];
+  for (const record of records) apart.push(...(await present(context, resource, [record], looking)));
+  return apart;
 }

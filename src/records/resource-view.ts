@@ -2,7 +2,7 @@ import type { Looking, ResourceView, StoredRecord } from '../declare/host.ts';
 import { allows } from '../declare/policy.ts';
 import { type Looker, policyArguments } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { present } from './populate.ts';
+import { presentApart } from './populate.ts';
 import { matches } from './query/match.ts';
 import { scopeConditions } from './query/scope.ts';
 import { owns } from './view.ts';
@@ -34,7 +34,7 @@ export function createResourceView(context: RecordsContext, { resource, store, c
       if (!(await inScope(record, looker))) return false;
       return allows(resource.policies.read, policyArguments(looker, 'read', record), owns(resource, record, looker));
     },
-    serialize: (records, looking) => present(context, resource, records, lookerOf(looking)),
+    serialize: (records, looking) => presentApart(context, resource, records, lookerOf(looking)),
     fromOutbox: (columns) => codec.fromJson(columns),
     load: (ids) => store.readMany(ids),
   };

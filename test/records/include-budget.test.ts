@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { defineResource, f } from '../../src/index.ts';
+import { expect, test, vi } from 'vitest';
+import { defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { startReceiver } from '../fakes/receiver.ts';
 import { startTestApp } from '../support/app.ts';
 
 const open = { list: 'public', read: 'public' } as const;
@@ -18,8 +19,15 @@ const post = defineResource('post', {
   },
   policies: open,
 });
+const album = defineResource('album', {
+  fields: { name: f.string(), sheets: f.array(f.ref('sheet')).populate(), cover: f.ref('sheet').populate() },
+  policies: open,
+});
 
-const { app, call } = await startTestApp({ resources: [tag, sheet, folder, post] });
+const { app, call, person } = await startTestApp({
+  resources: [defineUser(), tag, sheet, folder, post, album],
+  extensions: [webhooks()],
+});
 const make = async (name: 'tag' | 'sheet' | 'folder' | 'post', values: object) =>
   (await app.service(name).create(values as never)).id as string;
 
@@ -81,4 +89,20 @@ test('a single record is expanded however large it is', async () => {
   const { data } = await listed('title=huge sheet&include=sheet,sheets&fields=title');
   expect(data[0]!.sheet).toMatchObject({ id: huge });
   expect(data[0]!.sheets).toEqual([huge]);
+});
+
+test('what one record of a batch takes in is at no expense of the payloads of others', async () => {
+  const big = await make('sheet', { text: 'x'.repeat(100 * KILO) });
+  const receiver = await startReceiver();
+  const ann = await person('Ann');
+  await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['album.created'] });
+  await app.transaction(async (tx) => {
+    await tx.service('album').create({ name: 'hog', sheets: Array(1000).fill(big) });
+    await tx.service('album').create({ name: 'other', cover: big });
+  });
+  await vi.waitUntil(() => receiver.requests.length === 2, { timeout: 20_000 });
+  const sent = receiver.requests.map((one) => JSON.parse(one.body.toString()).data);
+  expect(expanded(sent.find(({ name }) => name === 'hog').sheets)).toBe(41);
+  expect(sent.find(({ name }) => name === 'other').cover).toMatchObject({ id: big });
+  await receiver.close();
 });
