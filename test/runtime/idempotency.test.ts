@@ -68,6 +68,11 @@ const post = defineResource('post', {
 });
 const note = defineResource('note', { fields: { text: f.string() }, policies: { create: 'editor', read: 'editor' } });
 const slip = defineResource('slip', { fields: { text: f.string() }, policies: { create: 'public', read: 'admin' } });
+const draft = defineResource('draft', {
+  fields: { text: f.string(), author: f.ref('user').owner() },
+  policies: { create: 'authenticated', read: 'owner' },
+  routes: (route) => [route.post('/:id/stamp', { policy: 'owner' }, () => 'stamped')],
+});
 const late = defineResource('late', {
   fields: {
     text: f.string().visibleTo(() => {
@@ -78,9 +83,9 @@ const late = defineResource('late', {
   policies: { create: 'public', read: 'public' },
 });
 
-const { app, call, person, env } = await startTestApp(
+const { app, call, person, env, url } = await startTestApp(
   {
-    resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, note, slip, late],
+    resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, note, slip, draft, late],
     extensions: [webhooks()],
   },
   // Without a relay events stay where they can be counted.
@@ -355,6 +360,41 @@ test('a create that fails after its record is made keeps its key: the same body 
   const again = await act('first');
   expect([again.status, again.body.data.text, replayed(again)]).toEqual([201, 'first', 'true']);
   expect((await database.query('select 1 from lates')).rowCount).toBe(1);
+});
+
+test('a route that removes its record answers a repetition to the same user, and to nobody else', async () => {
+  const { id } = (await ann.call('POST', '/api/posts', { title: 'Consumed' })).body.data;
+  const asks = withKey(newKey());
+  const path = `/api/posts/${id}/consume`;
+  const first = await ann.call('POST', path, undefined, asks);
+  const again = await ann.call('POST', path, undefined, asks);
+  expect([first.status, again.status, again.body, replayed(again)]).toEqual([200, 200, first.body, 'true']);
+  expect(times(`consume ${id}`)).toBe(1);
+  const others = [
+    bob.call('POST', path, undefined, asks),
+    call('POST', path, undefined, asks),
+    ann.call('POST', path),
+    ann.call('POST', path, undefined, withKey(newKey())),
+    ann.call('POST', `/api/posts/${'0'.repeat(24)}/consume`, undefined, asks),
+    ann.call('POST', `/api/posts/${id}/like`, undefined, asks),
+  ];
+  for (const other of await Promise.all(others)) expect(codeOf(other)).toEqual([404, 'NOT_FOUND']);
+  expect(codeOf(await ann.call('POST', `${path}?x=1`, undefined, asks))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+  await ann.call('POST', '/api/auth/logout');
+  expect((await ann.call('POST', path, undefined, asks)).status).toBe(401);
+  const { email } = ann;
+  const { token } = (await call('POST', '/api/auth/login', { email, password: 'correct horse battery' })).body.data;
+  Object.assign(ann, { token, call: clientOf(url, token) });
+  expect((await ann.call('POST', path, undefined, asks)).body).toEqual(first.body);
+});
+
+test('a record that is still there, and no longer for who asks, stays 404 to a repetition', async () => {
+  const { id } = (await ann.call('POST', '/api/drafts', { text: 'x' })).body.data;
+  const asks = withKey(newKey());
+  const path = `/api/drafts/${id}/stamp`;
+  expect((await ann.call('POST', path, undefined, asks)).status).toBe(200);
+  await database.query('update drafts set author = $2 where id = $1', [id, bob.id]);
+  expect(codeOf(await ann.call('POST', path, undefined, asks))).toEqual([404, 'NOT_FOUND']);
 });
 
 test('what says when to come back is not kept', async () => {

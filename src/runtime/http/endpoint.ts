@@ -63,17 +63,31 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return loadAuthorized(item.resource, item.store, params.id!, action, policy, looking);
   }
 
-  /** Who asks, whether he may, and the record that it is about. */
-  async function admit(req: Request): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown }> {
+  /**
+   * Whether a record that was not found is gone, and the same user asked with the same key when it was there: the first run may
+   * have removed it, and its answer is for him. A record that is there, and not for him, stays not found.
+   */
+  async function hadRecord(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
+    if (once === undefined || item === undefined || user === undefined) return false;
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') return false;
+    const key = readIdempotencyKey(req);
+    if (key === undefined || !(await once.isRepeated({ req, user, key }))) return false;
+    return (await item.store.read(req.params.id as string)) === undefined;
+  }
+
+  /** Who asks, whether he may, and the record that it is about; `gone`: why there is none, where there was one when he asked first. */
+  async function admit(req: Request): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; gone?: unknown }> {
     const signedIn = await signIn(req, parts.authenticators);
     const { user, auth } = signedIn;
     setIdentity(req, auth);
     checkScopes(signedIn);
-    return {
-      user,
-      auth,
-      doc: await authorize({ user, req, service: host.service }, req.params as Record<string, string>),
-    };
+    try {
+      const doc = await authorize({ user, req, service: host.service }, req.params as Record<string, string>);
+      return { user, auth, doc };
+    } catch (error) {
+      if (!(await hadRecord(req, user, error))) throw error;
+      return { user, auth, doc: undefined, gone: error };
+    }
   }
 
   /** Runs the handler. Undefined when it has answered by itself. */
@@ -100,7 +114,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const body = takesBody ? await readJsonBody(req, host.settings.http.bodyLimit) : undefined;
     // A body that is kept back must not outlive a logout, or the loss of a role, in the meantime.
     if (performance.now() - begun > SLOW_BODY_MS) admitted = await admit(req);
-    const { user, auth, doc } = admitted;
+    const { user, auth, doc, gone } = admitted;
     const input = route.input === undefined ? undefined : await checkInput(route.input, body);
     const ctx: RouteContext = {
       user,
@@ -120,13 +134,14 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const answer =
       once === undefined || key === undefined
         ? await respond(ctx)
-        : await once({
+        : await once.carryOut({
             req,
             res,
             user,
             key,
             body,
-            run(recordId) {
+            async run(recordId) {
+              if (gone !== undefined) throw gone;
               reserveId(req, recordId);
               return respond(ctx);
             },

@@ -29,6 +29,14 @@ export interface Attempt {
   made(recordId: string): Promise<boolean>;
 }
 
+/** Carries requests out once. */
+export interface Once {
+  /** Gives the answer: of this run, or of an earlier one. Undefined when the handler has answered by itself. */
+  carryOut(attempt: Attempt): Promise<Answer | undefined>;
+  /** Whether a request came before: from the same user, with the same key, to the same route and path. */
+  isRepeated(attempt: Pick<Attempt, 'req' | 'user' | 'key'>): Promise<boolean>;
+}
+
 /** How long a request waits for the first one with its key, and how long a client is told to wait after that. */
 const WAIT_MS = 5000;
 const RETRY_AFTER_SECONDS = 5;
@@ -44,14 +52,14 @@ const FREE = new Set([400, 412, 422, 429]);
  * Carries out what is asked for once, however often a request is repeated, and answers all of them alike. Every answer below
  * 500 is kept, except `FREE` ones, those that say when to come back, and refused creates, which have made nothing.
  */
-export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring' | 'env' | 'log'>) {
+export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring' | 'env' | 'log'>): Once {
   const { keyring, log } = host;
   const claims = createClaims(host.database);
   const macs = createMacs(host.env.encryptionKeys);
   const isKept = ({ status, retryAfter }: ApiError) =>
     route.idempotent !== 'create' && status < 500 && !FREE.has(status) && retryAfter === undefined;
 
-  function idOf({ req, user, key }: Attempt): string {
+  function idOf({ req, user, key }: Pick<Attempt, 'req' | 'user' | 'key'>): string {
     const who = user === undefined ? `ip ${clientKey(addressOf(req))}` : `user ${user.id}`;
     return hash('sha256', JSON.stringify([who, route.method, route.path, req.params, key]));
   }
@@ -107,7 +115,7 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
     throw new ApiError(code, message, details === undefined ? {} : { details });
   }
 
-  return async (attempt: Attempt): Promise<Answer | undefined> => {
+  async function carryOut(attempt: Attempt): Promise<Answer | undefined> {
     const claim = { id: idOf(attempt), claim: newId() };
     const sent = textOfSent(attempt.req, attempt.body);
     const fingerprint = macs.of(sent, claim.id);
@@ -133,7 +141,9 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
       if (performance.now() > until) return late(attempt, known);
       await sleep(pause);
     }
-  };
+  }
+
+  return { carryOut, isRepeated: async (attempt) => (await claims.look(idOf(attempt))) !== undefined };
 }
 
 /** For who has waited: whoever made the record may have died before he could answer. */
