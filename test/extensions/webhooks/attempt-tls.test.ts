@@ -47,7 +47,7 @@ test('a valid certificate of the host is a success', async () => {
   expect(await attempt(HOST, receiver.port, receiver.ca)).toMatchObject({ ok: true, statusCode: 200 });
 });
 
-test.each([
+test.each<[string, { shown: string; called: string; trusted?: string }, string]>([
   ['of another host', { shown: HOST, called: 'other.example.com' }, 'tls certificate not valid'],
   ['that nobody vouches for', { shown: HOST, called: HOST, trusted: other }, 'tls certificate not valid'],
   ['that has expired', { shown: 'expired.example.com', called: 'expired.example.com' }, 'tls certificate not valid'],
