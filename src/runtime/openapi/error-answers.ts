@@ -1,6 +1,6 @@
 import { ERROR_CODES, type ErrorCode } from '../../platform/errors.ts';
 import type { Components } from './components.ts';
-import { answerHeaders } from './headers.ts';
+import { answerHeaders, limitHeaders } from './headers.ts';
 import type { Json } from './json.ts';
 
 const ALL_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
@@ -25,13 +25,20 @@ function partName(code: ErrorCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+interface Making {
+  /** Whether a rate limit holds: then every answer tells how much is left of it. */
+  limited: boolean;
+  components: Components;
+}
+
 function answer(
   description: string,
   statuses: readonly number[],
   codes: readonly ErrorCode[],
-  components: Components,
+  { limited, components }: Making,
 ): Json {
-  const headers = Object.assign({}, ...statuses.map((status) => answerHeaders(status, components)));
+  const ofStatuses = statuses.map((status) => answerHeaders(status, components));
+  const headers = Object.assign({}, ...ofStatuses, limited ? limitHeaders(components) : {});
   return { description, headers, content: { 'application/json': { schema: errorSchema(codes) } } };
 }
 
@@ -40,17 +47,18 @@ function answer(
  *
  * @param free whether code that the document knows nothing of may answer, too: then any status of a client's error
  */
-export function errorAnswers(codes: ReadonlySet<ErrorCode>, free: boolean, components: Components): Json {
+export function errorAnswers(codes: ReadonlySet<ErrorCode>, free: boolean, making: Making): Json {
+  const { components } = making;
   const inOrder = ALL_CODES.filter((code) => codes.has(code));
   const byStatus = Map.groupBy(inOrder, (code) => ERROR_CODES[code].status);
   const answers = [...byStatus].map(([status, own]) => {
     const text = own.map((code) => `\`${code}\`: ${ERROR_CODES[code].message}.`).join(' ');
-    const part = answer(text, [status], own, components);
+    const part = answer(text, [status], own, making);
     return [String(status), components.named('responses', own.map(partName).join('Or'), part)] as const;
   });
   if (!free) return Object.fromEntries(answers);
   const clients = ALL_CODES.filter((code) => ERROR_CODES[code].status < 500);
   const statuses = clients.map((code) => ERROR_CODES[code].status);
-  const any = answer('Any error that this route finds a reason for.', statuses, clients, components);
+  const any = answer('Any error that this route finds a reason for.', statuses, clients, making);
   return { ...Object.fromEntries(answers), '4XX': components.named('responses', 'AnyClientError', any) };
 }

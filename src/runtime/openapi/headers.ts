@@ -27,7 +27,6 @@ export function answerHeaders(status: number, components: Components): Json {
   return {
     ...put('X-Request-Id', REQUEST_ID, components),
     ...(later ? put('Retry-After', RETRY_AFTER, components) : {}),
-    ...(status === 429 ? limitHeaders(components) : {}),
   };
 }
 

@@ -70,6 +70,7 @@ export function operationOf(route: Route, path: string, parts: OperationParts): 
     ...headerParameters(route, components),
   ];
   const scope = requiredScope(route, schemes);
+  const making = { limited: facts.limited, components };
   const description = [route.description, accessText(route, policy, schemes)].filter((text) => text !== undefined);
   return {
     operationId,
@@ -81,8 +82,8 @@ export function operationOf(route: Route, path: string, parts: OperationParts): 
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBody(route, name, components),
     responses: {
-      ...successAnswers(route, name, { limited: facts.limited, components }),
-      ...errorAnswers(errorCodes(route, facts), answersFreely(route, facts), components),
+      ...successAnswers(route, name, making),
+      ...errorAnswers(errorCodes(route, facts), answersFreely(route, facts), making),
     },
   };
 }
