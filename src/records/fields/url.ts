@@ -19,7 +19,11 @@ export const urlType: FieldType = {
   column: () => 'text',
   schema: (spec, context) =>
     shortTextSchema(spec, context).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
-  jsonSchema: (spec) => ({ ...textKeywords(spec), format: 'uri' }),
+  // What browsers take for a URL need be no URI (RFC 3986), and is stored as it was sent.
+  jsonSchema: (spec, _inner, direction) => ({
+    ...textKeywords(spec),
+    ...(direction === 'input' ? { format: 'uri' } : {}),
+  }),
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: TEXT_MODIFIERS,

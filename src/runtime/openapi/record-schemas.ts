@@ -1,3 +1,4 @@
+import type { FieldSpec } from '../../declare/field.ts';
 import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
 import { needsUser } from '../../records/access.ts';
 import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
@@ -94,30 +95,47 @@ function isAnything({ type, anyOf, enum: values }: Json): boolean {
 }
 
 /**
- * The default of a property stands one level inside: generators of clients take a property with a default for one that is
- * always there, which holds for answers and not for what is sent.
+ * A value in a body, or a member of an object in one. Null is as good as leaving it out, unless it is required. The default of a
+ * property stands one level inside: generators of clients take a property with a default for one that is always there, which
+ * holds for answers and not for what is sent.
  */
-function insideDefaults(schema: Json): Json {
-  if (schema.type === 'array') return { ...schema, items: insideDefaults(schema.items as Json) };
-  if (schema.type !== 'object') return schema;
-  const members = Object.entries(schema.properties as Record<string, Json>).map(([name, member]) => {
-    const inner = insideDefaults(member);
-    return [name, 'default' in inner ? nullable(inner) : inner] as const;
-  });
-  return { ...schema, properties: Object.fromEntries(members) };
-}
-
-/** A field in a body. Null is as good as leaving it out of a create, and clears it in an update, unless it is required. */
-function bodySchema(field: CompiledField, view: RecordView): Json {
-  const { default: preset, ...schema } = insideDefaults(fieldSchema(field, 'input'));
-  const filled = view !== 'update' && preset !== undefined;
-  if (field.spec.required && filled) {
+function optionalSchema(spec: FieldSpec, { default: preset, ...schema }: Json): Json {
+  if (spec.required && preset !== undefined) {
     const [type, beside] = parts(schema);
     return { ...beside, allOf: [type, { default: preset }] };
   }
-  if (field.spec.required || isAnything(schema)) return schema;
-  return nullable(filled ? { ...schema, default: preset } : schema);
+  if (spec.required || isAnything(schema)) return schema;
+  return nullable(preset === undefined ? schema : { ...schema, default: preset });
 }
+
+/** What a value in a body holds: the members of its objects, which with stripped fields may have more. */
+function innerSchema(spec: FieldSpec, schema: Json, making: Making): Json {
+  if (spec.kind === 'array') {
+    return { ...schema, items: innerSchema(spec.inner!.spec, schema.items as Json, making) };
+  }
+  if (spec.kind !== 'object') return schema;
+  const { additionalProperties: _closed, ...open } = schema;
+  const members = Object.entries(schema.properties as Record<string, Json>).map(([name, member]) => {
+    const { spec: own } = spec.shape![name]!;
+    return [name, optionalSchema(own, innerSchema(own, member, making))] as const;
+  });
+  return { ...open, properties: Object.fromEntries(members), ...closing(making) };
+}
+
+/** A field in a body. Null clears it in an update, which fills nothing. */
+function bodySchema(field: CompiledField, view: RecordView, making: Making): Json {
+  const { default: preset, ...schema } = innerSchema(field.spec, fieldSchema(field, 'input'), making);
+  return optionalSchema(
+    field.spec,
+    view === 'update' || preset === undefined ? schema : { ...schema, default: preset },
+  );
+}
+
+function closing({ unknownFields }: Making): Json {
+  return unknownFields === 'reject' ? { additionalProperties: false } : {};
+}
+
+const IGNORED = { description: 'Ignored: a record may be sent back as it was read.', readOnly: true };
 
 /** The schema of a resource's records in one view. */
 export function recordSchema(resource: CompiledResource, view: RecordView, making: Making): Json {
@@ -132,8 +150,11 @@ export function recordSchema(resource: CompiledResource, view: RecordView, makin
   const required = accepted.filter(({ spec }) => spec.required && !('default' in spec)).map(({ name }) => name);
   return {
     ...head,
-    properties: Object.fromEntries(accepted.map((field) => [field.name, bodySchema(field, view)])),
+    properties: {
+      ...Object.fromEntries(accepted.map((field) => [field.name, bodySchema(field, view, making)])),
+      ...Object.fromEntries(['id', 'createdAt', 'updatedAt'].map((name) => [name, IGNORED])),
+    },
     ...(view === 'update' || required.length === 0 ? {} : { required }),
-    ...(making.unknownFields === 'reject' ? { additionalProperties: false } : {}),
+    ...closing(making),
   };
 }

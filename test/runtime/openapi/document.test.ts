@@ -10,7 +10,8 @@ import { faultsOf } from './validators.ts';
 
 const { url, call, env } = await startTestApp(everyApp);
 const ABOUT = { title: 'Shop', version: '2.1.0', description: 'All of it' };
-const small = { resources: [defineUser()] };
+const place = defineResource('place', { fields: { spots: f.array(f.object({ at: f.object({ x: f.number() }) })) } });
+const small = { resources: [defineUser(), place] };
 const other = {
   stripping: await startTestApp({ ...small, settings: { unknownFields: 'strip', openapi: ABOUT } }),
   withoutDocs: await startTestApp({ ...small, settings: { openapi: { docs: false } } }),
@@ -76,11 +77,11 @@ test.each<[string, string, string[]]>([
   ['thing', 'staff', ALL],
   ['thing', 'watched', ALL],
   ['thing', 'sealed', ALL],
-  ['thing', 'id', ['read']],
-  ['thing', 'createdAt', ['read']],
+  ['thing', 'id', ALL],
+  ['thing', 'createdAt', ALL],
   ['note', 'keeper', ['read']],
-  ['note', 'id', ['read']],
-  ['note', 'createdAt', []],
+  ['note', 'id', ALL],
+  ['note', 'createdAt', IN],
   ['vault', 'label', ['read']],
   ['vault', 'latch', []],
   ['thing', 'closed', ['read']],
@@ -137,6 +138,17 @@ test('constraints, descriptions, examples and defaults come from the declaration
   expect(schemas.Thing.properties.title['x-personal-data']).toBe(undefined);
   expect(schemas.Thing.description).toBe('A thing of every kind');
   expect(schemas.ThingCreate2.additionalProperties).toBe(false);
+});
+
+test('what a record has of itself may be sent back, and is ignored', () => {
+  for (const view of ['NoteCreate', 'NoteUpdate', 'UserRegister']) {
+    for (const name of ['id', 'createdAt', 'updatedAt']) {
+      expect(schemas[view].properties[name]).toEqual({
+        description: expect.stringContaining('Ignored'),
+        readOnly: true,
+      });
+    }
+  }
 });
 
 test('a reference is an id or the record that it names, alone and in an array', () => {
@@ -246,6 +258,9 @@ test('answers tell their headers', () => {
   expect(headers('createThing', 429)).toEqual(expect.arrayContaining(['Retry-After', 'RateLimit-Reset']));
   expect(headers('createThing', 503)).toContain('Retry-After');
   expect(headers('readMe', 200)).not.toContain('ETag');
+  for (const status of [400, 401, 404, 409, 429, 500, '4XX']) {
+    expect(headers('postToThing', status as number)).toContain('RateLimit-Remaining');
+  }
 });
 
 test('bodies and answers of custom routes come from their schemas, of whatever library', () => {
@@ -276,7 +291,9 @@ test('routes that differ only in the name of a parameter share their path', () =
 test('title, version and description come from the settings; with unknown fields stripped a body may hold more', async () => {
   const contract = await readContract(other.stripping.url);
   expect(contract.document.info).toEqual(ABOUT);
-  expect(contract.document.components.schemas.UserCreate).not.toHaveProperty('additionalProperties');
+  const { UserCreate, PlaceCreate } = contract.document.components.schemas;
+  expect(UserCreate).not.toHaveProperty('additionalProperties');
+  expect(JSON.stringify(PlaceCreate)).not.toContain('additionalProperties');
 });
 
 test('the setting turns the reference off, or both', async () => {

@@ -18,7 +18,10 @@ const plain = {
   nested: f
     .array(f.object({ a: f.text().required().max(3), b: f.number().default(0), c: f.array(f.boolean()) }))
     .max(2),
-  place: f.object({ city: f.text().required().min(1), deep: f.object({ n: f.integer() }) }),
+  place: f.object({
+    city: f.text().required().min(1),
+    deep: f.object({ n: f.integer(), m: f.text().required().default('m') }),
+  }),
   sealed: f.text().max(50).encrypted(),
 };
 const lenient = {
@@ -73,8 +76,7 @@ test.each(cases)('%s: what the document finds valid is taken', async (name, meth
 test.each(cases.slice(0, 2))('%s: what the document finds invalid is refused', async (name, method, path) => {
   const property = fc.asyncProperty(spoilt(contract, schemas[name]), async (value) => {
     const body = JSON.parse(JSON.stringify(value ?? null));
-    // What a client received may be sent back: the id is passed over.
-    if (Object.hasOwn(Object(body), 'id') || !isStorable(body)) return;
+    if (!isStorable(body)) return;
     const taken = (await send(method, path, body)).status < 300;
     expect([taken, JSON.stringify(body)]).toEqual([contract.isValid(schemas[name], body), JSON.stringify(body)]);
   });
