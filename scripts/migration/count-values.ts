@@ -21,15 +21,8 @@ async function countTable(client: pg.Client, table: string, losses: readonly Los
   return losses.map((loss, i) => [loss, Number(found[0]![i])]);
 }
 
-/**
- * Counts what would be lost in a database.
- *
- * @param url undefined when none is named: then nothing is counted
- */
-export async function countValues(url: string | undefined, losses: readonly Loss[]): Promise<ValueCounts> {
-  const counted = new Map<Loss, number>();
-  const of = (loss: Loss) => counted.get(loss);
-  if (url === undefined || url === '') return { of, fault: 'set DATABASE_URL to see how many rows hold a value' };
+/** A connection that only counts, for a few seconds at most. Not connected yet. */
+export function countingClient(url: string): pg.Client {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_MS,
@@ -39,6 +32,19 @@ export async function countValues(url: string | undefined, losses: readonly Loss
   });
   // What breaks the connection is told by the query that is under way.
   client.on('error', () => undefined);
+  return client;
+}
+
+/**
+ * Counts what would be lost in a database.
+ *
+ * @param url undefined when none is named: then nothing is counted
+ */
+export async function countValues(url: string | undefined, losses: readonly Loss[]): Promise<ValueCounts> {
+  const counted = new Map<Loss, number>();
+  const of = (loss: Loss) => counted.get(loss);
+  if (url === undefined || url === '') return { of, fault: 'set DATABASE_URL to see how many rows hold a value' };
+  const client = countingClient(url);
   let fault: string | undefined;
   try {
     await client.connect();

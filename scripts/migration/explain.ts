@@ -1,5 +1,6 @@
 import type { Refusal } from '../../src/runtime/migrations/column-changes.ts';
 import type { Loss } from '../../src/runtime/migrations/losses.ts';
+import { readMigrationArguments } from '../migration-arguments.ts';
 import type { ValueCounts } from './count-values.ts';
 
 /** The option that allows a loss. */
@@ -19,10 +20,12 @@ function rowsOf(loss: Loss, counts: ValueCounts): string {
   return `: ${rows} ${count === 1 ? 'holds' : 'hold'} a value`;
 }
 
-/** A command line that says again what was said, and one thing more. */
+/** A command line that says again what was said, and one thing more. What only looked (`--check`) becomes one that writes. */
 function withOption(given: readonly string[], option: string): string {
-  const words = given.map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
-  return ['npm run migration:generate --', ...(words.length > 0 ? words : ['<name>']), option].join(' ');
+  const said = given.filter((word) => word !== '--check');
+  const named = said.length > 0 && (said.length === given.length || readMigrationArguments(said).name !== undefined);
+  const words = said.map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
+  return ['npm run migration:generate --', ...(named ? words : ['<name>', ...words]), option].join(' ');
 }
 
 /**
@@ -49,11 +52,15 @@ export function explainLosses(losses: readonly Loss[], counts: ValueCounts, give
 /** What can not be done, and the ways around it. */
 export function explainRefusals(refusals: readonly Refusal[], given: readonly string[]): string[] {
   const lines = ['This can not be done safely:'];
-  for (const { table, column, was, why, example } of refusals) {
+  for (const { table, column, was, why, example, asIs } of refusals) {
     lines.push(`  - ${table}.${column}: ${why}`);
     if (example !== undefined)
       lines.push(
         `      to convert the values: ${withOption(given, `--using "${table}.${column}=${example.replaceAll('"', '\\"')}"`)}`,
+      );
+    if (asIs !== undefined)
+      lines.push(
+        `      if they fit as they are: ${withOption(given, `--using "${table}.${column}=${asIs.replaceAll('"', '\\"')}"`)}`,
       );
     lines.push(
       '      to keep them: leave the field as it is, declare a new one beside it, and copy the values by code',

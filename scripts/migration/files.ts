@@ -60,6 +60,11 @@ export function migrationsOf(plan: Plan, name: string, next: Snapshot): NewMigra
     const snapshot = indexes.length > 0 ? withoutIndexes(next, indexes) : next;
     made.push({ name, head: [], statements, snapshot });
   }
+  // The declarations changed in a way that the tables do not show: the snapshot has to tell.
+  if (statements.length === 0 && indexes.length === 0) {
+    const head = ['-- Nothing changes in the tables. What to know:', ...plan.notes.map((note) => `--   ${note}`)];
+    made.push({ name, head, statements: [], snapshot: next });
+  }
   if (indexes.length > 0) {
     const concurrent = indexes.map((statement) => statement.replace(' INDEX ', ' INDEX CONCURRENTLY '));
     const own = statements.length > 0 ? `${name}_indexes` : name;

@@ -4,6 +4,7 @@ import { type Plan, planChange } from '../../src/runtime/migrations/diff.ts';
 import type { Loss } from '../../src/runtime/migrations/losses.ts';
 import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/snapshot.ts';
 import { type MigrationArguments, readMigrationArguments } from '../migration-arguments.ts';
+import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';
 import { explainLosses, explainRefusals } from './explain.ts';
 import { emptyMigration, lastSnapshot, migrationsOf, writeMigrations } from './files.ts';
@@ -33,17 +34,24 @@ function unallowed({ losses }: Plan, { allowLoss, asked }: MigrationArguments): 
 
 function behind(plan: Plan): Outcome {
   const lines = [...plan.statements, ...plan.indexes].map((statement) => `  ${statement.split('\n')[0]}`);
+  if (lines.length === 0) lines.push(...plan.notes.map((note) => `  a note: ${note}`));
   return refused(['The migrations are behind the declarations. npm run migration:generate would write:', ...lines]);
 }
 
-function write(folder: string, plan: Plan, name: string, next: Snapshot): Outcome {
+function write(folder: string, plan: Plan, name: string, next: Snapshot, notes: readonly string[]): Outcome {
   const migrations = migrationsOf(plan, name, next);
   const names = writeMigrations(folder, migrations);
   const files = migrations.map(({ statements }, i) => {
     return `migrations/${names[i]}.sql: ${statements.length} ${statements.length === 1 ? 'statement' : 'statements'}.`;
   });
-  const notes = plan.notes.map((note) => `Note: ${note}.`);
-  return { ok: true, lines: [...files, ...notes, 'Read what was written, then apply it with: npm run migrate'] };
+  return {
+    ok: true,
+    lines: [
+      ...files,
+      ...notes.map((note) => `Note: ${note}.`),
+      'Read what was written, then apply it with: npm run migrate',
+    ],
+  };
 }
 
 /**
@@ -63,12 +71,15 @@ export async function generate(
   const previous = lastSnapshot(folder);
   const next = await takeSnapshot(made.tables, made.declared);
   const plan = await planChange(previous, next, made.declared, args.asked);
-  const changes = plan.statements.length + plan.indexes.length > 0;
+  const changes = plan.statements.length + plan.indexes.length + plan.notes.length > 0;
   const lost = unallowed(plan, args);
   if (plan.refusals.length > 0) return refused(explainRefusals(plan.refusals, given));
   if (args.check && changes) return behind(plan);
   if (lost.length > 0) return refused(explainLosses(lost, await countValues(database, lost), given));
-  if (changes) return write(folder, plan, args.name ?? (previous === undefined ? 'init' : 'change'), next);
+  if (changes) {
+    const name = args.name ?? (previous === undefined ? 'init' : 'change');
+    return write(folder, plan, name, next, await countUnchecked(database, plan));
+  }
   if (args.empty && !args.check && previous !== undefined) {
     const [name] = writeMigrations(folder, [emptyMigration(args.name ?? 'by_hand', previous)]);
     return { ok: true, lines: [`migrations/${name}.sql: write your statements into it.`] };

@@ -10,6 +10,8 @@ export interface DeclaredColumn {
   field: string;
   /** `string`, `array of string`, … */
   kind: string;
+  /** Of an enum, or of an array of them. */
+  values: readonly string[] | undefined;
   /** What its ciphertexts are bound to, beside the record's id, when it is encrypted: `post/secret` (records/value-context.ts). */
   bound: string | undefined;
   /** Columns that it may have been, latest first. */
@@ -30,6 +32,10 @@ export interface Declared {
 
 function kindOf(spec: CompiledField['spec']): string {
   return spec.inner === undefined ? spec.kind : `array of ${kindOf(spec.inner.spec)}`;
+}
+
+function valuesOf(spec: CompiledField['spec']): readonly string[] | undefined {
+  return spec.inner === undefined ? spec.values : valuesOf(spec.inner.spec);
 }
 
 function hasStandard(spec: CompiledField['spec']): boolean {
@@ -60,6 +66,7 @@ export function declaredTables(resources: readonly CompiledResource[]): Declared
       {
         field: `${resource.name}.${field.name}`,
         kind: kindOf(field.spec),
+        values: valuesOf(field.spec),
         bound: field.spec.encrypted ? `${resource.name}/${field.name}` : undefined,
         earlier: (field.spec.renamedFrom ?? []).map(snakeCase).filter((name) => name !== field.column),
         ...fillOf(field),

@@ -1,7 +1,7 @@
 import { StartupError } from '../../platform/environment.ts';
 import { quoted } from '../../records/query/sql.ts';
 import type { Asked } from './asked.ts';
-import { changeColumns, type Refusal } from './column-changes.ts';
+import { changeColumns, type Refusal, type Unchecked } from './column-changes.ts';
 import type { Declared } from './declared.ts';
 import { findRenames, type Renames } from './find-renames.ts';
 import { findLosses, type Loss } from './losses.ts';
@@ -20,6 +20,8 @@ export interface Plan {
   refusals: Refusal[];
   /** What a person should know before running them, a line each. */
   notes: string[];
+  /** What some of the notes speak of, to be counted. */
+  unchecked: Unchecked[];
 }
 
 const DROPS_PART = /^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/;
@@ -115,5 +117,6 @@ export async function planChange(
     losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],
     refusals: columns.refusals,
     notes: [...notes, ...columns.notes],
+    unchecked: columns.unchecked,
   };
 }

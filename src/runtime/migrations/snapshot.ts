@@ -37,6 +37,8 @@ export interface KeptColumn {
   kind: string;
   /** What its ciphertexts are bound to, when it is encrypted: `post/secret`. */
   bound?: string;
+  /** Of an enum, or of an array of them. Not in snapshots of before it was kept. */
+  values?: readonly string[];
 }
 
 /** drizzle-kit's description of a set of tables (its format 7), and beside it what only declarations know. */
@@ -58,7 +60,10 @@ export async function takeSnapshot(tables: Record<string, PgTable>, declared: De
   const { generateDrizzleJson } = await kit();
   // As it is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
-  const columns = [...declared.columns].map(([key, { kind, bound }]) => [key, { kind, ...(bound && { bound }) }]);
+  const columns = [...declared.columns].map(([key, { kind, bound, values }]) => [
+    key,
+    { kind, ...(bound && { bound }), ...(values && { values }) },
+  ]);
   const resources = [...declared.tables].map(([table, { resource }]) => [table, resource]);
   return { ...described, belfry: { columns: Object.fromEntries(columns), resources: Object.fromEntries(resources) } };
 }

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import type { AnyField } from '../../../src/declare/field.ts';
+import { defineResource, f } from '../../../src/index.ts';
+import { type Migrating, migrating } from '../../support/migrating.ts';
+
+const post = (field: AnyField) => defineResource('post', { fields: { v: field, other: f.string() } });
+
+async function withValues(field: AnyField, values: readonly unknown[]): Promise<Migrating> {
+  const project = await migrating();
+  await project.change([post(field)]);
+  const app = project.app(post(field));
+  for (const v of values) await app.service('post').create({ v });
+  await app.service('post').create({ other: 'without a value' });
+  return project;
+}
+
+/** What the API gives of each record, in the order in which they were made; undefined for one without a value. */
+async function valuesOf(project: Migrating, field: AnyField): Promise<unknown[]> {
+  const { data } = await project.app(post(field)).service('post').list();
+  return (data as { id: string; v?: unknown }[]).sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ v }) => v);
+}
+
+test.each([
+  ['string to enum', f.string(), f.enum(['a']), 'becomes enum', ['a', 'x', 'y'], '; 2 rows hold other values'],
+  [
+    'a narrower enum',
+    f.enum(['a', 'x']),
+    f.enum(['a']),
+    'no longer takes "x"',
+    ['a', 'x'],
+    '; 1 row holds another value',
+  ],
+  [
+    'a narrower enum in arrays',
+    f.array(f.enum(['a', 'x'])),
+    f.array(f.enum(['a'])),
+    'no longer takes "x"',
+    [['a'], ['a', 'x']],
+    '; 1 row holds another value',
+  ],
+  ['an enum that fits', f.string(), f.enum(['a']), 'becomes enum', ['a'], '; all rows hold such values'],
+  ['string to email', f.string(), f.email(), 'becomes email', ['x'], ''],
+  ['string to url', f.string(), f.url(), 'becomes url', ['x'], ''],
+  ['an encrypted enum', f.enum(['a', 'x']).encrypted(), f.enum(['a']).encrypted(), 'no longer takes "x"', ['x'], ''],
+] as [string, AnyField, AnyField, string, unknown[], string][])(
+  'with no other change, %s is noted once, and --check finds it until then',
+  async (_what, from, to, said, values, counted) => {
+    const project = await withValues(from, values);
+    const check = await project.generate([post(to)], '--check');
+    expect(check.ok).toBe(false);
+    expect(check.lines[1]).toContain(said);
+    const { ok, lines } = await project.generate([post(to)]);
+    expect(ok).toBe(true);
+    expect(lines).toContain(`Note: posts.v ${said}: values that are there stay as they are, unchecked${counted}.`);
+    await project.apply();
+    expect((await project.generate([post(to)], '--check')).ok).toBe(true);
+  },
+);
+
+test.each([
+  ['string to integer, encrypted', f.string().encrypted(), f.integer().encrypted(), 'encrypted values', 'x', false],
+  [
+    'array to string, encrypted',
+    f.array(f.string()).encrypted(),
+    f.string().encrypted(),
+    'encrypted values',
+    ['x'],
+    false,
+  ],
+  ['json to object', f.json(), f.object({ a: f.string() }), 'values', { a: 'x' }, true],
+  [
+    'object to array of object',
+    f.object({ a: f.string() }),
+    f.array(f.object({ a: f.string() })),
+    'values',
+    { a: 'x' },
+    true,
+  ],
+] as [string, AnyField, AnyField, string, unknown, boolean][])(
+  'a change of %s, which the database does not see, is refused',
+  async (_what, from, to, what, value, bySql) => {
+    const project = await withValues(from, [value]);
+    const { ok, lines } = await project.generate([post(to)], '--check');
+    expect(ok).toBe(false);
+    expect(lines[1]).toMatch(new RegExp(`^  - posts.v: its ${what} are stored as .*, and post.v would give them as `));
+    expect(lines.some((line) => line.includes('if they fit as they are: '))).toBe(bySql);
+    const forced = await project.generate([post(to)], '--using', 'posts.v=v').catch(() => ({ ok: false }));
+    expect(forced.ok).toBe(bySql);
+  },
+);
+
+test.each([
+  ['integer to number, encrypted', f.integer().encrypted(), f.number().encrypted(), 7],
+  ['string to json, encrypted', f.string().encrypted(), f.json().encrypted(), 'x'],
+  ['object to json', f.object({ a: f.string() }), f.json(), { a: 'x' }],
+] as [string, AnyField, AnyField, unknown][])('%s needs nothing', async (_what, from, to, value) => {
+  const project = await withValues(from, [value]);
+  expect((await project.generate([post(to)])).ok).toBe(true);
+  expect(await valuesOf(project, to)).toEqual([value, undefined]);
+});
