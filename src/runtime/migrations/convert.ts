@@ -4,8 +4,8 @@ export type Conversion =
   | {
       /** What would be lost or fail. */
       fault: string;
-      /** An expression that a person may want nevertheless. */
-      example: string;
+      /** An expression that a person may want nevertheless; undefined where there is none. */
+      example: string | undefined;
     };
 
 /** Wider numbers hold all of the narrower: whole ones are within ±(2^53−1), which a double holds exactly. */
@@ -18,7 +18,8 @@ const WIDER: Record<string, readonly string[]> = {
 /** Kinds of text that take any text. To others nothing is converted: a number is no e-mail address. */
 const ANY_TEXT = new Set<string | undefined>(['string', 'text', 'array of string', 'array of text', undefined]);
 
-const TIMESTAMP = /^timestamp/;
+// Not an array of them.
+const TIMESTAMP = /^timestamp[^[]*$/;
 
 // As an API returns it.
 const isoText = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
@@ -49,16 +50,55 @@ const NEEDED: Record<string, string> = {
   jsonb: 'JSON',
 };
 
-function unsafe(column: string, from: string, to: string): Conversion {
+const NUMBERS = new Set(['bigint', 'double precision']);
+
+/** A value that is neither text nor JSON as another one, if there is a meaning that all of them have. */
+function recast(column: string, from: string, to: string): string | undefined {
+  if (from === 'boolean' && NUMBERS.has(to)) return `${column}::int::${to}`;
+  if (NUMBERS.has(from) && to === 'boolean') return `${column} <> 0`;
+  if (NUMBERS.has(from) && TIMESTAMP.test(to)) return `to_timestamp(${column} / 1000.0)`;
+  if (TIMESTAMP.test(from) && NUMBERS.has(to)) return `(extract(epoch FROM ${column}) * 1000)::${to}`;
+  // Of other types, which an extension may have, a person knows more.
+  return [from, to].every((type) => NEEDED[type] !== undefined || TIMESTAMP.test(type) || type.endsWith('[]'))
+    ? undefined
+    : `${column}::text::${to}`;
+}
+
+/** Items of an array in another type; Postgres takes no subquery here, so only what a cast does. */
+function recastItems(column: string, from: string, to: string): string | undefined {
+  if (from === 'text' || to === 'text' || (NUMBERS.has(from) && NUMBERS.has(to))) return `${column}::${to}[]`;
+  return from === 'boolean' && NUMBERS.has(to) ? `${column}::int[]::${to}[]` : undefined;
+}
+
+function unsafe(column: string, from: string, to: string): Extract<Conversion, { fault: string }> {
   const wanted = NEEDED[to] ?? (TIMESTAMP.test(to) ? 'a date' : to);
+  const [item, items] = [from.replace(/\[\]$/, ''), to.replace(/\[\]$/, '')];
+  const fails = `a value that is not ${wanted} would fail`;
   if (from === 'double precision' && to === 'bigint')
     return { fault: 'fractions would be lost', example: `round(${column})::bigint` };
-  if (from === `${to}[]`) return { fault: 'all items but the first would be lost', example: `${column}[1]` };
-  if (from === 'text')
-    return { fault: `a text that is not ${wanted} would fail`, example: `nullif(${column}, '')::${to}` };
-  if (from === 'jsonb')
-    return { fault: `a value that is not ${wanted} would fail`, example: `(${column} #>> '{}')::${to}` };
-  return { fault: 'there is no conversion that keeps every value', example: `${column}::text::${to}` };
+  if (item !== from && items === to)
+    return { fault: 'all items but the first would be lost', example: expression(`${column}[1]`, item, to) };
+  if (from === 'text') {
+    const example = items === to ? `nullif(${column}, '')::${to}` : `string_to_array(${column}, ',')::${to}`;
+    return { fault: `a text that is not ${wanted} would fail`, example };
+  }
+  if (from === 'jsonb' && items !== to)
+    return { fault: fails, example: `translate(${column}::text, '[]', '{}')::${to}` };
+  if (from === 'jsonb') return { fault: fails, example: `(${column} #>> '{}')::${to}` };
+  const fault = 'there is no conversion that keeps every value';
+  if (item !== from) return { fault, example: recastItems(column, item, items) };
+  return { fault, example: recast(column, from, to) };
+}
+
+/** An expression that gives the values in another type, whatever is lost or fails; undefined where there is none. */
+function expression(column: string, from: string, to: string): string | undefined {
+  if (from === to) return column;
+  return lossless(column, from, to) ?? unsafe(column, from, to).example;
+}
+
+/** An expression that turns each value into the one that it stands for in another type, or fails on it. */
+export function faithful(column: string, from: string, to: string): string {
+  return from === 'boolean' && NUMBERS.has(to) ? recast(column, from, to)! : `${column}::text::${to}`;
 }
 
 /**
@@ -72,7 +112,7 @@ export function conversion(column: string, from: string, to: string, kind: strin
   const textual = to === 'text' || to === 'text[]';
   const arrayOfSame = to === `${from}[]`;
   if (textual && !arrayOfSame && !ANY_TEXT.has(kind))
-    return { fault: `a value that is no ${kind} would stay as it is`, example: `${column}::${to}` };
+    return { fault: `a value that is no ${kind} would stay as it is`, example: expression(column, from, to) };
   const using = lossless(column, from, to);
   return using === undefined ? unsafe(column, from, to) : { using };
 }

@@ -7,6 +7,7 @@ import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { quoted } from '../../records/query/sql.ts';
 import { NOTHING_ASKED } from './asked.ts';
 import type { Refusal } from './column-changes.ts';
+import { faithful } from './convert.ts';
 import type { Declared } from './declared.ts';
 import { type Plan, planChange } from './diff.ts';
 import { decideLosses, type MayDrop } from './dropping.ts';
@@ -90,7 +91,7 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
   for (const refusal of first.refusals) {
     const key = `${refusal.table}.${refusal.column}`;
     if (await isEmpty(client, refusal)) dropped.add(key);
-    else if (refusal.example !== undefined) using.set(key, `${quoted(refusal.column)}::text::${refusal.type}`);
+    else if (refusal.from !== undefined) using.set(key, faithful(quoted(refusal.column), refusal.from, refusal.type));
   }
   const second = await planChange(previous, next, declared, { ...NOTHING_ASKED, dropped, using });
   if (second.refusals.length > 0) {

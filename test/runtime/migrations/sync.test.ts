@@ -46,6 +46,13 @@ test('values are turned into a new type if they can be', async () => {
   expect(await project.query('select a, none from things')).toEqual([{ a: '12', none: null }]);
 });
 
+test('a boolean becomes a number: 1 and 0', async () => {
+  const project = await migrating();
+  await withThings(project, { a: f.boolean() }, { a: true });
+  await project.sync(things({ a: f.integer() }));
+  expect(await project.query('select a from things')).toEqual([{ a: '1' }]);
+});
+
 test('a type that the values can not be turned into is refused, naming the column and the mend, and not the value', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string() }, { a: 'not a number' });

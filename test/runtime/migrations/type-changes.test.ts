@@ -155,6 +155,98 @@ test.each([
   },
 );
 
+const VALUES: Record<string, string> = {
+  text: 'x',
+  boolean: 'true',
+  bigint: '7',
+  'double precision': '1.5',
+  'timestamp(3) with time zone': DATE,
+  jsonb: '"x"',
+};
+const TEXTS: Record<string, string> = { ...VALUES, 'double precision': '7' };
+const JSONS: Record<string, string> = {
+  ...VALUES,
+  text: '"x"',
+  'timestamp(3) with time zone': JSON.stringify(DATE),
+};
+const TYPES = Object.keys(VALUES);
+const itemOf = (type: string) => type.replace(/\[\]$/, '');
+const listed = (type: string, text: string, json: boolean) =>
+  type.endsWith('[]') ? (json ? `[${text}]` : `{"${text}"}`) : text;
+
+/** A value of a column that could be one of another type. */
+function valueFor(from: string, to: string): string {
+  if (from === 'jsonb') return listed(to, JSONS[itemOf(to)]!, true);
+  if (from === 'text') return TEXTS[itemOf(to)]!;
+  const text = itemOf(from) === 'text' && itemOf(to) !== 'jsonb' ? TEXTS[itemOf(to)]! : VALUES[itemOf(from)]!;
+  return listed(from, text, false);
+}
+
+const COLUMNS = [...TYPES, ...TYPES.filter((type) => type !== 'jsonb').map((type) => `${type}[]`)];
+
+test.each(COLUMNS)(
+  'every expression proposed for values of %s runs over one that it could convert, and over none',
+  async (from) => {
+    const { query } = await migrating();
+    let proposed = 0;
+    for (const [to, kind] of [
+      ...COLUMNS.map((type) => [type, undefined] as const),
+      ['text', 'email'],
+      ['text[]', 'email'],
+    ] as const) {
+      if (to === from) continue;
+      const how = conversion('"v"', from, to, kind);
+      const using = 'using' in how ? how.using : how.example;
+      if (using === undefined) continue;
+      proposed += 1;
+      await query(`create table t (v ${from})`);
+      await query('insert into t values ($1), (null)', [valueFor(from, to)]);
+      await query(`alter table t alter column v set data type ${to} using ${using}`);
+      expect((await query('select count(*)::int as rows, count(v)::int as held from t'))[0], `${to}: ${using}`).toEqual(
+        { rows: 2, held: 1 },
+      );
+      await query('drop table t');
+    }
+    expect(proposed).toBeGreaterThan(2);
+  },
+);
+
+test.each([
+  [f.boolean(), true, f.integer(), 1],
+  [f.integer(), 7, f.boolean(), true],
+  [f.date(), DATE, f.integer(), Date.parse(DATE)],
+  [f.integer(), Date.parse(DATE), f.date(), DATE],
+  [f.array(f.boolean()), [true, false], f.integer(), 1],
+  [f.json(), ['a', 'b'], f.array(f.string()), ['a', 'b']],
+  [f.string(), '1,2', f.array(f.integer()), [1, 2]],
+] as [AnyField, unknown, AnyField, unknown][])(
+  'the expression proposed means what the values mean (%#)',
+  async (from, value, to, expected) => {
+    const project = await withValues(from, [value]);
+    const { lines } = await project.generate([post(to)]);
+    const using = /--using "(.*)"$/.exec(lines[2]!)![1]!;
+    await project.change([post(to)], '--using', using.replaceAll('\\"', '"'));
+    expect(await valuesOf(project, to)).toEqual([expected, undefined]);
+  },
+);
+
+test('where there is no expression none is proposed', async () => {
+  const project = await withValues(f.boolean(), [true]);
+  const { lines } = await project.generate([post(f.date())]);
+  expect(lines).toHaveLength(4);
+  expect(lines.join()).not.toContain('--using');
+});
+
+test.each([
+  [['--check'], '<name> --drop posts.v'],
+  [['--check', 'age'], 'age --drop posts.v'],
+  [['--check', '--drop', 'posts.other'], '<name> --drop posts.other --drop posts.v'],
+])('the commands that %j proposes write what they say', async (given, expected) => {
+  const project = await withValues(f.string(), []);
+  const { lines } = await project.generate([defineResource('post', { fields: { v: f.integer() } })], ...given);
+  expect(lines.at(-1)).toBe(`      to lose them: npm run migration:generate -- ${expected}`);
+});
+
 test("an expression of one's own converts the values", async () => {
   const project = await withValues(f.string(), ['12', '']);
   await project.change([post(f.integer().filterable())], 'age', '--using', `posts.v=nullif(v, '')::bigint`);
