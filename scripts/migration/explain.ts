@@ -52,11 +52,15 @@ export function explainLosses(losses: readonly Loss[], counts: ValueCounts, give
 /** What can not be done, and the ways around it. */
 export function explainRefusals(refusals: readonly Refusal[], given: readonly string[]): string[] {
   const lines = ['This can not be done safely:'];
-  for (const { table, column, was, why, example } of refusals) {
+  for (const { table, column, was, why, example, asIs } of refusals) {
     lines.push(`  - ${table}.${column}: ${why}`);
     if (example !== undefined)
       lines.push(
         `      to convert the values: ${withOption(given, `--using "${table}.${column}=${example.replaceAll('"', '\\"')}"`)}`,
+      );
+    if (asIs !== undefined)
+      lines.push(
+        `      if they fit as they are: ${withOption(given, `--using "${table}.${column}=${asIs.replaceAll('"', '\\"')}"`)}`,
       );
     lines.push(
       '      to keep them: leave the field as it is, declare a new one beside it, and copy the values by code',

@@ -3,6 +3,7 @@ import type { Asked } from './asked.ts';
 import { conversion } from './convert.ts';
 import type { Declared, DeclaredColumn } from './declared.ts';
 import type { Renames } from './find-renames.ts';
+import { misshapen, uncheckedNote } from './kinds.ts';
 import { type KeptColumn, NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 
 /** A column that can not become what is declared without losing or breaking what it holds. */
@@ -19,6 +20,18 @@ export interface Refusal {
   from: string | undefined;
   /** Its type in the declarations. */
   type: string;
+  /** What `--using` could have when all values fit as they are: those of a column whose type stays. */
+  asIs?: string | undefined;
+}
+
+/** A column that may hold what its enum does not list, by its name in the database before. */
+export interface Unchecked {
+  table: string;
+  column: string;
+  /** Which of the notes tells of it. */
+  note: string;
+  values: readonly string[];
+  array: boolean;
 }
 
 interface ColumnChanges {
@@ -27,12 +40,10 @@ interface ColumnChanges {
   /** Columns that are made anew, as they were called before. */
   replaced: { table: string; column: string }[];
   notes: string[];
+  unchecked: Unchecked[];
   /** What was asked for as `using` of a column whose type does not change. */
   unused: string[];
 }
-
-/** Kinds that hold any value of their type; a value of another may be none of the kind that it becomes. */
-const OPEN_KINDS = new Set(['string', 'text', 'json', 'array of string', 'array of text', 'array of json']);
 
 /** Why the values of a column could not be read as what it becomes, whatever its type. */
 function unreadable(kept: KeptColumn | undefined, now: DeclaredColumn | undefined, moved: boolean): string | undefined {
@@ -89,7 +100,7 @@ export function changeColumns(
   asked: Asked,
   renames: Renames,
 ): ColumnChanges {
-  const changes: ColumnChanges = { statements: [], refusals: [], replaced: [], notes: [], unused: [] };
+  const changes: ColumnChanges = { statements: [], refusals: [], replaced: [], notes: [], unchecked: [], unused: [] };
   const unused = new Set(asked.using.keys());
 
   function change(table: TableShape, column: string, type: string): void {
@@ -104,8 +115,13 @@ export function changeColumns(
       changes.refusals.push({ table: table.name, column, was, why, example: how.example, from: how.from, type });
 
     const broken = unreadable(kept, now, was !== key);
-    const how = from === type ? undefined : conversion(quoted(column), from, type, now?.kind);
-    const wrong = broken !== undefined || (how !== undefined && 'fault' in how && expression === undefined);
+    const odd = broken === undefined && from === type ? misshapen(kept, now) : undefined;
+    // SQL can turn JSON into other JSON; no ciphertext into another.
+    const sealed = now?.bound !== undefined;
+    let how = from === type ? undefined : conversion(quoted(column), from, type, now?.kind);
+    if (odd !== undefined && !sealed && expression !== undefined) how = { using: expression };
+    const unfit = odd !== undefined && how === undefined;
+    const wrong = broken !== undefined || unfit || (how !== undefined && 'fault' in how && expression === undefined);
     if (wrong && (asked.dropped.has(key) || asked.dropped.has(was))) {
       changes.statements.push(`ALTER TABLE ${quoted(table.name)} DROP COLUMN ${quoted(column)};`);
       changes.replaced.push(before);
@@ -113,9 +129,16 @@ export function changeColumns(
       return;
     }
     if (broken !== undefined) refuse(broken);
-    else if (how === undefined) {
-      if (kept !== undefined && now !== undefined && kept.kind !== now.kind && !OPEN_KINDS.has(now.kind))
-        changes.notes.push(`${key} becomes ${now.kind}: values that are there stay as they are, unchecked`);
+    else if (unfit) {
+      const asIs = sealed ? undefined : quoted(column);
+      const refusal = { table: table.name, column, was, why: odd!, example: undefined, type, asIs };
+      changes.refusals.push({ ...refusal, from: undefined });
+    } else if (how === undefined) {
+      const note = uncheckedNote(key, kept, now);
+      if (note === undefined) return;
+      changes.notes.push(note);
+      if (now?.values !== undefined && !sealed)
+        changes.unchecked.push({ ...before, note, values: now.values, array: type.endsWith('[]') });
       return;
     } else if (wrong && 'fault' in how) {
       refuse(`its type can not become ${type} (it is ${from}): ${how.fault}`, { example: how.example, from });
