@@ -34,7 +34,7 @@ export interface HookContext {
   service: (name: string) => AnyService;
 }
 
-/** Code around writes. A hook refuses by throwing `ApiError`; a `before` hook may return changed values. */
+/** Code around writes. A hook refuses by throwing `ApiError` (returning false is an error); a `before` hook may return changed values. */
 export interface Hooks<F extends Fields> {
   beforeCreate?(values: CreateInput<F>, ctx: HookContext): unknown;
   afterCreate?(record: RecordOf<F>, ctx: HookContext): unknown;

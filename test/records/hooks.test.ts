@@ -20,6 +20,7 @@ const post = defineResource('post', {
       note('beforeCreate', { ...values }, user?.name, req?.method);
       if (values.title === 'forbidden') throw new ApiError('FORBIDDEN', 'Not this title');
       if (values.title === 'broken') throw new Error('inside');
+      if (values.title === 'false') return false;
       if (values.title === 'invalid') return { ...values, slug: 'x'.repeat(30) };
       if (values.title === 'mutated') {
         values.slug = ' by mutation ';
@@ -34,6 +35,7 @@ const post = defineResource('post', {
     afterCreate: (record, { user }) => note('afterCreate', record.id, user?.name),
     beforeUpdate(changes, record) {
       note('beforeUpdate', { ...changes }, record.title);
+      if (changes.title === 'false') return Promise.resolve(false);
       const { slug: _dropped, ...rest } = changes;
       return rest;
     },
@@ -41,6 +43,7 @@ const post = defineResource('post', {
     beforeDelete(record) {
       note('beforeDelete', record.title);
       if (record.title === 'kept') throw new ApiError('CONFLICT', 'Keep it');
+      return record.title !== 'not removed';
     },
     afterDelete: (record) => note('afterDelete', record.title),
   },
@@ -86,6 +89,23 @@ test('a hook refuses by throwing: an ApiError is the answer, anything else a 500
   const { id } = await app.service('post').create({ title: 'kept' });
   expect((await ann.call('DELETE', `/api/posts/${id}`)).status).toBe(409);
   expect((await call('GET', `/api/posts/${id}`)).status).toBe(200);
+});
+
+test('a before hook that returns false is an error of the project, and nothing is written', async () => {
+  const posts = app.service('post');
+  const { id } = await posts.create({ title: 'not removed' });
+  const message = 'a hook refuses by throwing ApiError; it returned false';
+  await expect(posts.create({ title: 'false' })).rejects.toThrow(message);
+  await expect(posts.update(id, { title: 'false' })).rejects.toThrow(message);
+  await expect(posts.delete(id)).rejects.toThrow(message);
+  expect((await posts.read(id)).title).toBe('not removed');
+  for (const [method, path, body] of [
+    ['POST', '', { title: 'false' }],
+    ['PATCH', `/${id}`, { title: 'false' }],
+    ['DELETE', `/${id}`, undefined],
+  ] as const) {
+    expect((await ann.call(method, `/api/posts${path}`, body)).status).toBe(500);
+  }
 });
 
 test('what a hook changes is validated, whether it returns it or writes it into the values', async () => {

@@ -8,6 +8,7 @@ import { validateHooked } from '../hook-faults.ts';
 import { type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
+import { answerOfHook } from './hook-answer.ts';
 
 /**
  * Creates a record: policy, validation, hooks, then the row and its event in one statement.
@@ -30,8 +31,7 @@ export async function create(
     // A hook may change what is in an array or object, too.
     const settled = structuredClone(values);
     const changed = await hooks.beforeCreate(values, hookContext(context, acting));
-    const given = typeof changed === 'object' && changed !== null ? changed : values;
-    values = await validateHooked(resource, given, acting, { ...rules, settled });
+    values = await validateHooked(resource, answerOfHook(changed, values), acting, { ...rules, settled });
   }
   const faults = options.faults?.(values) ?? {};
   if (Object.keys(faults).length > 0) throw validationError(faults);

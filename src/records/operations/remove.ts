@@ -6,6 +6,7 @@ import type { Entity, RecordsContext } from '../context.ts';
 import { matchConditions } from '../if-match.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { causeOf, follow, hookContext } from './after-write.ts';
+import { answerOfHook } from './hook-answer.ts';
 import { insist } from './insist.ts';
 import { loadForWrite, stillInReach, unchanged } from './update.ts';
 
@@ -22,7 +23,7 @@ async function attempt(
   let conditions: WriteCondition[] | undefined = allowed;
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', acting);
-    await hooks?.beforeDelete?.(record as never, hookContext(context, acting));
+    answerOfHook(await hooks?.beforeDelete?.(record as never, hookContext(context, acting)), record);
     const asked = allowed === undefined ? unchanged(entity, record) : [];
     conditions = [...(await stillInReach(entity, allowed, acting)), ...asked];
   }

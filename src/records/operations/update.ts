@@ -13,6 +13,7 @@ import { writerOf } from '../stored.ts';
 import { needsRecord, type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
+import { answerOfHook } from './hook-answer.ts';
 import { insist } from './insist.ts';
 
 /** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
@@ -45,8 +46,7 @@ async function attempt(
   if (hooks?.beforeUpdate !== undefined) {
     const settled = structuredClone(changes);
     const changed = await hooks.beforeUpdate(changes, before as never, hookContext(context, acting));
-    const given = typeof changed === 'object' && changed !== null ? changed : changes;
-    changes = await validateHooked(resource, given, acting, { ...rules, settled });
+    changes = await validateHooked(resource, answerOfHook(changed, changes), acting, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
