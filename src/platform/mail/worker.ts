@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiError } from '../errors.ts';
 import type { Platform } from '../platform.ts';
 import type { RunningWorker } from '../queues.ts';
 import { type MailMessage, readMail, type WholeMail } from './message.ts';
@@ -36,6 +37,16 @@ interface Delivered {
   subject?: string;
 }
 
+/** An e-mail that a composer made. What is wrong with it is for its author, in the log. */
+function checked(made: MailMessage, kind: string): WholeMail {
+  try {
+    return readMail(made);
+  } catch (error) {
+    const { details } = error as ApiError;
+    throw new Error(`the composer of ${kind} made no e-mail that can be sent: ${JSON.stringify(details)}`);
+  }
+}
+
 /**
  * Sends e-mails: to the mail server, or, outside production and without one, nowhere: they are captured.
  *
@@ -57,7 +68,7 @@ export function startMailWorker(
     const composer = composers()[maker.kind];
     if (composer === undefined) throw new Error(`this process has no composer for e-mails of the kind ${maker.kind}`);
     const made = await composer({ data: maker.data, attempt, requestedAt: createdAt });
-    return made && readMail(made);
+    return made && checked(made, maker.kind);
   }
 
   async function deliver(claimed: ClaimedMail): Promise<Delivered> {

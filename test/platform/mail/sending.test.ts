@@ -165,9 +165,13 @@ test('of an e-mail that its composer does not want to be sent nothing is left', 
   expect(smtp.mails).toEqual([]);
 });
 
-test.each(['malformed', 'nobody-has-this'])('a composer that is %s loses no e-mail: it waits', async (kind) => {
+test.each([
+  ['malformed', /made no e-mail that can be sent: .*"subject":"Is required"/],
+  ['nobody-has-this', /has no composer for e-mails of the kind nobody-has-this/],
+])('a composer that is %s loses no e-mail: it waits, and the row says why', async (kind, reason) => {
   const { id } = await host!.mail.sendComposed(kind, {});
-  expect(await failedOnce(id)).toMatchObject({ status: 'queued', attempts: 1 });
+  const row = await failedOnce(id);
+  expect(row).toMatchObject({ status: 'queued', attempts: 1, error: expect.stringMatching(reason) });
   expect(smtp.mails).toEqual([]);
 });
 
