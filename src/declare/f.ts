@@ -19,8 +19,8 @@ export const f = {
   /** Whole numbers within ±(2^53−1). */
   integer: () => new Field<number>({ kind: 'integer' }),
   boolean: () => new Field<boolean>({ kind: 'boolean' }),
-  /** ISO strings or epoch ms; returned as ISO strings. */
-  date: () => new Field<string, 'optional', string | number>({ kind: 'date' }),
+  /** ISO strings or epoch ms, of code a Date too; returned as ISO strings. */
+  date: () => new Field<string, 'optional', string | number | Date>({ kind: 'date' }),
   /** One of the declared values. */
   enum: <const V extends readonly [string, ...string[]]>(values: V) => new Field<V[number]>({ kind: 'enum', values }),
   /** A 24-character hex id that is not a reference. */

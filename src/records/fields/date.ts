@@ -38,19 +38,22 @@ export const dateType: FieldType = {
   schema: (spec) => {
     const min = spec.min === undefined ? undefined : parseDate(spec.min.value);
     const max = spec.max === undefined ? undefined : parseDate(spec.max.value);
-    return z
-      .union([z.string(), z.number()], { error: NO_DATE })
-      .transform((value, context) => {
-        const date = parseDate(value);
-        if (date === undefined) context.addIssue({ code: 'custom', message: NO_DATE });
-        return date ?? z.NEVER;
-      })
-      .refine((date) => min === undefined || date >= min, {
-        error: spec.min?.message ?? `Must not be before ${shown(spec.min?.value ?? '')}`,
-      })
-      .refine((date) => max === undefined || date <= max, {
-        error: spec.max?.message ?? `Must not be after ${shown(spec.max?.value ?? '')}`,
-      });
+    return (
+      z
+        // No request holds a Date: code does.
+        .union([z.string(), z.number(), z.instanceof(Date)], { error: NO_DATE })
+        .transform((value, context) => {
+          const date = parseDate(value);
+          if (date === undefined) context.addIssue({ code: 'custom', message: NO_DATE });
+          return date ?? z.NEVER;
+        })
+        .refine((date) => min === undefined || date >= min, {
+          error: spec.min?.message ?? `Must not be before ${shown(spec.min?.value ?? '')}`,
+        })
+        .refine((date) => max === undefined || date <= max, {
+          error: spec.max?.message ?? `Must not be after ${shown(spec.max?.value ?? '')}`,
+        })
+    );
   },
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
