@@ -14,7 +14,7 @@ const { call } = await startTestApp({
 
 const quick = await startTestApp({
   resources: [defineUser()],
-  settings: { auth: { password: { logN: 12, r: 8, p: 1 } } },
+  settings: { auth: { password: { logN: 13, r: 8, p: 1 } } },
 });
 
 test('while a flood of logins is hashed, other routes are answered, files are read and hosts looked up', {
@@ -48,7 +48,7 @@ test('beyond the queue a login answers 503 with Retry-After, in the envelope of 
 }, async () => {
   const login = (_: unknown, i: number) =>
     quick.call('POST', '/api/auth/login', { email: `m${i}@example.com`, password: 'wrong horse' });
-  const busy = await Promise.all(Array.from({ length: 400 }, login));
+  const busy = await Promise.all(Array.from({ length: 700 }, login));
   expect(busy.find(({ status }) => status === 503)).toMatchObject({
     body: { error: { code: 'UNAVAILABLE', message: 'The service is temporarily unavailable' } },
   });

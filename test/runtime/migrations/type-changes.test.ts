@@ -73,7 +73,9 @@ test('a value more in an enum changes nothing in the database', async () => {
 test('a stricter kind of the same type is a note where something is written, and the values stay', async () => {
   const project = await withValues(f.string(), ['x']);
   const { lines } = await project.generate([post(f.enum(['a', 'b']).filterable())]);
-  expect(lines).toContain('Note: posts.v becomes enum: values that are there stay as they are, unchecked.');
+  expect(lines).toContain(
+    'Note: posts.v becomes enum: values that are there stay as they are, unchecked; 1 row holds another value.',
+  );
 });
 
 test.each([
