@@ -68,7 +68,9 @@ ${rows.join('\n')}
   parser, a body reader of its own, reads on two pipelined connections, timestamps taken as text.
 - \`records.*.queries\`: sequential round trips to Postgres of one request, counted on the wire by a proxy that holds answers
   back; statements that are sent together count as one.
-- \`limits.read\`: Belfry with its rate limits off. With them on each request is counted in Redis.
+- \`accounts.login-impact\`: 20 clients log in without a pause. dns.p99: \`dns.lookup\` in that process meanwhile; it shares the thread
+  pool with the hashes. reads: 20 clients that read a record, to the same without the logins.
+- \`accounts.limited\`: reads of a record, to Belfry with its rate limits off. With them on each request is counted in Redis.
 - \`records.scale.*\`: the time of a list on 1,000,000 rows to the time of the same list on 10,000, one request at a time: less is
   better, 1 is a list that does not care. Page: an owner's first page, of 500 records, counted. Cursor: page 10,000 of all. Search:
   \`q\` that finds 50 of all, counted.

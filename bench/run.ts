@@ -10,6 +10,7 @@ import { accounts } from './groups/accounts.ts';
 import { deliveries } from './groups/deliveries.ts';
 import { latency } from './groups/latency.ts';
 import { limits } from './groups/limits.ts';
+import { loginImpact } from './groups/login-impact.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
 import { relay } from './groups/relay.ts';
@@ -19,7 +20,18 @@ import { asJson, asMarkdown, asTable, isBusy } from './report.ts';
 import { seed } from './seed.ts';
 import { type BenchServices, startBenchServices } from './services.ts';
 
-const GROUPS: readonly Group[] = [records, queries, limits, accounts, relay, deliveries, latency, start, scale];
+const GROUPS: readonly Group[] = [
+  records,
+  queries,
+  limits,
+  accounts,
+  loginImpact,
+  relay,
+  deliveries,
+  latency,
+  start,
+  scale,
+];
 const LONGEST_MS = 10 * 60_000;
 
 const { values: options, positionals: names } = parseArgs({

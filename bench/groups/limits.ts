@@ -12,8 +12,8 @@ const CONNECTIONS = 20;
 export const limits: Group = {
   name: 'limits',
   async run(bench) {
-    if (!bench.wants('limits.read')) return [];
-    bench.say('limits.read …');
+    if (!bench.wants('accounts.limited')) return [];
+    bench.say('accounts.limited …');
     const reads = async (server: Child, seconds: number) => {
       const before = await server.ask<number>('cpu');
       const { perSecond, requests } = await load(server.url, OPERATIONS.read, { connections: CONNECTIONS, seconds });
@@ -29,6 +29,6 @@ export const limits: Group = {
     await Promise.all([on.stop(), off.stop()]);
     const speed = (side: keyof typeof results) => results[side].map(({ perSecond }) => perSecond);
     const cpu = (side: keyof typeof results) => Math.round(median(results[side].map(({ cpuMicros }) => cpuMicros)));
-    return [ratio('limits.read', speed('on'), speed('off'), `CPU ${cpu('on')} µs to ${cpu('off')} µs`)];
+    return [ratio('accounts.limited', speed('on'), speed('off'), `CPU ${cpu('on')} µs to ${cpu('off')} µs`)];
   },
 };

@@ -1,6 +1,9 @@
 // Belfry in a process of its own, in the role that BENCH_ROLE names.
+import { lookup } from 'node:dns/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { benchApp } from '../app.ts';
 import type { Role } from '../environment.ts';
+import { percentile } from '../measure/statistics.ts';
 import { now, ready } from './child.ts';
 
 interface Created {
@@ -11,7 +14,22 @@ const app = benchApp(process.env);
 const { url } = await app.start({ port: 0, roles: [process.env.BENCH_ROLE as Role] });
 const commits: [id: string, at: number][] = [];
 
+/** Looks a host up again and again for so many seconds. Gives the 99th percentile of its times in ms. */
+async function lookups(seconds: number): Promise<number> {
+  const times: number[] = [];
+  for (const end = now() + seconds * 1000; now() < end; await sleep(5)) {
+    const begun = now();
+    await lookup('localhost');
+    times.push(now() - begun);
+  }
+  return percentile(
+    times.toSorted((a, b) => a - b),
+    0.99,
+  );
+}
+
 ready(url, {
+  lookups,
   /** From now on notes when this process learns that a create is committed. */
   watch: () => app.on<Created>('article.created', ({ record }) => void commits.push([record.id, now()])),
   commits: () => commits,
