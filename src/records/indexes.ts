@@ -142,8 +142,8 @@ export function withIndexes(resources: readonly Resource[], taken: Iterable<stri
   }));
 }
 
-/** The one field that a unique index is over; undefined for any other index. */
-export function uniqueFieldOf({ indexes, field }: CompiledResource, name: string): CompiledField | undefined {
-  const index = indexes.find((one) => one.name === name);
-  return index?.unique && index.terms.length === 1 ? field.get(index.terms[0]!.field) : undefined;
+/** The fields that a unique index is over, none of the record's own among them; empty for any other index. */
+export function uniqueFieldsOf({ indexes, field }: CompiledResource, name: string): CompiledField[] {
+  const index = indexes.find((one) => one.name === name && one.unique);
+  return (index?.terms ?? []).flatMap((term) => field.get(term.field) ?? []);
 }

@@ -90,7 +90,8 @@ test('a duplicate tells the field of the index that it ran into, whatever its na
   const create = async (body: object) => (await call('POST', '/api/pairs', body)).body.error?.details;
   expect(await create({ a: '1', b: '1', aB: 'x', alone: 'x' })).toBeUndefined();
   const { status, body } = await call('POST', '/api/pairs', { a: '1', b: '1' });
-  expect([status, body.error.details]).toEqual([409, undefined]);
+  const together = { a: 'Is already taken together with b', b: 'Is already taken together with a' };
+  expect([status, body.error.details]).toEqual([409, together]);
   expect(await create({ a: '2', aB: 'x' })).toEqual({ aB: 'Is already taken' });
   expect(await create({ a: '3', alone: 'x' })).toEqual({ alone: 'Is already taken' });
 });

@@ -6,6 +6,7 @@ const fields = {
   title: f.string().required(),
   slug: f.string().unique(),
   secretSlug: f.string().unique().hidden(),
+  secretPart: f.string().hidden(),
   once: f.string().immutable(),
   shown: f.string().readOnly(),
   pin: f.string().writeOnly(),
@@ -26,7 +27,11 @@ const policies = {
   update: 'authenticated',
   delete: 'authenticated',
 };
-const note = defineResource('note', { fields, policies, indexes: [{ fields: ['title', '-once'], unique: true }] });
+const indexes = [
+  { fields: ['title', '-once'], unique: true },
+  { fields: ['title', 'secretPart', 'pin', 'adminOnly'], unique: true },
+];
+const note = defineResource('note', { fields, policies, indexes });
 const plain = defineResource('plain', {
   fields: {
     title: f.string(),
@@ -95,10 +100,23 @@ test('a duplicate answers 409 on update too, names its field, and does not say w
   expect((await change(bob.call, one.id, { slug: 'taken' })).status).toBe(200);
 });
 
-test('a duplicate in a declared index, or in a hidden field, answers 409 without a field', async () => {
+test('a duplicate in an index over several fields names those that everybody sees', async () => {
   const { title: same } = await make({ once: 'a' });
   const { status, body } = await ann.call('POST', '/api/notes', { title: same, once: 'a' });
-  expect([status, body.error.details]).toEqual([409, undefined]);
+  expect([status, body.error.code, body.error.details]).toEqual([
+    409,
+    'CONFLICT',
+    { title: 'Is already taken together with once', once: 'Is already taken together with title' },
+  ]);
+  const half = { title: title(), secretPart: 'x', pin: '1', adminOnly: 'y' };
+  await app.service('note').create(half);
+  await expect(app.service('note').create({ ...half, once: 'other' })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    details: { title: 'Is already taken' },
+  });
+});
+
+test('a duplicate in a hidden field answers 409 without a field', async () => {
   await app.service('note').create({ title: title(), secretSlug: 'x' });
   await expect(app.service('note').create({ title: title(), secretSlug: 'x' })).rejects.toMatchObject({
     code: 'CONFLICT',

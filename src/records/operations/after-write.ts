@@ -1,11 +1,11 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { violatedUnique } from '../../platform/postgres/errors.ts';
 import type { Acting } from '../acting.ts';
-import type { CompiledResource } from '../compiled.ts';
+import type { CompiledField, CompiledResource } from '../compiled.ts';
 import type { RecordsContext } from '../context.ts';
-import { uniqueFieldOf } from '../indexes.ts';
+import { uniqueFieldsOf } from '../indexes.ts';
 import type { Cause } from '../store/event.ts';
 
 /** What hooks get. */
@@ -18,13 +18,25 @@ export function causeOf(acting: Acting): Cause {
   return { userId: acting.user?.id, requestId: acting.requestId };
 }
 
+/** What is told of the fields whose values are taken together: of those that everybody sees, where there are several. */
+function takenDetails(fields: readonly CompiledField[]): ErrorDetails {
+  const alone = fields.length === 1;
+  const told = fields.filter(({ spec, secret, visibleTo }) =>
+    alone ? !spec.hidden : !secret && visibleTo === undefined,
+  );
+  const message = (name: string) => {
+    const others = told.map((field) => field.name).filter((other) => other !== name);
+    return others.length === 0 ? 'Is already taken' : `Is already taken together with ${others.join(', ')}`;
+  };
+  return Object.fromEntries(told.map(({ name }) => [name, message(name)]));
+}
+
 /** A duplicate as the 409 that a client gets; any other error as it is. The answer never says whose the value is. */
 export function conflict(resource: CompiledResource, error: unknown): unknown {
   const index = violatedUnique(error);
   if (index === undefined) return error;
-  const field = uniqueFieldOf(resource, index);
-  const details = field === undefined || field.spec.hidden ? undefined : { [field.name]: 'Is already taken' };
-  return new ApiError('CONFLICT', undefined, details === undefined ? { cause: error } : { details, cause: error });
+  const details = takenDetails(uniqueFieldsOf(resource, index));
+  return new ApiError('CONFLICT', undefined, { ...(Object.keys(details).length > 0 && { details }), cause: error });
 }
 
 /** A change that is stored. */
