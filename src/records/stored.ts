@@ -112,11 +112,8 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
   }
 
-  function logLeftOut(error: DecryptionError, id: string): void {
-    log.error(
-      { err: error, resource: resource.name, record: id },
-      'a value can not be decrypted; the change of its record stands',
-    );
+  function logLeftOut(error: DecryptionError, id: string, consequence: string): void {
+    log.error({ err: error, resource: resource.name, record: id }, `a value cannot be decrypted; ${consequence}`);
   }
 
   // A key that is missing may come yet: its event is put off until then. What was altered stays altered.
@@ -125,7 +122,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
       return decrypted(field, value, id);
     } catch (error) {
       if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
-      logLeftOut(error, id);
+      logLeftOut(error, id, 'it is not in the event');
       return undefined;
     }
   }
@@ -155,7 +152,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
           return decrypted(field, value, id);
         } catch (error) {
           if (!(error instanceof DecryptionError)) throw error;
-          if (!told.has(field)) logLeftOut(error, id);
+          if (!told.has(field)) logLeftOut(error, id, 'the change of its record stands');
           told.add(field);
           return undefined;
         }

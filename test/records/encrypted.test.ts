@@ -205,7 +205,7 @@ describe.each([
       .slice(from)
       .join('')
       .split('\n')
-      .filter((line) => line.includes('can not be decrypted') && line.includes(target));
+      .filter((line) => line.includes('the change of its record stands') && line.includes(target));
 
   test('a new value takes its place', async () => {
     const { target, before } = await broken();
