@@ -30,7 +30,7 @@ export function startPushWorker(parts: WorkerParts, transports: readonly Transpo
       return all(captures ? { ok: true } : { ok: false, error: 'No push transport accepts this device' });
     }
     const transport = byName.get(chunk.transport);
-    if (transport !== undefined) return sendThrough(transport, chunk.message, devices, id, log);
+    if (transport !== undefined) return sendThrough(transport, chunk.message, devices, { id }, log);
     log.error({ transport: chunk.transport, push: id }, 'this push-worker lacks a transport that the sender has');
     return all({ ok: false, error: `The worker has no transport named "${chunk.transport}"` });
   }
