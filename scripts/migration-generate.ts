@@ -1,5 +1,5 @@
 // `npm run migration:generate -- <name>`: writes the SQL that brings the last migration up to the declarations. It asks
-// nothing: what it can not know is said with options (docs/migrations.md).
+// nothing: what it cannot know is said with options (docs/migrations.md).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { app } from '../src/app/index.ts';

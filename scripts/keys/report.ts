@@ -56,7 +56,7 @@ export function faultLines({ undecryptable, left, busy, stopped }: Rotation): st
   return [
     ...undecryptable.map(({ name, count, ids }) => {
       const more = count > ids.length ? ` and ${shown(count - ids.length)} more` : '';
-      return `${name}: ${some(count, 'value')} can not be decrypted: ${ids.join(', ')}${more}`;
+      return `${name}: ${some(count, 'value')} cannot be decrypted: ${ids.join(', ')}${more}`;
     }),
     ...(undecryptable.some(({ name }) => name.startsWith('outbox: '))
       ? [
@@ -68,7 +68,7 @@ export function faultLines({ undecryptable, left, busy, stopped }: Rotation): st
       : []),
     ...busy.map(
       ({ keyId, processes }) =>
-        `key ${keyId} can not be retired: ${some(processes, 'running process encrypts', 'running processes encrypt')} with it; restart them with the newest key first, then run this again (one that was killed counts for a minute)`,
+        `key ${keyId} cannot be retired: ${some(processes, 'running process encrypts', 'running processes encrypt')} with it; restart them with the newest key first, then run this again (one that was killed counts for a minute)`,
     ),
   ];
 }

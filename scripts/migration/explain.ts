@@ -49,9 +49,9 @@ export function explainLosses(losses: readonly Loss[], counts: ValueCounts, give
   return lines;
 }
 
-/** What can not be done, and the ways around it. */
+/** What cannot be done, and the ways around it. */
 export function explainRefusals(refusals: readonly Refusal[], given: readonly string[]): string[] {
-  const lines = ['This can not be done safely:'];
+  const lines = ['This cannot be done safely:'];
   for (const { table, column, was, why, example, asIs } of refusals) {
     lines.push(`  - ${table}.${column}: ${why}`);
     if (example !== undefined)

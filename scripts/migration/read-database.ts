@@ -30,7 +30,7 @@ export async function readDatabase(url: string, folder: string, what: 'status' |
     await client.connect();
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
-    throw new Error(`Postgres at ${new URL(url).host} can not be reached: ${message || code}`);
+    throw new Error(`Postgres at ${new URL(url).host} cannot be reached: ${message || code}`);
   }
   try {
     if (await isSynced(client))

@@ -54,7 +54,7 @@ export function roleFault(word: unknown): string | undefined {
   if (typeof word !== 'string' || ROLE.exec(word)?.[1] !== word)
     return `"${String(word)}" is not a role: a role is made of letters, digits, - and _, and begins with a letter`;
   const reserved = word !== 'user' && Object.hasOwn(WORDS, word.toLowerCase());
-  return reserved ? `"${word}" can not be a role: it is a word of policies; choose another` : undefined;
+  return reserved ? `"${word}" cannot be a role: it is a word of policies; choose another` : undefined;
 }
 
 /**

@@ -64,7 +64,7 @@ export async function validateHooked(
     const fields = names.map((name) => `"${echo(name)}"`).join(', ');
     // Without the cause: the log would show its details, and with them what the values were.
     throw new Error(
-      `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" gave ${fields} what it can not hold`,
+      `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" gave ${fields} what it cannot hold`,
     );
   }
 }

@@ -29,7 +29,7 @@ export interface Codec {
   /** A row of that list as a record. Fields without a value are not in it. */
   fromRow(row: readonly unknown[]): StoredRecord;
   /**
-   * The rows of a record before and after a change that stands, as records. What can not be decrypted must not make a change look
+   * The rows of a record before and after a change that stands, as records. What cannot be decrypted must not make a change look
    * failed: it is not in them, and is logged once.
    */
   fromChange(...rows: readonly (readonly unknown[])[]): StoredRecord[];

@@ -119,7 +119,7 @@ function setRuled(
   const held = field.transforms ? columnValue(type.column(spec), made, field.mostBytes) : { value: made };
   if ('value' in held) values[name] = held.value;
   else if (held.message !== undefined) details[[name, ...held.path].join('.')] ??= held.message;
-  else throw new Error(`schema() of the field "${name}" gave what a ${spec.kind} field can not hold`);
+  else throw new Error(`schema() of the field "${name}" gave what a ${spec.kind} field cannot hold`);
 }
 
 async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {

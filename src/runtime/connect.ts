@@ -17,9 +17,9 @@ async function insist(
     } catch (error) {
       const reason =
         error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
-      if (tried === ATTEMPTS) return `${what} can not be reached: ${reason}`;
+      if (tried === ATTEMPTS) return `${what} cannot be reached: ${reason}`;
       const wait = FIRST_WAIT_MS * 2 ** (tried - 1);
-      log.warn(`${what} can not be reached (${reason}); trying again in ${wait} ms (${tried} of ${ATTEMPTS})`);
+      log.warn(`${what} cannot be reached (${reason}); trying again in ${wait} ms (${tried} of ${ATTEMPTS})`);
       await sleep(wait);
     }
   }
@@ -51,7 +51,7 @@ function redisFault({ env, redis, log }: Platform): Promise<string | undefined> 
 
 function fail(faults: readonly (string | undefined)[]): void {
   const found = faults.filter((fault) => fault !== undefined);
-  if (found.length > 0) throw new StartupError('The app can not start:', found);
+  if (found.length > 0) throw new StartupError('The app cannot start:', found);
 }
 
 /**

@@ -109,7 +109,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
   const assembled = () =>
     assemble({ ...options, extensions: options.extensions ?? [], transports: options.transports ?? [] }, env, settings);
   const parts = whole ? collect(faults, assembled) : undefined;
-  if (parts === undefined || faults.length > 0) throw new StartupError('The app can not be made:', faults);
+  if (parts === undefined || faults.length > 0) throw new StartupError('The app cannot be made:', faults);
 
   const stops: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;

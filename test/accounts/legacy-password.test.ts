@@ -82,7 +82,7 @@ test('a verifier that throws is a wrong password', async () => {
   expect((await login(ann.email)).status).toBe(401);
 });
 
-test('a user without password can not sign in, and the verifier is not asked about him', async () => {
+test('a user without password cannot sign in, and the verifier is not asked about him', async () => {
   const ann = await moved(NO_PASSWORD);
   expect((await login(ann.email, NO_PASSWORD)).status).toBe(401);
   expect(asked).not.toContain(NO_PASSWORD);

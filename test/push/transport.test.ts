@@ -124,7 +124,7 @@ describe('a send resolves with failed results', () => {
     ['answers with something else than results', () => [null, 'ok'] as never],
     ['answers ok in other words', () => [{ ok: 'true' }, { ok: 1 }] as never],
     [
-      'answers with an error that can not be stored',
+      'answers with an error that cannot be stored',
       () => [
         { ok: false, error: '\0\ud800' },
         { ok: false, error: 'x'.repeat(1e6) },

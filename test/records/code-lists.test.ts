@@ -98,22 +98,22 @@ test.each<[Record<string, unknown>, number[]]>([
 test.each<[Record<string, unknown>, string]>([
   [{ nope: 1 }, 'There is no field "nope" to filter by'],
   [{ word: 'a bell rings at noon' }, 'There is no field "word" to filter by'],
-  [{ sealed: 's' }, 'The field "sealed" can not be filtered with "eq"; its operators: exists'],
+  [{ sealed: 's' }, 'The field "sealed" cannot be filtered with "eq"; its operators: exists'],
   [{ number: 'one' }, 'The filter "number" has a value of the wrong type'],
   [{ number: {} }, 'The filter "number" has no operator'],
   [{ number: new Map() }, 'The filter "number" has no operator'],
-  [{ number: { like: 1 } }, 'The field "number" can not be filtered with "like"'],
+  [{ number: { like: 1 } }, 'The field "number" cannot be filtered with "like"'],
   [{ number: { in: 1 } }, 'The operator "in" of the filter "number" takes a list'],
   [{ number: { exists: 1 } }, 'The operator "exists" of the filter "number" takes true or false'],
   [{ number: [1, 'x'] }, 'The filter "number" has a value of the wrong type'],
   [{ title: { gt: null } }, 'The filter "title" has a value of the wrong type'],
   [{ title: 'a\0' }, 'contains characters that are not allowed'],
-  [{ sort: 'tags' }, 'Can not sort by "tags"'],
-  [{ sort: 'sealed' }, 'Can not sort by "sealed"'],
-  [{ sort: 'word' }, 'Can not sort by "word"'],
+  [{ sort: 'tags' }, 'Cannot sort by "tags"'],
+  [{ sort: 'sealed' }, 'Cannot sort by "sealed"'],
+  [{ sort: 'word' }, 'Cannot sort by "word"'],
   [{ limit: 1001 }, 'must be a whole number from 1 to 1000'],
   [{ count: 'all' }, 'The query parameter "count" can only be "none"'],
-])('what can not be answered is refused, for the system too: %j', async (query, message) => {
+])('what cannot be answered is refused, for the system too: %j', async (query, message) => {
   const error = await tickets.list(query as never).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(ApiError);
   expect([error.code, error.message]).toEqual(['BAD_REQUEST', expect.stringContaining(message)]);

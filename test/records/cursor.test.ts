@@ -265,7 +265,7 @@ test('a list that the system sorts by what not everybody sees puts no value into
   const mine = (await admin.call('GET', '/api/rows?sort=-salary&limit=1')).body.meta.next;
   for (const as of [call, ann.call]) {
     const { status, body } = await as('GET', `/api/rows?sort=-salary&after=${mine}`);
-    expect([status, body.error.message]).toEqual([400, expect.stringContaining('Can not sort by "salary"')]);
+    expect([status, body.error.message]).toEqual([400, expect.stringContaining('Cannot sort by "salary"')]);
     expect((await as('GET', `/api/rows?sort=-int&after=${mine}`)).status).toBe(400);
   }
 });

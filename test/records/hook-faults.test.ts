@@ -71,7 +71,7 @@ test.each(HIDDEN)('what a hook put wrongly into "%s" on create is a fault of the
   const { status, body } = await create();
   expect([status, body.error.code, body.error.details]).toEqual([500, 'INTERNAL', undefined]);
   expect(JSON.stringify(body)).not.toMatch(/Secret text|too long/);
-  expect(logged()).toContain(`hooks.beforeCreate of \\"order\\" gave \\"${name}\\" what it can not hold`);
+  expect(logged()).toContain(`hooks.beforeCreate of \\"order\\" gave \\"${name}\\" what it cannot hold`);
   expect(logged()).not.toMatch(/Secret text|too long|nobody/);
 });
 
@@ -81,7 +81,7 @@ test.each([...HIDDEN, ['once', 'too long'], ['pass', 'correct horse battery']])(
     next = { [name as string]: value };
     const { status, body } = await change();
     expect([status, body.error.code, body.error.details]).toEqual([500, 'INTERNAL', undefined]);
-    expect(logged()).toContain(`hooks.beforeUpdate of \\"order\\" gave \\"${name}\\" what it can not hold`);
+    expect(logged()).toContain(`hooks.beforeUpdate of \\"order\\" gave \\"${name}\\" what it cannot hold`);
     expect(logged()).not.toMatch(/Secret text|too long|nobody|correct horse/);
   },
 );

@@ -306,7 +306,7 @@ test('a role word is any word where no user resource lists the roles', () => {
   expect(complaint({ resources: [defineUser({ roles: ['amdin'] }), thing] })).toBe('');
 });
 
-test.each(['', 'Super Admin', 'a|b', 'owner', 'Public', 'none', 'role:x', '1st'])('%j can not be a role', (role) => {
+test.each(['', 'Super Admin', 'a|b', 'owner', 'Public', 'none', 'role:x', '1st'])('%j cannot be a role', (role) => {
   const message = complaint({ resources: [defineUser({ roles: ['user', role] })] });
   expect(message).toContain(`resource "user": field "roles": "${role}"`);
 });
@@ -316,7 +316,7 @@ test.each<[string, AnyField, string]>([
   ['an array of any texts', f.array(f.string()).writableBy('admin'), 'make it an array of an enum'],
   ['writable by everybody', f.array(f.enum(['user', 'admin'])), 'give themselves any role'],
   ['writable by its owner', f.array(f.enum(['user', 'admin'])).writableBy('owner | admin'), 'give themselves any role'],
-])("a user's roles can not be %s", (_what, roles, named) => {
+])("a user's roles cannot be %s", (_what, roles, named) => {
   expect(complaint({ resources: [defineUser({ fields: { roles } })] })).toContain(`field "roles": `);
   expect(complaint({ resources: [defineUser({ fields: { roles } })] })).toContain(named);
 });

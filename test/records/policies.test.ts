@@ -129,7 +129,7 @@ test.each(['zzz', UNKNOWN, UNKNOWN.toUpperCase(), '%00', '../users', '0'.repeat(
   },
 );
 
-test('who is signed out can not tell a record that a function refuses from one that does not exist', async () => {
+test('who is signed out cannot tell a record that a function refuses from one that does not exist', async () => {
   const hidden = await annRecord('asked', { open: false });
   const answers = await Promise.all([hidden, UNKNOWN].map((id) => call('GET', `/api/askeds/${id}`)));
   expect(answers.map(({ status, body }) => [status, body.error.code, body.error.message])).toEqual([

@@ -200,7 +200,7 @@ test.each<[unknown, string]>([
   [new Date(), 'the scope of "thing" gave a Date;'],
   [[[]], 'the scope of "thing" gave a list with an Array in it;'],
   [() => ({ kind: 'a' }), 'the scope of "thing" gave a function;'],
-])('a scope that can not be applied is an error, never half applied: %j', async (scope, message) => {
+])('a scope that cannot be applied is an error, never half applied: %j', async (scope, message) => {
   filter = scope;
   await expect(things.list({}, { user: undefined })).rejects.toThrow(message);
   expect((await call('GET', '/api/things')).status).toBe(500);
@@ -221,7 +221,7 @@ test('what is out of scope does not exist: on list, count, read, update, delete,
   expect((await ann.call('GET', `/api/papers/${pointer.id}`)).body.data.about).toMatchObject({ id: closed.id });
 });
 
-test('a scope sees the request; a value that it can not compute hides everything', async () => {
+test('a scope sees the request; a value that it cannot compute hides everything', async () => {
   await app.service('paper').create({ title: 'of team', team: 'red' });
   await app.service('paper').create({ title: 'of nobody' });
   expect((await call('GET', '/api/papers', undefined, { 'x-team': 'red' })).body.meta.total).toBe(1);

@@ -131,7 +131,7 @@ for (const viewer of VIEWERS) {
     });
   }
 
-  test(`${viewer}: fields can not ask for more than the viewer may see`, async () => {
+  test(`${viewer}: fields cannot ask for more than the viewer may see`, async () => {
     for (const name of NAMES) {
       const { status, body } = await as(viewer)('GET', `/api/notes/${record.id}?fields=${name}`);
       const { hidden, writeOnly, kind } = fields[name].field.spec;

@@ -467,7 +467,7 @@ test('a custom route of a record keeps to If-Match, and code may pass on what it
   await app.service('post').delete(record.id, { ifMatch: changed.updatedAt });
 });
 
-test('a precondition that can not be kept is refused, not passed over', async () => {
+test('a precondition that cannot be kept is refused, not passed over', async () => {
   const { path: at, tag } = await newPost();
   for (const [method, path, body] of [
     ['POST', '/api/posts', { title: 'x' }],

@@ -291,7 +291,7 @@ test.each([
   ['that nobody has read', '/api/posts/pay', 'application/json'],
   ['that middleware did not parse', '/api/posts/parsed', 'text/plain'],
   ['with files', '/api/posts/parsed', 'multipart/form-data; boundary=x'],
-])('a body %s can not be compared: with a key 400, and nothing runs', async (_what, path, type) => {
+])('a body %s cannot be compared: with a key 400, and nothing runs', async (_what, path, type) => {
   const before = ran.length;
   const sent = { ...withKey(newKey()), 'content-type': type };
   expect(codeOf(await ann.call('POST', path, '{"n":1}', sent))).toEqual([400, 'BAD_REQUEST']);
@@ -573,7 +573,7 @@ test('a try whose process died is taken over when its lease is over; a create fi
   expect((await database.query(`select 1 from posts where title = 'Found'`)).rowCount).toBe(1);
 }, 15_000);
 
-test('an answer that can not be noted is given all the same; repeated, the create finds its record', async () => {
+test('an answer that cannot be noted is given all the same; repeated, the create finds its record', async () => {
   const key = newKey();
   const act = () => ann.call('POST', '/api/posts', { title: 'Unnoted' }, withKey(key));
   await database.query(

@@ -35,7 +35,7 @@ test('every fault of the environment is listed at once, and the process exits wi
   expect(web.said()).not.toContain('    at ');
 });
 
-test('a database that can not be reached is tried a few times, each with a line, then the process exits with 1', async () => {
+test('a database that cannot be reached is tried a few times, each with a line, then the process exits with 1', async () => {
   const web = startProcess('src/web.ts', {
     ...env,
     NODE_ENV: 'test',
@@ -43,7 +43,7 @@ test('a database that can not be reached is tried a few times, each with a line,
     DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x',
   });
   expect(await web.ended).toBe(1);
-  expect(web.said().match(/Postgres at 127\.0\.0\.1:1 can not be reached/g)!.length).toBeGreaterThanOrEqual(5);
+  expect(web.said().match(/Postgres at 127\.0\.0\.1:1 cannot be reached/g)!.length).toBeGreaterThanOrEqual(5);
   expect(web.said()).not.toContain('hidden');
 });
 

@@ -86,6 +86,6 @@ test('npm run migrate says in plain words that Postgres does not answer, after t
   const { code, said } = await begin('migrate.ts', { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' }).ended;
   expect(code).toBe(1);
   expect(said).toContain('trying again');
-  expect(said).toContain('  - Postgres at 127.0.0.1:1 can not be reached: connect ECONNREFUSED 127.0.0.1:1');
+  expect(said).toContain('  - Postgres at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1');
   expect(said).not.toMatch(/hidden|\n {4}at /);
 });

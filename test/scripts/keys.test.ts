@@ -176,7 +176,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after its batch', 
   expect(await under(keys[0])).toBe(20_000 - done);
 });
 
-test('what can not be decrypted is named by its id, the rest is rotated, and the command fails', async () => {
+test('what cannot be decrypted is named by its id, the rest is rotated, and the command fails', async () => {
   const { env, keys, client, under } = await endpoints(600);
   const id = (n: number) => n.toString(16).padStart(24, '0');
   await client.query(`update webhook_endpoints set secret = 'plain and secret' where id = $1`, [id(7)]);
@@ -186,7 +186,7 @@ test('what can not be decrypted is named by its id, the rest is rotated, and the
   ]);
   const { code, said } = await begin('keys.ts rotate', env).ended;
   expect(code).toBe(1);
-  expect(said).toContain(`webhook_endpoints.secret: 2 values can not be decrypted: ${id(7)}, ${id(8)}`);
+  expect(said).toContain(`webhook_endpoints.secret: 2 values cannot be decrypted: ${id(7)}, ${id(8)}`);
   expect(said).toContain(`598 values were put under key ${idOf(keys[1])}.`);
   expect(said).not.toMatch(/plain and secret|v1\./);
   expect(await under(keys[1])).toBe(598);

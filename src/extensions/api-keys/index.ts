@@ -29,7 +29,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
       const settings = readSettings(options);
       const { users } = host;
       if (users === undefined) {
-        throw new StartupError('apiKeys() can not work:', ['keys belong to users: it needs accounts, see defineUser']);
+        throw new StartupError('apiKeys() cannot work:', ['keys belong to users: it needs accounts, see defineUser']);
       }
       let read: Scopes | undefined;
       const scopes = () => {

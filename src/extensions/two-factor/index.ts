@@ -25,7 +25,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
     setup(host) {
       const { accounts, env } = host;
       if (accounts === undefined) {
-        throw new StartupError('twoFactor() can not work:', ['it needs accounts, see defineUser']);
+        throw new StartupError('twoFactor() cannot work:', ['it needs accounts, see defineUser']);
       }
       const issuer = env.appUrl === undefined ? host.settings.openapi.title : new URL(env.appUrl).host;
       const parts: TwoFactorParts = { host, accounts, settings: readSettings(options, issuer) };

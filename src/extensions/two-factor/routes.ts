@@ -115,7 +115,7 @@ export function twoFactorRoutes(parts: TwoFactorParts): Route[] {
       status: 204,
       operationId: 'disableTwoFactorOfUser',
       tags,
-      summary: 'Turn two-factor off for a user who can not sign in any more',
+      summary: 'Turn two-factor off for a user who cannot sign in any more',
       handler: handler(disableByAdmin),
     },
   ];

@@ -65,7 +65,7 @@ function signatureOf({ keys, log }: Sender, attempt: Attempt): Record<string, st
     return signatureHeaders(keys, attempt, Math.floor(Date.now() / 1000));
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    log.error({ err: error, endpoint: attempt.endpointId }, 'the secret of a webhook endpoint can not be decrypted');
+    log.error({ err: error, endpoint: attempt.endpointId }, 'the secret of a webhook endpoint cannot be decrypted');
     return error;
   }
 }

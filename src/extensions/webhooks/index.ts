@@ -26,7 +26,7 @@ export function webhooks(options: WebhookOptions = {}): Extension {
       const settings = readSettings(options, host.env.nodeEnv === 'production');
       const { users } = host;
       if (users === undefined) {
-        throw new StartupError('webhooks() can not work:', [
+        throw new StartupError('webhooks() cannot work:', [
           'endpoints belong to users: it needs accounts, see defineUser',
         ]);
       }

@@ -116,7 +116,7 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
   const done = new Map<EncryptedPlace, number>();
   const isStopped = () => options.signal?.aborted ?? false;
   if (options.giveUp !== undefined && keyring.keyIds.includes(options.giveUp))
-    throw new StartupError(`Key ${options.giveUp} can not be given up:`, [
+    throw new StartupError(`Key ${options.giveUp} cannot be given up:`, [
       'it is in SVC_ENCRYPTION_KEYS, so what is under it can be read',
     ]);
   let survey = await takeSurvey(database, places, keyId);

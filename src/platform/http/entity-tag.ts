@@ -48,7 +48,7 @@ export function readEntityTags(header: string): '*' | EntityTag[] | undefined {
   return tags.length > 0 ? tags : undefined;
 }
 
-/** The 400 of an `If-Match` that `readEntityTags` can not read. */
+/** The 400 of an `If-Match` that `readEntityTags` cannot read. */
 export function malformedIfMatch(): ApiError {
   return new ApiError('BAD_REQUEST', 'If-Match must be * or a list of entity tags in double quotes');
 }

@@ -51,7 +51,7 @@ export async function listen(handler: RequestListener, port: number): Promise<Li
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE')
-        reject(new StartupError('The server can not listen:', [`port ${port} is in use; set PORT to another one`]));
+        reject(new StartupError('The server cannot listen:', [`port ${port} is in use; set PORT to another one`]));
       else reject(error);
     });
     server.listen(port, resolve);

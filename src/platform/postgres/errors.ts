@@ -62,7 +62,7 @@ export function publicDatabaseError(error: unknown): ApiError | undefined {
   if (isUnavailable(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
   // Class 22 data exception; 54000: larger than an index takes.
   if (codeOf(error).startsWith('22') || codeOf(error) === '54000') {
-    return new ApiError('VALIDATION_ERROR', 'A value can not be stored', { cause: error });
+    return new ApiError('VALIDATION_ERROR', 'A value cannot be stored', { cause: error });
   }
   return undefined;
 }

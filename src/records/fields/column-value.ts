@@ -2,9 +2,9 @@ import { NO_DATE, parseDate } from './date.ts';
 import { isStorableJson, UNSTORABLE_JSON } from './json.ts';
 import { isStorable, tooManyBytes, UNSTORABLE } from './text-rules.ts';
 
-/** Why a column can not hold a value. */
+/** Why a column cannot hold a value. */
 export interface Unheld {
-  /** The path to what it can not hold. */
+  /** The path to what it cannot hold. */
   path: readonly number[];
   /** What a client is told; undefined for what is no value of this kind at all: that is a fault of code. */
   message: string | undefined;

@@ -58,13 +58,13 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
   const type = fieldTypeOf(spec);
   for (const modifier of TYPED) {
     if (!spec[modifier] || type.modifiers.includes(modifier)) continue;
-    if (modifier === 'encrypted') fault(`${spec.kind} fields can not be encrypted; remove encrypted()`);
+    if (modifier === 'encrypted') fault(`${spec.kind} fields cannot be encrypted; remove encrypted()`);
     else fault(`${modifier}() does nothing on a ${spec.kind} field; remove it`);
   }
   if (spec.encrypted) {
     for (const modifier of COMPARED) {
       if (spec[modifier])
-        fault(`encrypted() and ${modifier} exclude each other: a ciphertext can not be compared; remove one`);
+        fault(`encrypted() and ${modifier} exclude each other: a ciphertext cannot be compared; remove one`);
     }
   }
   if (type.modifiers.includes('filterable') && !spec.encrypted) operatorMistakes(spec, fault);
@@ -139,7 +139,7 @@ function placeMistakes(inner: FieldSpec, isItem: boolean, fault: Fault): void {
   if (inner.visibleTo ?? inner.writableBy)
     fault('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
   if (isItem && 'default' in inner) fault('default() has no effect on the items of an array; set it on the array');
-  if (fieldTypeOf(inner).concealed) fault(`a ${inner.kind} can not stand inside an array or object`);
+  if (fieldTypeOf(inner).concealed) fault(`a ${inner.kind} cannot stand inside an array or object`);
 }
 
 /** What stands in an array or object, with the path to it; undefined where it is no field. */

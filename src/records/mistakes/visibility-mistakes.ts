@@ -34,7 +34,7 @@ function queryMistakes(spec: FieldSpec, secret: string | undefined, fault: Fault
     if (secret !== undefined) fault(`${secret} excludes ${query}(): a query would tell the value; remove one`);
     if (asksFunctions(spec))
       fault(
-        `visibleTo(function) excludes ${query}(): a query can not ask a function per record; use role words or remove one`,
+        `visibleTo(function) excludes ${query}(): a query cannot ask a function per record; use role words or remove one`,
       );
   }
   if (secret !== undefined && spec.populate) fault(`${secret} excludes populate(); remove one`);

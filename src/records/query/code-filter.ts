@@ -83,7 +83,7 @@ export function codeFilter(resource: CompiledResource, parameter: string, value:
   const conditions = terms.map(([op, wanted]) => {
     const missing = wanted === null && EQUAL.has(op);
     if (!field.operators.has(missing ? 'exists' : op)) {
-      throw badQuery(`The field "${name}" can not be filtered with "${op}"; its operators: ${names(field.operators)}`);
+      throw badQuery(`The field "${name}" cannot be filtered with "${op}"; its operators: ${names(field.operators)}`);
     }
     return comparison(name, field.spec, op as Operator, operand(field, op as Operator, wanted));
   });

@@ -53,7 +53,7 @@ export function parseFilter(resource: CompiledResource, parameter: string, text:
   const op = operator as Operator;
   if (!field.operators.has(op)) {
     throw badQuery(
-      `The field "${name}" can not be filtered with "${echo(operator)}"; its operators: ${names(field.operators)}`,
+      `The field "${name}" cannot be filtered with "${echo(operator)}"; its operators: ${names(field.operators)}`,
     );
   }
   const comparison: Condition = { field: name, op, value: comparedValue(field, parameter, op, text) };

@@ -24,7 +24,7 @@ function references(resource: CompiledResource): Map<string, string> {
  * to itself is expanded once.
  */
 function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: ResourceOf): void {
-  const refuse = (why: string) => badQuery(`Can not include "${echo(path)}"; ${why}`);
+  const refuse = (why: string) => badQuery(`Cannot include "${echo(path)}"; ${why}`);
   const segments = path.split('.');
   if (segments.length > MOST_LEVELS) throw refuse(`a path has at most ${MOST_LEVELS} references`);
   const passed = new Set([root.name]);

@@ -32,7 +32,7 @@ function selection(resource: CompiledResource, text: string): Set<string> {
   const allowed = selectable(resource);
   const wanted = text.split(',');
   for (const name of wanted) {
-    if (!allowed.includes(name)) throw badQuery(`Can not select the field "${echo(name)}"; fields: ${names(allowed)}`);
+    if (!allowed.includes(name)) throw badQuery(`Cannot select the field "${echo(name)}"; fields: ${names(allowed)}`);
   }
   return new Set(['id', ...wanted]);
 }

@@ -37,7 +37,7 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Sigh
   const terms = text.split(',').map((term) => {
     const field = term.replace(/^-/, '');
     if (!allowed.includes(field)) {
-      throw badQuery(`Can not sort by "${echo(field)}"; sortable fields: ${names(allowed)}`);
+      throw badQuery(`Cannot sort by "${echo(field)}"; sortable fields: ${names(allowed)}`);
     }
     return { field, column: columnOf(resource, field), descending: term.startsWith('-') };
   });

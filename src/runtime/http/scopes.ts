@@ -15,7 +15,7 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
     if (needed === undefined || needed.some((scope) => auth!.scopes.includes(scope))) return;
     throw new ApiError(
       'FORBIDDEN',
-      needed.length === 0 ? 'An API key can not be used here' : `This needs the scope "${needed[0]}"`,
+      needed.length === 0 ? 'An API key cannot be used here' : `This needs the scope "${needed[0]}"`,
     );
   };
 }

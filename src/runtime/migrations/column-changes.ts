@@ -6,7 +6,7 @@ import type { Renames } from './find-renames.ts';
 import { misshapen, uncheckedNote } from './kinds.ts';
 import { type KeptColumn, NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 
-/** A column that can not become what is declared without losing or breaking what it holds. */
+/** A column that cannot become what is declared without losing or breaking what it holds. */
 export interface Refusal {
   table: string;
   column: string;
@@ -141,7 +141,7 @@ export function changeColumns(
         changes.unchecked.push({ ...before, note, values: now.values, array: type.endsWith('[]') });
       return;
     } else if (wrong && 'fault' in how) {
-      refuse(`its type can not become ${type} (it is ${from}): ${how.fault}`, { example: how.example, from });
+      refuse(`its type cannot become ${type} (it is ${from}): ${how.fault}`, { example: how.example, from });
     } else {
       const using = expression ?? ('using' in how ? how.using : '');
       unused.delete(asked.using.has(key) ? key : was);

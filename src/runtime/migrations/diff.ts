@@ -16,7 +16,7 @@ export interface Plan {
   indexes: string[];
   /** What the statements lose. */
   losses: Loss[];
-  /** What can not be done; while there is any, the statements are not to be run. */
+  /** What cannot be done; while there is any, the statements are not to be run. */
   refusals: Refusal[];
   /** What a person should know before running them, a line each. */
   notes: string[];
@@ -57,7 +57,7 @@ function notesOf(before: Snapshot, next: Snapshot, declared: Declared, renames: 
         notes.push(`${table.name}.${column.name} has no value in rows that are there: ${unfilled}`);
       if (column.notNull && column.default === undefined)
         notes.push(
-          `${table.name}.${column.name} can not be added while the table has rows: it is not null without a default`,
+          `${table.name}.${column.name} cannot be added while the table has rows: it is not null without a default`,
         );
     }
     const [was, is] = [before.belfry?.resources[table.name], declared.tables.get(table.name)?.resource];

@@ -30,7 +30,7 @@ export function explainFailure(statement: string, error: DatabaseError): string[
   if (code === UNIQUE_VIOLATION && table !== undefined) return duplicates(table, terms!);
   const [, changed, column, type] = TYPE_CHANGE.exec(statement) ?? [];
   if (changed !== undefined && code.startsWith(INVALID_VALUE))
-    return [`${changed}.${column} holds values that can not be turned into ${type}`];
+    return [`${changed}.${column} holds values that cannot be turned into ${type}`];
   // The text of such an error ends with the value.
   const message = code.startsWith(INVALID_VALUE) ? error.message.split(':')[0] : error.message;
   const first = statement.split('\n')[0]!;

@@ -61,7 +61,7 @@ function columnNames(snapshot: Snapshot, table: string): ReadonlySet<string> {
   return new Set(Object.keys(snapshot.tables[`public.${table}`]?.columns ?? {}));
 }
 
-/** The fault of a rename that was asked for and can not be, if any. */
+/** The fault of a rename that was asked for and cannot be, if any. */
 function askedFault(option: string, from: string, to: string, { before, after, label }: Names): string | undefined {
   if (!before.has(from)) return `${option}: the migrations have no ${label(from)}`;
   if (after.has(from)) return `${option}: ${label(from)} is still declared`;
@@ -113,12 +113,12 @@ function findColumns(
 /**
  * What is renamed between two descriptions: as declared by `renamedFrom`, and as asked for.
  *
- * @throws StartupError listing all that can not be
+ * @throws StartupError listing all that cannot be
  */
 export function findRenames(previous: Snapshot, next: Snapshot, declared: Declared, asked: Asked): Renames {
   const faults: string[] = [];
   const tables = findTables(previous, next, declared, asked, faults);
   const columns = findColumns(previous, next, declared, asked, tables, faults);
-  if (faults.length > 0) throw new StartupError('This can not be renamed:', faults);
+  if (faults.length > 0) throw new StartupError('This cannot be renamed:', faults);
   return { tables, columns };
 }

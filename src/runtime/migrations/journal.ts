@@ -29,9 +29,9 @@ const BREAKPOINT = '--> statement-breakpoint';
 const NO_TRANSACTION = /^--\s*belfry:\s*no transaction\s*$/m;
 const LEADING_COMMENTS = /^(\s*--.*(\n|$))+/;
 
-/** What may be said of a JSON file that can not be read as one. */
+/** What may be said of a JSON file that cannot be read as one. */
 function malformed(file: string): StartupError {
-  return new StartupError('The migrations can not be read:', [
+  return new StartupError('The migrations cannot be read:', [
     `${file} is not what npm run migration:generate wrote; after a merge take one side's migrations and make yours anew`,
   ]);
 }

@@ -31,7 +31,7 @@ export type TableShape = {
   columns: Record<string, ColumnShape>;
 } & Record<(typeof NAMED_PARTS)[number], Record<string, NamedShape>>;
 
-/** What is kept of a column to see, later, that its values can not be read as something else. */
+/** What is kept of a column to see, later, that its values cannot be read as something else. */
 export interface KeptColumn {
   /** `string`, `array of string`, … */
   kind: string;

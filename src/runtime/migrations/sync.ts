@@ -65,7 +65,7 @@ async function run(client: Client, statements: readonly string[]): Promise<void>
   for (const statement of statements) {
     await client.query(statement).catch((error: Error) => {
       const mend = statement.includes(' SET DATA TYPE ') ? AFRESH : 'change the declaration or the rows in its way';
-      throw new StartupError('The database can not be made to match the declarations; nothing was changed:', [
+      throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
         ...explainFailure(statement, error),
         mend,
       ]);
@@ -95,7 +95,7 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
   }
   const second = await planChange(previous, next, declared, { ...NOTHING_ASKED, dropped, using });
   if (second.refusals.length > 0) {
-    throw new StartupError('The database can not be made to match the declarations; nothing was changed:', [
+    throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
       ...second.refusals.map(({ table, column, why }) => `${table}.${column}: ${why}`),
       AFRESH,
     ]);

@@ -30,7 +30,7 @@ test('what an attempt gives is handed on', async () => {
   expect(await here.attempt('email:a', wrong)).toEqual({ kind: 'failed' });
 });
 
-test('an attempt that can not be decided does not count, and gives its place back', async () => {
+test('an attempt that cannot be decided does not count, and gives its place back', async () => {
   const broken = () => here.attempt('email:b', () => Promise.reject(new Error('the store is away')));
   for (let i = 0; i < 12; i++) await expect(broken()).rejects.toThrow('the store is away');
   expect((await here.attempt('email:b', right)).kind).toBe('passed');

@@ -113,7 +113,7 @@ test('a key makes, lists and revokes no key, whatever its scopes; without a sess
   }
   expect((await script('GET', '/api/auth/api-keys')).body.error).toMatchObject({
     code: 'FORBIDDEN',
-    message: 'An API key can not be used here',
+    message: 'An API key cannot be used here',
   });
   expect((await root.call('GET', '/api/auth/api-keys')).body.data).toHaveLength(1);
 });

@@ -58,7 +58,7 @@ test.each(SCOPES)('a key with the scope %s opens what that scope is for, and not
       expect([label, [200, 201, 204, 403].includes(status)]).toEqual([label, true]);
       expect([label, body?.error?.message ?? '']).toEqual([label, expect.not.stringContaining('scope')]);
     } else {
-      const message = needed === '' ? 'An API key can not be used here' : `This needs the scope "${needed}"`;
+      const message = needed === '' ? 'An API key cannot be used here' : `This needs the scope "${needed}"`;
       expect([label, status]).toEqual([label, 403]);
       if (method !== 'HEAD') expect([label, body.error]).toMatchObject([label, { code: 'FORBIDDEN', message }]);
     }

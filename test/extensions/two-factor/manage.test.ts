@@ -111,7 +111,7 @@ test.each<[string, string, object, object]>([
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });
 
-test('who holds a session can not find the password by trying: after 5 wrong ones even the right one answers 429', async () => {
+test('who holds a session cannot find the password by trying: after 5 wrong ones even the right one answers 429', async () => {
   const uma = await person('Uma');
   const enrol = (password: string) => uma.call('POST', '/api/auth/2fa/enrol', { password });
   for (let i = 0; i < 5; i++) expect((await enrol('wrong horse battery')).status).toBe(422);

@@ -150,7 +150,7 @@ test('a private address and a name that does not exist look the same to who asks
   }
 });
 
-test('a secret that can not be decrypted costs a failed attempt that says so, and nothing is sent', async () => {
+test('a secret that cannot be decrypted costs a failed attempt that says so, and nothing is sent', async () => {
   const other = createKeyring([Buffer.alloc(32, 2).toString('base64')]);
   const made = await receiver((socket) => socket.write(whole('200 OK')));
   const outcome = await attempt(made.url, { ...shared, keys: createSigningKeys(other) });

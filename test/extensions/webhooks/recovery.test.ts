@@ -63,7 +63,7 @@ test('what is claimed and then put off because the receiver hangs has used up no
   expect(receiver.requests).toHaveLength(31);
 });
 
-test('a result that can not be written after a success: the message is sent again with the same id, not lost', async () => {
+test('a result that cannot be written after a success: the message is sent again with the same id, not lost', async () => {
   const who = await person('Unwritten');
   const receiver = await subscribe(who);
   await client.query(`create function refuse() returns trigger language plpgsql as

@@ -189,7 +189,7 @@ test('a row that somebody holds is not waited for; what he wrote is kept, and is
   expect(await keyIdsOf('patients', ['string', 'text', 'array'])).toEqual([idOf(next)]);
 });
 
-test('what can not be decrypted is counted and named, without its content, and the rest goes on', async () => {
+test('what cannot be decrypted is counted and named, without its content, and the rest goes on', async () => {
   const database = await written();
   const { next, old, app, rows, keyIdsOf } = database;
   await manyPatients(database, 700);
@@ -246,10 +246,10 @@ test('a lost key is retired while events wait under it: they are given up, each 
   await expect.poll(async () => rows('select error from outbox'), { timeout: 10_000 }).toEqual([]);
 });
 
-test('a key that is in the ring can not be given up', async () => {
+test('a key that is in the ring cannot be given up', async () => {
   const { old, next, app } = await written();
   await expect(app([next, old]).encryption.rotate({ giveUp: idOf(old) })).rejects.toThrow(
-    `Key ${idOf(old)} can not be given up`,
+    `Key ${idOf(old)} cannot be given up`,
   );
 });
 

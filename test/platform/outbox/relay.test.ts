@@ -18,7 +18,7 @@ const probe = () =>
         {
           wants: (row) => row.name.startsWith('task.'),
           async handle(rows) {
-            if (poisoned && rows.some((row) => titleOf(row) === 'poison')) throw new Error('can not be handled');
+            if (poisoned && rows.some((row) => titleOf(row) === 'poison')) throw new Error('cannot be handled');
             seen.push(...rows);
             return undefined;
           },
@@ -50,7 +50,7 @@ test('an update tells of the record before and after', async () => {
   expect(payload).toMatchObject({ record: { title: 'after' }, previous: { title: 'before' } });
 });
 
-test('an event that can not be handled is put off alone; it holds up no other, and is handled later', async () => {
+test('an event that cannot be handled is put off alone; it holds up no other, and is handled later', async () => {
   const poison = await app.service('task').create({ title: 'poison' });
   const others = await Promise.all(Array.from({ length: 20 }, (_, i) => app.service('task').create({ title: `${i}` })));
   await vi.waitUntil(() => others.every(({ id }) => seen.some((row) => row.recordId === id)), inTime);
@@ -65,7 +65,7 @@ test('an event that can not be handled is put off alone; it holds up no other, a
     [poison.id],
   );
   await client.end();
-  expect(rows[0]).toMatchObject({ error: 'Error: can not be handled' });
+  expect(rows[0]).toMatchObject({ error: 'Error: cannot be handled' });
   expect(rows[0].attempts).toBeGreaterThan(0);
   await app.service('task').create({ title: 'hint' });
   await vi.waitUntil(() => seen.some((row) => row.recordId === poison.id), inTime);

@@ -201,7 +201,7 @@ test('a required field whose default gives nothing is missing', async () => {
   expect(body.error.details).toMatchObject({ 'emptyInside.x': 'Empty', empty: 'Empty' });
 });
 
-test('a hook fills required fields that clients can not send; what it leaves out is its own fault', async () => {
+test('a hook fills required fields that clients cannot send; what it leaves out is its own fault', async () => {
   const { status, body } = await create('filleds', { title: 'hello' });
   expect([status, body.data.slug]).toEqual([201, 'hello']);
   expect((await create('filleds', {})).body.error.details).toEqual({ title: 'Is required' });

@@ -249,7 +249,7 @@ test('a Date is a date', async () => {
 });
 
 test.each([{ number: 'x' }, { cyclic: 1 }, { parts: ['x'] }, { thrown: 'x' }])(
-  'an output that the field can not hold, or a library that throws, is a fault of the declaration: %j answers 500',
+  'an output that the field cannot hold, or a library that throws, is a fault of the declaration: %j answers 500',
   async (body) => {
     const { status, body: answer } = await call('POST', '/api/odds', body);
     expect([status, answer.error.code]).toEqual([500, 'INTERNAL']);

@@ -10,7 +10,7 @@ test.each([
   ["a table of Postgres's own", 'pg_class', "names that begin with pg_ are Postgres's own"],
   ["a table with Postgres's prefix", 'pg_things', "names that begin with pg_ are Postgres's own"],
   ['the primary key of another resource', 'users_pkey', 'is the primary key of "user"'],
-])('a collection can not be %s', (_what, collection, text) => {
+])('a collection cannot be %s', (_what, collection, text) => {
   const message = complaintOfOptions({ collection });
   expect(message).toContain(`resource "thing": collection: "${collection}"`);
   expect(message).toContain(text);

@@ -70,7 +70,7 @@ test.each([
 test('allowing all losses does not allow an unsafe change of type', async () => {
   const project = await withRows();
   const next = [post({ title: f.integer(), views: f.integer() })];
-  expect((await project.generate(next, '--allow-loss')).lines[0]).toBe('This can not be done safely:');
+  expect((await project.generate(next, '--allow-loss')).lines[0]).toBe('This cannot be done safely:');
 });
 
 test('without a database, or with one that does not answer, the losses are named and the rows are not', async () => {

@@ -188,7 +188,7 @@ test.each([
   ],
   [[after(false)], ['--rename', 'notes.title=headline'], '--rename notes.title=headline: no table notes is declared'],
   [[before()], ['--rename-table', 'notes=posts'], '--rename-table notes=posts: the migrations have no table notes'],
-])('a rename that can not be is refused with a line (%#)', async (resources, given, line) => {
+])('a rename that cannot be is refused with a line (%#)', async (resources, given, line) => {
   const project = await withRows();
   await expect(project.generate(resources, ...given)).rejects.toThrow(line);
 });

@@ -53,11 +53,11 @@ test('a boolean becomes a number: 1 and 0', async () => {
   expect(await project.query('select a from things')).toEqual([{ a: '1' }]);
 });
 
-test('a type that the values can not be turned into is refused, naming the column and the mend, and not the value', async () => {
+test('a type that the values cannot be turned into is refused, naming the column and the mend, and not the value', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string() }, { a: 'not a number' });
   const refused = project.sync(things({ a: f.integer() }));
-  await expect(refused).rejects.toThrow(/things\.a holds values that can not be turned into bigint[\s\S]*--fresh/);
+  await expect(refused).rejects.toThrow(/things\.a holds values that cannot be turned into bigint[\s\S]*--fresh/);
   await expect(refused).rejects.not.toThrow('not a number');
 });
 

@@ -121,7 +121,7 @@ test.each([
     const { ok, lines } = await project.generate([post(to)], 'change');
     expect(ok).toBe(false);
     expect(lines).toHaveLength(5);
-    expect(lines[1]).toMatch(new RegExp(`^  - posts.v: its type can not become .*: ${why}$`));
+    expect(lines[1]).toMatch(new RegExp(`^  - posts.v: its type cannot become .*: ${why}$`));
     expect(lines[2]).toBe(
       `      to convert the values: npm run migration:generate -- change --using "posts.v=${example}"`,
     );
@@ -260,7 +260,7 @@ test('an expression that fails on a value leaves everything as it was, and names
   await project.generate([post(f.integer())], '--using', 'posts.v=v::bigint');
   const failure = await project.apply().catch((error: Error) => error.message);
   expect(failure).toBe(
-    'The migration 0001_change failed; nothing of it was kept:\n  - posts.v holds values that can not be turned into bigint',
+    'The migration 0001_change failed; nothing of it was kept:\n  - posts.v holds values that cannot be turned into bigint',
   );
   expect(await project.query('select count(v)::int as n from posts')).toEqual([{ n: 2 }]);
 });

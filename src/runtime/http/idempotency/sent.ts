@@ -16,7 +16,7 @@ function parsedElsewhere(req: Request): unknown {
   const parsed: unknown = req.body;
   const comparable = parsed !== undefined && !/^multipart\//i.test(req.headers['content-type'] ?? '');
   if (!comparable && hasBody(req)) {
-    throw new ApiError('BAD_REQUEST', 'This body can not be compared with another: send it without Idempotency-Key');
+    throw new ApiError('BAD_REQUEST', 'This body cannot be compared with another: send it without Idempotency-Key');
   }
   return Buffer.isBuffer(parsed) ? { base64: parsed.toString('base64') } : parsed;
 }
