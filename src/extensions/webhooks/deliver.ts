@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
 import { checkUrl } from '../../platform/address-guard.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
+import { ANSWER_BYTES, type Posted, post } from '../../platform/http/post.ts';
+import { parseRetryAfter } from '../../platform/http/retry-after.ts';
 import type { Logger } from '../../platform/log.ts';
 import { cutBytes } from './delivery.ts';
 import { failureClass, NOT_ALLOWED, statusClass, TIMEOUT } from './failure-class.ts';
-import { ANSWER_BYTES, type Posted, post } from './post.ts';
-import { parseRetryAfter } from './retry-schedule.ts';
 import { type SigningKeys, signatureHeaders } from './signing-keys.ts';
 
 /** A success that took longer than this puts an endpoint into the slow lane, like a failure. */

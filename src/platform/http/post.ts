@@ -7,6 +7,7 @@ export const ANSWER_BYTES = 1024;
 export interface Posted {
   status?: number;
   retryAfter?: string;
+  location?: string;
   answer: Buffer;
   /** The deadline passed. */
   late?: boolean;
@@ -16,7 +17,7 @@ export interface Posted {
 interface Request {
   url: URL;
   headers: Record<string, string>;
-  body: string;
+  body: string | Buffer;
   /** For everything together: DNS, connection, TLS, headers, body. */
   timeoutMs: number;
   /** Asks for the connection to be closed after the answer. */
@@ -60,8 +61,9 @@ export function post(
       onResponseStart(_, status, answerHeaders) {
         if (status < 200) return;
         posted.status = status;
-        const wish = answerHeaders['retry-after'];
+        const { 'retry-after': wish, location } = answerHeaders;
         if (typeof wish === 'string') posted.retryAfter = wish;
+        if (typeof location === 'string') posted.location = location;
       },
       onResponseData(_, chunk) {
         if (done) return;
