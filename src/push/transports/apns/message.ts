@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { PushContent } from '../../message.ts';
+import type { SendContext, TransportDevice } from '../../transport.ts';
+import { LONGEST_TTL_SECONDS, secondsLeft } from '../seconds-left.ts';
+
+/** https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification */
+export const APNS_LIMIT_BYTES = 4096;
+
+const COLLAPSE_ID = /^[\x20-\x7e]{1,64}$/;
+
+/** What goes into the headers of a notification to APNs. */
+export interface ApnsHeaders {
+  pushType: 'alert' | 'background';
+  priority: 10 | 5;
+  /** Epoch seconds; 0: one try, nothing kept. */
+  expiry: number;
+  collapseId?: string;
+}
+
+/** What iOS itself reads of a notification. A silent one may hold nothing else than that it is one. */
+export function apsOf(message: PushContent): Record<string, unknown> {
+  if (message.silent) return { 'content-available': 1 };
+  const { title, subtitle, body, badge, sound, category, group, image } = message;
+  return {
+    alert: {
+      ...(title === undefined ? {} : { title }),
+      ...(subtitle === undefined ? {} : { subtitle }),
+      ...(body === undefined ? {} : { body }),
+    },
+    ...(badge === undefined ? {} : { badge }),
+    ...(sound === false ? {} : { sound }),
+    ...(category === undefined ? {} : { category }),
+    ...(group === undefined ? {} : { 'thread-id': group }),
+    // Without it the app's notification service extension is not asked, and nothing loads the image.
+    ...(image === undefined ? {} : { 'mutable-content': 1 }),
+  };
+}
+
+/**
+ * The JSON of a notification: the message's data (`url` among it) beside `aps`, `image` for the app's extension, and `pushId`, which
+ * the app reports when it is opened.
+ *
+ * @param pushId id of the push; a `pushId` of the message's own goes before it
+ */
+export function apnsPayload(message: PushContent, pushId: string): Record<string, unknown> {
+  const image = message.image === undefined || message.silent ? {} : { image: message.image };
+  return { pushId, ...image, ...message.data, aps: apsOf(message) };
+}
+
+/** Why APNs cannot carry a message, or undefined. */
+export function apnsFault({ data }: PushContent): string | undefined {
+  return data !== undefined && Object.hasOwn(data, 'aps') ? 'data.aps is reserved by APNs' : undefined;
+}
+
+/** APNs takes 64 bytes, and as a header only what is printable. */
+function collapseIdOf(text: string): string {
+  return COLLAPSE_ID.test(text) ? text : createHash('sha256').update(text).digest('hex');
+}
+
+/** The headers of a notification. A visible one always gets a collapse id, so that a duplicate replaces itself. */
+export function apnsHeaders(message: PushContent, context: SendContext): ApnsHeaders {
+  const left = secondsLeft(message, context) ?? LONGEST_TTL_SECONDS;
+  const collapseId = message.collapseId ?? (message.silent ? undefined : context.id);
+  return {
+    pushType: message.silent ? 'background' : 'alert',
+    // APNs refuses a background notification of any other priority than 5.
+    priority: message.silent || message.priority === 'normal' ? 5 : 10,
+    expiry: left === 0 ? 0 : Math.floor(Date.now() / 1000) + left,
+    ...(collapseId === undefined ? {} : { collapseId: collapseIdOf(collapseId) }),
+  };
+}
+
+/** A UUID for a push and a device, the same whenever it is sent again: Apple's console finds a notification by it. */
+export function apnsId(pushId: string, { id, token }: TransportDevice): string {
+  const hex = createHash('sha256')
+    .update(`${pushId}\n${id ?? token}`)
+    .digest('hex');
+  // Version 8 of RFC 9562: made in a way of our own.
+  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

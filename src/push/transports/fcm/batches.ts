@@ -1,0 +1,65 @@
+/** How messages are gathered into calls. */
+export interface BatchOptions<Item, Result> {
+  /** Sends a batch. Gives one result per item, in order; never rejects. */
+  send(items: Item[]): Promise<Result[]>;
+  /** Items of a batch. */
+  most: number;
+  /** Batches under way at once. */
+  atOnce: number;
+  /** ms that an item waits for others to share its batch. */
+  gatherMs: number;
+  /** ms after which an item that is still waiting is not sent. */
+  patienceMs: number;
+  /** Its result then. */
+  late: Result;
+}
+
+interface Waiting<Item, Result> {
+  item: Item;
+  since: number;
+  resolve(result: Result): void;
+}
+
+/**
+ * Gathers items of any number of callers into batches: one is sent when it is full, or when its first item has waited
+ * `gatherMs`; while `atOnce` are under way the next one grows.
+ *
+ * @returns adds items; resolves with one result per item, in order
+ */
+export function createBatches<Item, Result>(
+  options: BatchOptions<Item, Result>,
+): (items: readonly Item[]) => Promise<Result[]> {
+  const { most, atOnce, gatherMs, patienceMs } = options;
+  let waiting: Waiting<Item, Result>[] = [];
+  let running = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function run(batch: Waiting<Item, Result>[]): Promise<void> {
+    running += 1;
+    const results = await options.send(batch.map(({ item }) => item));
+    running -= 1;
+    for (const [i, { resolve }] of batch.entries()) resolve(results[i]!);
+    if (waiting.length > 0) start();
+  }
+
+  function start(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const oldest = performance.now() - patienceMs;
+    const [late, inTime] = [
+      waiting.filter(({ since }) => since < oldest),
+      waiting.filter((one) => one.since >= oldest),
+    ];
+    for (const { resolve } of late) resolve(options.late);
+    waiting = inTime;
+    while (running < atOnce && waiting.length > 0) void run(waiting.splice(0, most));
+  }
+
+  return (items) => {
+    const since = performance.now();
+    const results = items.map((item) => new Promise<Result>((resolve) => waiting.push({ item, since, resolve })));
+    if (waiting.length >= most) start();
+    else timer ??= setTimeout(start, gatherMs);
+    return Promise.all(results);
+  };
+}

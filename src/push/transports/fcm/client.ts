@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SendResponse, TokenMessage } from 'firebase-admin/messaging';
+import { isNotProcessed } from './error-class.ts';
+import type { ServiceAccount } from './service-account.ts';
+
+/** What FCM said of a message: its name, or why not. */
+export type FcmAnswer = Pick<SendResponse, 'messageId'> & { error?: unknown };
+
+/** FCM, as the Admin SDK reaches it. */
+export interface FcmClient {
+  /**
+   * Sends up to 500 messages over one connection. Gives one answer per message, in order, within the deadline; never rejects.
+   *
+   * @param validateOnly FCM looks at them and delivers nothing
+   */
+  send(messages: readonly TokenMessage[], validateOnly?: boolean): Promise<FcmAnswer[]>;
+  close(): Promise<void>;
+}
+
+// The library waits for ever when a connection is closed without an answer, and up to 82 s for a server that says nothing.
+/** ms for a call with everything in it. */
+export const DEADLINE_MS = 30_000;
+/** How often messages are sent again that FCM says it has not looked at. */
+const ROUNDS = 3;
+
+/** Opens the client. The library is loaded here: who does not send through FCM does not pay for it. */
+export async function openFcmClient(account: ServiceAccount, deadlineMs: number): Promise<FcmClient> {
+  const [{ initializeApp, cert, deleteApp }, { getMessaging }] = await Promise.all([
+    import('firebase-admin/app'),
+    import('firebase-admin/messaging'),
+  ]);
+  const app = initializeApp({ credential: cert(account), projectId: account.projectId }, `belfry-${randomUUID()}`);
+  const messaging = getMessaging(app);
+
+  /** One call of the library: the answers, or one error for all. */
+  async function sendOnce(messages: TokenMessage[], validateOnly: boolean, until: number): Promise<FcmAnswer[]> {
+    const stop = new AbortController();
+    const late = sleep(Math.max(until - performance.now(), 0), undefined, { signal: stop.signal }).then(() => {
+      throw new Error(`No answer within ${deadlineMs / 1000} s`);
+    });
+    late.catch(() => undefined);
+    try {
+      const { responses } = await Promise.race([messaging.sendEach(messages, validateOnly), late]);
+      return responses;
+    } catch (error) {
+      return messages.map(() => ({ error }));
+    } finally {
+      stop.abort();
+    }
+  }
+
+  return {
+    async send(messages, validateOnly = false) {
+      const until = performance.now() + deadlineMs;
+      const answers: FcmAnswer[] = [];
+      let open = [...messages.keys()];
+      for (let round = 1; open.length > 0; round++) {
+        const got = await sendOnce(
+          open.map((i) => messages[i]!),
+          validateOnly,
+          until,
+        );
+        for (const [i, at] of open.entries()) answers[at] = got[i] ?? { error: new Error('No answer') };
+        if (round === ROUNDS || performance.now() >= until) break;
+        open = open.filter((at) => isNotProcessed(answers[at]!.error));
+      }
+      return answers;
+    },
+    close: () => deleteApp(app),
+  };
+}

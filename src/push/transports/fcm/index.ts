@@ -1,0 +1,86 @@
+import type { TokenMessage } from 'firebase-admin/messaging';
+import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
+import { isApnsToken } from '../apns/token.ts';
+import { type Failure, failedResult, NOT_SENT_IN_TIME, PATIENCE_MS } from '../failure.ts';
+import { createBatches } from './batches.ts';
+import { DEADLINE_MS, type FcmAnswer, type FcmClient, openFcmClient } from './client.ts';
+import { fcmFailure } from './error-class.ts';
+import { FCM_LIMIT_BYTES, fcmFault, fcmMessage, fcmSize } from './message.ts';
+import type { ServiceAccount } from './service-account.ts';
+
+// The library's own limit, and where its throughput peaks: each call makes a connection of its own.
+const MESSAGES_A_CALL = 500;
+const CALLS_AT_ONCE = 4;
+const GATHER_MS = 5;
+
+/** A token that no device has, and the only thing that FCM finds wrong when it takes the credentials. */
+const NO_DEVICE = 'belfry-credentials-check';
+
+function resultOf({ messageId, error }: FcmAnswer, token: string): TransportResult {
+  if (error !== undefined) return failedResult(fcmFailure(error), token);
+  return messageId === undefined ? { ok: true } : { ok: true, id: messageId };
+}
+
+/**
+ * Firebase Cloud Messaging: Android, and iOS apps that register with FCM instead of with APNs. Messages of all sends that are
+ * under way share calls. The Admin SDK is loaded at the first send or check.
+ *
+ * @param options ms: `deadlineMs` after which a call that is under way counts as unanswered, `patienceMs` after which a message
+ *   that still waits for its turn is not sent
+ */
+export function createFcmTransport(
+  account: ServiceAccount,
+  { deadlineMs = DEADLINE_MS, patienceMs = PATIENCE_MS } = {},
+): Transport {
+  let client: Promise<FcmClient> | undefined;
+  const open = () => {
+    client ??= openFcmClient(account, deadlineMs);
+    return client;
+  };
+  const late: FcmAnswer | Failure = NOT_SENT_IN_TIME;
+  const add = createBatches<TokenMessage, FcmAnswer | typeof late>({
+    send: async (messages) => (await open()).send(messages),
+    most: MESSAGES_A_CALL,
+    atOnce: CALLS_AT_ONCE,
+    gatherMs: GATHER_MS,
+    patienceMs,
+    late,
+  });
+
+  return {
+    name: 'fcm',
+    limitBytes: FCM_LIMIT_BYTES,
+    accepts: ({ platform, token }) => platform === 'android' || (platform === 'ios' && !isApnsToken(token)),
+    sizeOf: fcmSize,
+    async send(message, devices: readonly TransportDevice[], context: SendContext) {
+      const fault = fcmFault(message);
+      if (fault !== undefined) {
+        return devices.map(({ token }) =>
+          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: fault }, token),
+        );
+      }
+      const byPlatform = new Map<string, ReturnType<typeof fcmMessage>>();
+      const answers = await add(
+        devices.map(({ platform, token }) => {
+          const made = byPlatform.get(platform) ?? fcmMessage(message, platform, context);
+          byPlatform.set(platform, made);
+          return { ...made, token };
+        }),
+      );
+      return answers.map((answer, i) =>
+        'class' in answer ? failedResult(answer, devices[i]!.token) : resultOf(answer, devices[i]!.token),
+      );
+    },
+    async check() {
+      const [answer] = await (await open()).send([{ token: NO_DEVICE, data: { check: 'credentials' } }], true);
+      if (answer?.error === undefined) return;
+      const { class: kind, name, detail } = fcmFailure(answer.error);
+      if (kind === 'misconfigured') {
+        throw new Error(`FCM refuses the credentials of project "${account.projectId}": ${name}: ${detail}`);
+      }
+    },
+    async close() {
+      await (await client)?.close();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { createPrivateKey } from 'node:crypto';
+import { z } from 'zod';
+import { credentialText } from '../credential-text.ts';
+
+const schema = z.object({
+  type: z.literal('service_account'),
+  project_id: z.string().min(1),
+  client_email: z.string().min(1),
+  private_key: z.string().min(1),
+});
+
+/** Who sends through FCM: a service account of a Firebase project. */
+export interface ServiceAccount {
+  projectId: string;
+  clientEmail: string;
+  /** PEM. */
+  privateKey: string;
+}
+
+const WANTED = 'it should be the JSON of a service account of your Firebase project, or the path of the file';
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads FCM_SERVICE_ACCOUNT.
+ *
+ * @param value the JSON itself, or the path of a file
+ * @param fault called for each mistake; then there is no account
+ */
+export function readServiceAccount(value: string, fault: (text: string) => void): ServiceAccount | undefined {
+  const text = credentialText(value, /^\s*\{/);
+  if (text === undefined) {
+    fault(`FCM_SERVICE_ACCOUNT names a file that cannot be read: ${WANTED}`);
+    return undefined;
+  }
+  const { data, error } = schema.safeParse(parsed(text));
+  if (data === undefined) {
+    const fields = error.issues.map((issue) => issue.path.join('.')).filter((path) => path !== '');
+    const which = fields.length === 0 ? '' : ` (${fields.join(', ')} missing or wrong)`;
+    fault(`FCM_SERVICE_ACCOUNT is malformed${which}: ${WANTED}`);
+    return undefined;
+  }
+  try {
+    createPrivateKey(data.private_key);
+  } catch {
+    fault('FCM_SERVICE_ACCOUNT has a private_key that is no key: download the file anew, or keep its \\n as they are');
+    return undefined;
+  }
+  return { projectId: data.project_id, clientEmail: data.client_email, privateKey: data.private_key };
+}
