@@ -1,7 +1,13 @@
 import type { Viewer } from './policy.ts';
+import type { AnyResource } from './resource.ts';
 
 /** What happens to records, as the second word of an event's name. */
-export const RECORD_ACTIONS = ['created', 'updated', 'deleted'] as const;
+const RECORD_ACTIONS = ['created', 'updated', 'deleted'] as const;
+
+/** What happens to the records of a resource. Whatever lists events asks here. */
+export function recordActions(_declaration: AnyResource): readonly RecordAction[] {
+  return RECORD_ACTIONS;
+}
 
 /** One of them. */
 export type RecordAction = (typeof RECORD_ACTIONS)[number];

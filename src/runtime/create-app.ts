@@ -1,7 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Extension } from '../declare/extension.ts';
 import type { RecordOf } from '../declare/infer.ts';
-import { type PlatformEvent, RECORD_ACTIONS, type RecordAction, type RecordEvent } from '../declare/record-event.ts';
+import { type PlatformEvent, type RecordAction, type RecordEvent, recordActions } from '../declare/record-event.ts';
 import type { AnyResource, Resource } from '../declare/resource.ts';
 import type { Transaction } from '../declare/transaction.ts';
 import type { Service } from '../declare/typed-service.ts';
@@ -125,9 +125,10 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     },
     on(name: string, handler: (payload: never) => unknown) {
       const [resource, action] = name.split('.');
-      const isResource = options.resources.some((one) => one.name === resource);
-      if (isResource && !RECORD_ACTIONS.some((one) => one === action))
-        throw new Error(`There is no event "${name}": ${resource} has ${RECORD_ACTIONS.join(', ')}`);
+      const declared = options.resources.find((one) => one.name === resource);
+      const actions = declared && recordActions(declared);
+      if (actions?.some((one) => one === action) === false)
+        throw new Error(`There is no event "${name}": ${resource} has ${actions.join(', ')}`);
       parts.platform.events.on(name, handler);
     },
     service: (name) => parts.records.service(name) as never,

@@ -1,17 +1,7 @@
-import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { ResourceView } from '../../declare/host.ts';
 import { subscribableAs } from './event-names.ts';
-import type { CandidateRow, Source } from './sql/candidates.ts';
-
-/** A change of a record, on its way to endpoints. */
-export interface RecordEvent {
-  id: string;
-  /** `post.created`, … */
-  name: string;
-  /** ISO 8601. */
-  at: string;
-  view: ResourceView;
-  record: StoredRecord;
-}
+import type { OutgoingEvent } from './outgoing-event.ts';
+import { CANDIDATES_OF_A_SOURCE, type CandidateRow, type Source } from './sql/candidates.ts';
 
 /** An endpoint that an event could reach. */
 export interface Candidate {
@@ -21,36 +11,65 @@ export interface Candidate {
   global: boolean;
 }
 
+/** What a page of candidates holds for an event. */
+export interface CandidatePage {
+  /** The endpoints whose owners are still to be asked whether they may receive it. */
+  candidates: Candidate[];
+  /** The last endpoint that this page has looked at; undefined: there are no more. */
+  end: string | undefined;
+}
+
 /** Whether a read policy may let in users of whom nothing is known beforehand. */
 function opensToAnybody({ readPolicy }: ResourceView): boolean {
   return readPolicy.public || readPolicy.authenticated || readPolicy.functions.length > 0;
 }
 
-const namesOf = (event: RecordEvent) => subscribableAs(event.view.name, event.name);
+/** Through what the owners of own endpoints may receive an event. */
+function waysOf(event: OutgoingEvent): { anybody: boolean; roles: readonly string[]; owner: string | undefined } {
+  const { view } = event;
+  if (view === undefined) return { anybody: false, roles: [], owner: event.owner ?? undefined };
+  const { owner, roles } = view.readPolicy;
+  return { anybody: opensToAnybody(view), roles, owner: owner ? view.ownerOf(event.record) : undefined };
+}
 
-/** The parameters of the query for candidates, see sql/candidates.ts. */
-export function candidateQuery(events: readonly RecordEvent[]): string[][] {
-  const narrow = events.filter((event) => !opensToAnybody(event.view));
-  const names = (list: readonly RecordEvent[]) => [...new Set(list.flatMap(namesOf))];
-  const owners = narrow.flatMap(({ view, record }) => (view.readPolicy.owner ? (view.ownerOf(record) ?? []) : []));
-  const byRole = narrow.filter(({ view }) => view.readPolicy.roles.length > 0);
+const namesOf = (event: OutgoingEvent) => subscribableAs(event.name);
+
+/**
+ * The parameters of the query for candidates, see sql/candidates.ts.
+ *
+ * @param events with the same `after`
+ */
+export function candidateQuery(events: readonly OutgoingEvent[]): unknown[] {
+  const narrow = events.filter((event) => !waysOf(event).anybody);
+  const names = (list: readonly OutgoingEvent[]) => [...new Set(list.flatMap(namesOf))];
+  const byRole = narrow.filter((event) => waysOf(event).roles.length > 0);
   return [
-    [...new Set(owners)],
-    [...new Set(byRole.flatMap(({ view }) => view.readPolicy.roles))],
+    [...new Set(narrow.flatMap((event) => waysOf(event).owner ?? []))],
+    [...new Set(byRole.flatMap((event) => waysOf(event).roles))],
     names(events),
     names(byRole),
-    names(events.filter((event) => opensToAnybody(event.view))),
+    names(events.filter((event) => waysOf(event).anybody)),
+    events[0]!.after,
   ];
+}
+
+/** The last endpoint of each source that has more than the page. */
+function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
+  const ends = new Map<Source, string>();
+  for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
+    if (list.length > CANDIDATES_OF_A_SOURCE)
+      ends.set(source, list.map(([, id]) => id).sort()[CANDIDATES_OF_A_SOURCE - 1]!);
+  }
+  return ends;
 }
 
 /**
  * Brings events and candidates together by event name and by the way through which a candidate may receive. An endpoint is
  * looked at only by events of a kind that it was found for: who subscribes to everything costs nothing where he may read nothing.
- *
- * @returns for an event, the endpoints whose owners are still to be asked whether they may read the record
  */
-export function matchCandidates(rows: readonly CandidateRow[]): (event: RecordEvent) => Candidate[] {
+export function matchCandidates(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
   const bySource = new Map<Source, Map<string, Candidate[]>>();
+  const ends = endsOf(rows);
   const key = (source: Source, name: string, ownerId: string) => (source === 'owner' ? `${name} ${ownerId}` : name);
   for (const [source, id, ownerId, slow, events] of rows) {
     const byName = bySource.get(source) ?? new Map<string, Candidate[]>();
@@ -64,14 +83,17 @@ export function matchCandidates(rows: readonly CandidateRow[]): (event: RecordEv
   }
 
   return (event) => {
-    const sources: Source[] = opensToAnybody(event.view) ? ['anybody', 'global'] : ['owner', 'role', 'global'];
-    const owner = event.view.ownerOf(event.record) ?? '';
+    const { anybody, owner = '' } = waysOf(event);
+    const sources: Source[] = anybody ? ['anybody', 'global'] : ['owner', 'role', 'global'];
+    const end = sources.flatMap((source) => ends.get(source) ?? []).sort()[0];
     const found = new Map<string, Candidate>();
     for (const source of sources) {
       for (const name of namesOf(event)) {
-        for (const one of bySource.get(source)?.get(key(source, name, owner)) ?? []) found.set(one.id, one);
+        for (const one of bySource.get(source)?.get(key(source, name, owner)) ?? []) {
+          if (end === undefined || one.id <= end) found.set(one.id, one);
+        }
       }
     }
-    return [...found.values()];
+    return { candidates: [...found.values()], end };
   };
 }

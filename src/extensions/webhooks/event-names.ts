@@ -1,17 +1,33 @@
 import type { ResourceView } from '../../declare/host.ts';
+import { recordActions } from '../../declare/record-event.ts';
 
 /** The event of a test, to which nobody subscribes. */
 export const TEST_EVENT = 'webhook.test';
 
-const ACTIONS = ['created', 'updated', 'deleted'];
+/** The names of all events of a resource. */
+function recordEventNames({ name, declaration }: ResourceView): string[] {
+  return recordActions(declaration).map((action) => `${name}.${action}`);
+}
 
-/** Every event name that an endpoint may subscribe to, `*` last. */
-export function eventNames(resources: readonly ResourceView[]): string[] {
-  const sent = resources.filter((view) => view.declaration.webhooks !== false);
-  return [...sent.flatMap((view) => [...ACTIONS, '*'].map((action) => `${view.name}.${action}`)), '*'];
+/** The resources whose events are sent. */
+function sentResources(resources: readonly ResourceView[]): ResourceView[] {
+  return resources.filter((view) => view.declaration.webhooks !== false);
+}
+
+const allOf = (name: string) => `${name.slice(0, name.indexOf('.'))}.*`;
+
+/**
+ * Every event name that an endpoint may subscribe to, `*` last.
+ *
+ * @param published the app's own events
+ */
+export function eventNames(resources: readonly ResourceView[], published: readonly string[]): string[] {
+  const names = [...sentResources(resources).flatMap(recordEventNames), ...published];
+  const groups = Map.groupBy(names, allOf);
+  return [...[...groups].flatMap(([all, own]) => [...own, all]), '*'];
 }
 
 /** The names under which an event may be subscribed to: its own, all of its resource, all. */
-export function subscribableAs(resource: string, name: string): string[] {
-  return [name, `${resource}.*`, '*'];
+export function subscribableAs(name: string): string[] {
+  return [name, allOf(name), '*'];
 }

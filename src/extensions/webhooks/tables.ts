@@ -50,7 +50,11 @@ export const webhookEndpoints = pgTable(
   },
   (table) => [
     index('webhook_endpoints_owner_id_index').on(table.ownerId).where(sql`removed_at is null`),
-    index('webhook_endpoints_events_index').using('gin', table.events).where(sql`enabled and removed_at is null`),
+    // Without the list of entries that are not sorted in yet: every look-up would read the whole of it.
+    index('webhook_endpoints_events_index')
+      .using('gin', table.events)
+      .with({ fastupdate: false })
+      .where(sql`enabled and removed_at is null`),
     index('webhook_endpoints_global_index')
       .on(table.id)
       .where(sql`scope = 'global' and enabled and removed_at is null`),

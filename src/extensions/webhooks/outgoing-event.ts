@@ -1,0 +1,54 @@
+import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { OutboxRow } from '../../platform/outbox/table.ts';
+
+/**
+ * The name of the outbox rows that are this extension's own: events that the app published, and the rest of any event that has
+ * more endpoints than one transaction takes. What the event itself is called stands in the payload.
+ */
+export const OWN_ROW = 'webhooks.event';
+
+interface Outgoing {
+  id: string;
+  /** `post.created`, `invoice.paid`, … */
+  name: string;
+  /** ISO 8601. */
+  at: string;
+  /** Endpoints up to this id have it already; empty: none. */
+  after: string;
+}
+
+/** A change of a record, on its way to endpoints. */
+export interface RecordEvent extends Outgoing {
+  view: ResourceView;
+  record: StoredRecord;
+  /** The record as it stands in the outbox. */
+  stored: Record<string, unknown>;
+}
+
+/** An event that the app published, on its way to endpoints. */
+export interface PublishedEvent extends Outgoing {
+  view: undefined;
+  /** The user whose own endpoints get it; null: global ones only. */
+  owner: string | null;
+  /** JSON, as it is sent. */
+  data: string;
+}
+
+/** An event on its way to endpoints. */
+export type OutgoingEvent = RecordEvent | PublishedEvent;
+
+/** An outbox row of the extension's own. */
+export type OwnPayload = { name: string; after?: string } & (
+  | { record: Record<string, unknown> }
+  | { data: string; owner: string | null }
+);
+
+/** Reads an outbox row: a change of a record of `views`, or a row of the extension's own. */
+export function readOutgoing(row: OutboxRow, views: ReadonlyMap<string, ResourceView>): OutgoingEvent {
+  const own = row.name === OWN_ROW ? (row.payload as OwnPayload) : undefined;
+  const common = { id: row.eventId, name: own?.name ?? row.name, at: row.createdAt, after: own?.after ?? '' };
+  if (own !== undefined && 'data' in own) return { ...common, view: undefined, owner: own.owner, data: own.data };
+  const view = views.get(row.resource!)!;
+  const stored = row.payload.record as Record<string, unknown>;
+  return { ...common, view, stored, record: view.fromOutbox(stored) };
+}

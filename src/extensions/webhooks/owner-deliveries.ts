@@ -1,0 +1,103 @@
+import type { Host } from '../../declare/host.ts';
+import { allows, type Viewer } from '../../declare/policy.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { isUnavailable } from '../../platform/postgres/errors.ts';
+import { isSemaphoreFull } from '../../platform/semaphore.ts';
+import type { Candidate } from './candidates.ts';
+import { newMessageId } from './message-id.ts';
+import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
+import type { WebhookSettings } from './settings.ts';
+
+/** A delivery to be stored. */
+export type NewDelivery = [
+  id: string,
+  endpointId: string,
+  eventId: string,
+  messageId: string,
+  type: string,
+  body: string,
+];
+
+/** Endpoints of one owner, by event. */
+export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
+
+/** Gives the deliveries of one owner. Rejects only when the database is away: then nothing is known, and the events come again. */
+export type OwnerDeliveries = (share: OwnerShare, owner: Viewer) => Promise<NewDelivery[]>;
+
+/** The database could not be asked. What a policy throws of its own accord, whatever it calls it, is not that. */
+function isTransient(error: unknown): boolean {
+  const cause = error instanceof ApiError ? error.cause : error;
+  return isUnavailable(cause) || isSemaphoreFull(cause);
+}
+
+const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.view !== undefined;
+
+/** Makes what decides which events an owner's endpoints receive, and as what. */
+export function createOwnerDeliveries(
+  host: Pick<Host, 'service' | 'log'>,
+  settings: Pick<WebhookSettings, 'globalPolicy'>,
+): OwnerDeliveries {
+  /** What of a share its owner receives: own endpoints what he may read, global ones all that is in his scope. */
+  async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
+    // One for all events of the share: the scope of a resource is asked once for them.
+    const looking = { user, req: undefined, service: host.service };
+    const global = await allows(settings.globalPolicy, { ...looking, action: 'webhook', doc: undefined }, false);
+    const kept: OwnerShare = new Map();
+    for (const [event, list] of share) {
+      const own = list.some((one) => !one.global);
+      const all = global && list.some((one) => one.global);
+      const { view } = event;
+      const readable =
+        own && (view === undefined ? event.owner === user.id : await view.readableBy(event.record, looking));
+      const inScope = all && (view === undefined || (await view.inScope(event.record, looking)));
+      const reached = list.filter((one) => (one.global ? inScope : readable));
+      if (reached.length > 0) kept.set(event, reached);
+    }
+    return kept;
+  }
+
+  /** The data of events as the owner sees it, in JSON. Each record is serialised once, for all of his endpoints. */
+  async function dataFor(events: readonly OutgoingEvent[], user: Viewer): Promise<Map<OutgoingEvent, string>> {
+    const data = new Map<OutgoingEvent, string>();
+    for (const [view, list] of Map.groupBy(events.filter(isRecordEvent), (event) => event.view)) {
+      const shown = await view.serialize(
+        list.map((event) => event.record),
+        { user },
+      );
+      list.forEach((event, i) => {
+        data.set(event, JSON.stringify(shown[i]));
+      });
+    }
+    for (const event of events) if (event.view === undefined) data.set(event, event.data);
+    return data;
+  }
+
+  async function deliveriesFor(share: OwnerShare, user: Viewer): Promise<NewDelivery[]> {
+    const kept = await received(share, user);
+    const data = await dataFor([...kept.keys()], user);
+    return [...kept].flatMap(([event, list]) => {
+      const body = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${data.get(event)}}`;
+      return list.map(({ id }): NewDelivery => [newId(), id, event.id, newMessageId(), event.name, body]);
+    });
+  }
+
+  return async function deliveriesOf(share: OwnerShare, user: Viewer): Promise<NewDelivery[]> {
+    try {
+      return await deliveriesFor(share, user);
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      if (share.size > 1) {
+        const alone = await Promise.all([...share].map((entry) => deliveriesOf(new Map([entry]), user)));
+        return alone.flat();
+      }
+      // A function of the project's own threw for him and this event: he may not have it, and other owners are not concerned.
+      const [event] = share.keys();
+      host.log.error(
+        { err: error, event: event?.name, id: event?.id, user: user.id },
+        'a policy threw; nothing is sent',
+      );
+      return [];
+    }
+  };
+}
