@@ -23,7 +23,7 @@ export interface FeatureParts<Api extends object = object> {
   /** Periodic work of the relay. */
   sweeps?: readonly Sweep[];
   /** Starts the workers of a role in this process. */
-  workers?: Partial<Record<Role, () => RunningWorker>>;
+  workers?: Partial<Record<Role, () => RunningWorker | Promise<RunningWorker>>>;
   /** Make e-mails when they are sent, by the kinds that `mail.sendComposed` names. */
   mails?: Readonly<Record<string, MailComposer>>;
   /** Every column that holds ciphertexts of the host's keyring: rotations put them under the newest key. */

@@ -18,7 +18,7 @@ export interface Captured {
 
 // A chunk without transport is one that was captured.
 const CAPTURED = `
-  select p.id, p.message, (
+  select p.id, p.message || p.audience, (
     select json_agg(json_build_object('id', r.device_id, 'platform', r.platform, 'token', r.masked_token, 'user', r.user_id)
       order by r.position)
     from push_chunks c join push_results r on r.push_id = c.push_id and r.position between c.first_position and c.last_position

@@ -3,6 +3,7 @@ import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender } from '../declare/host.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type Captured, createCaptured } from './captured.ts';
+import { createFinished } from './finished.ts';
 import { createReceipt, type Receipt } from './receipt.ts';
 import { createSender, type Sender } from './send.ts';
 import { pushSweeps } from './sweeps.ts';
@@ -28,14 +29,16 @@ export interface Push {
  * @param transports asked in order; a device that none accepts is captured outside production and fails in production
  */
 export function createPush(platform: Platform, transports: readonly Transport[]): Push {
-  const { enqueueWithin, ...sender } = createSender(platform, transports);
+  const finished = createFinished(platform);
+  const installed = new Set(transports.map((transport) => transport.name));
+  const { enqueueWithin, ...sender } = createSender(platform, transports, finished);
   return {
     enqueueWithin,
     sender: { ...sender, receipt: createReceipt(platform) },
     parts: {
       consumers: [devicesOfDeletedUsers],
-      sweeps: pushSweeps(platform),
-      workers: { 'push-worker': () => startPushWorker(platform, transports) },
+      sweeps: pushSweeps(platform, installed),
+      workers: { 'push-worker': () => startPushWorker(platform, transports, finished) },
     },
     captured: createCaptured(platform.database),
   };

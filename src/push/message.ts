@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   boundedText,
-  type DevicePlatform,
   dataFault,
   PLATFORMS,
   SIMULATED_PREFIX,
@@ -11,9 +10,10 @@ import {
 import { checkUrl } from '../platform/address-guard.ts';
 import { type ErrorDetails, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
+import type { Audience } from './audience.ts';
 
-/** Entries of each of `to`, `deviceIds` and `tokens`. */
-const AUDIENCE_MAX = 10_000;
+/** Entries of each of `to`, `deviceIds` and `tokens`: what can be checked and stored while the caller waits. */
+const AUDIENCE_MAX = 100_000;
 /** Every provider's limit of a payload: https://firebase.google.com/docs/cloud-messaging, RFC 8030 section 7.2, APNs. */
 const PAYLOAD_MAX_BYTES = 4096;
 const URL_MAX = 2048;
@@ -46,14 +46,10 @@ export interface PushContent {
 
 /** Whom a message goes to, and what it says. */
 export interface PushMessage {
-  userIds: string[];
-  deviceIds: string[];
-  tokens: string[];
-  /** Of the raw tokens. */
-  platform: DevicePlatform;
+  audience: Audience;
   content: PushContent;
-  /** What is stored: the content, and the audience without raw tokens. */
-  stored: Record<string, unknown>;
+  /** `to` and `deviceIds` as they were given. */
+  given: { to?: string | string[]; deviceIds?: string[] };
 }
 
 const id = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' });
@@ -85,9 +81,8 @@ const schema = z.strictObject(
     tokens: list(
       boundedText(TOKEN_MAX)
         .refine((token) => token !== '', { error: 'Must not be empty' })
-        // Simulated devices do not exist yet, so nothing could answer for one.
         .refine((token) => !token.startsWith(SIMULATED_PREFIX), {
-          error: `Tokens that start with ${SIMULATED_PREFIX} are reserved for simulated devices, which are not available yet`,
+          error: `Tokens that start with ${SIMULATED_PREFIX} are reserved for simulated devices: send to the device or its user`,
         }),
       'Must be an array of tokens',
     ).optional(),
@@ -178,7 +173,7 @@ function contentOf(fields: Fields): PushContent {
 
 /**
  * Checks a push message and fills its defaults. It needs a title or a body, or `silent` with `data`, and somebody to go
- * to; texts can be stored, lists have at most 10,000 entries, and what no provider could carry is refused.
+ * to; texts can be stored, lists have at most 100,000 entries, and what no provider could carry is refused.
  *
  * @param options `allowPrivate`: a browser's endpoint may be an address that is not public
  * @throws ApiError VALIDATION_ERROR with a message per field
@@ -191,12 +186,15 @@ export function readMessage(input: unknown, { allowPrivate }: { allowPrivate: bo
   const details = crossFaults(fields, content, allowPrivate);
   if (Object.keys(details).length > 0) throw validationError(details);
   const { to, deviceIds, tokens = [], platform } = fields;
+  const once = (list: readonly string[] = []) => [...new Set(list)];
   return {
-    userIds: typeof to === 'string' ? [to] : (to ?? []),
-    deviceIds: deviceIds ?? [],
-    tokens,
-    platform,
+    audience: {
+      userIds: once(typeof to === 'string' ? [to] : to),
+      deviceIds: once(deviceIds),
+      tokens: once(tokens),
+      platform,
+    },
     content,
-    stored: { ...(to === undefined ? {} : { to }), ...(deviceIds === undefined ? {} : { deviceIds }), ...content },
+    given: { ...(to === undefined ? {} : { to }), ...(deviceIds === undefined ? {} : { deviceIds }) },
   };
 }

@@ -3,13 +3,16 @@ import type { Transaction } from '../declare/transaction.ts';
 import { newId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Executor } from '../platform/postgres/database.ts';
-import { chunkJob, PUSH_QUEUE } from './jobs.ts';
+import { firstEntries, lookUp, START } from './audience.ts';
+import type { Finished, Waiter } from './finished.ts';
+import { insertPush } from './insert-push.ts';
+import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
 import { readMessage } from './message.ts';
+import { readProgress, readResults } from './read-result.ts';
+import { refuseTooLarge } from './size.ts';
 import { emitOutcome } from './status.ts';
-import { insertPush, readResult } from './store.ts';
-import { findTargets } from './targets.ts';
+import { toChunks } from './targets.ts';
 import type { Transport } from './transport.ts';
-import { createWaiting, type Waiter } from './waiting.ts';
 import { within } from './within.ts';
 
 /** First pause between looks at the result. Only a net: an event that was lost must not cost the whole wait. */
@@ -17,6 +20,8 @@ const LOOK_MS = 250;
 const LONGEST_LOOK_MS = 2000;
 /** Most time that `enqueue` gives Redis: the push is stored, and the sweep adds jobs that are missing. */
 const ADD_JOBS_MS = 500;
+/** Devices whose results a send waits for; a larger one answers `queued` at once. */
+const MOST_AWAITED = 10_000;
 
 /** What a send works with. */
 export type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
@@ -28,37 +33,62 @@ export interface Sender extends PushSender {
 }
 
 interface Stored {
+  /** Devices found so far. */
   devices: number;
+  /** Whether that is more than a send waits for, or will be. */
+  large: boolean;
+  /** Whether it has nobody to go to. */
+  finished: boolean;
   /** Hands it to the workers, waiting at most that many ms for Redis. */
   dispatch(patienceMs: number): Promise<void>;
 }
 
 /** `app.push.send` and `app.push.enqueue`. */
-export function createSender(parts: SendParts, transports: readonly Transport[]): Sender {
+export function createSender(parts: SendParts, transports: readonly Transport[], waiting: Finished): Sender {
   const { env, settings, log, database, queues, events } = parts;
-  const waiting = createWaiting(queues);
+  const installed = new Set(transports.map((transport) => transport.name));
+  const development = env.nodeEnv !== 'production';
 
+  /** Stores a push with its first devices: of a small audience these are all, the rest of a large one is the workers'. */
   async function store(id: string, input: unknown, on: Executor): Promise<Stored> {
-    const message = readMessage(input, { allowPrivate: env.nodeEnv !== 'production' });
-    const chunks = await findTargets(on, message, transports, log);
-    await insertPush(on, id, message.stored, chunks);
-    const devices = chunks.reduce((sum, chunk) => sum + chunk.targets.length, 0);
-    const jobs = chunks.map((_, chunk) => chunkJob({ pushId: id, chunk }));
+    const message = readMessage(input, { allowPrivate: development });
+    const { audience, content } = message;
+    const page = await lookUp(on, firstEntries(audience), START, { simulated: development });
+    const chunks = toChunks(page.devices, transports, log);
+    refuseTooLarge(content, chunks, transports);
+    await insertPush(on, { id, message, chunks, rest: page.next });
+    const finished = page.devices.length === 0 && page.next === undefined;
+    const bulk = page.next !== undefined;
+    const jobs = chunks.map(({ transport, targets }, chunk) => ({
+      pushId: id,
+      chunk,
+      transport,
+      size: targets.length,
+      bulk,
+    }));
     return {
-      devices,
+      devices: page.devices.length,
+      large: audience.userIds.length + audience.deviceIds.length + audience.tokens.length > MOST_AWAITED,
+      finished,
       async dispatch(patienceMs) {
-        if (devices === 0) emitOutcome(events, { id, status: 'no-devices', devices });
-        else await within(patienceMs, queues.add(PUSH_QUEUE, jobs));
+        if (finished) return emitOutcome(events, { id, status: 'no-devices', devices: 0 });
+        const adding = [addChunks(queues, installed, jobs)];
+        if (bulk) adding.push(queues.add(AUDIENCE_QUEUE, [audienceJob(id)]));
+        await within(patienceMs, Promise.all(adding));
       },
     };
   }
 
-  /** The result, looked up when it is reported, and now and then besides; undefined when it did not come in time. */
-  async function resultOf(id: string, waiter: Waiter, until: number): Promise<PushResult | undefined> {
+  /** The result, looked up when it is told, and now and then besides; `queued` when it did not come in time. */
+  async function resultOf(id: string, waiter: Waiter, until: number): Promise<PushResult> {
     for (let pause = LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_LOOK_MS)) {
       await waiter.wait(Math.min(pause, until - performance.now()));
-      const result = await readResult(database, id);
-      if (result !== undefined || performance.now() >= until) return result;
+      const { status, devices, finished, growing } = (await readProgress(database, id))!;
+      const large = devices > MOST_AWAITED;
+      if (finished && !large) return { id, status, devices, results: await readResults(database, id) };
+      if (large || performance.now() >= until) return { id, status: 'queued', devices, results: [] };
+      // Whether it is too large to wait for is known soon.
+      if (growing) pause = LOOK_MS / 2;
     }
   }
 
@@ -66,17 +96,16 @@ export function createSender(parts: SendParts, transports: readonly Transport[])
     async send(input) {
       const id = newId();
       const until = performance.now() + settings.push.waitMs;
-      const { devices, dispatch } = await store(id, input, database);
-      if (devices === 0) {
-        await dispatch(0);
-        return { id, status: 'no-devices', devices, results: [] };
+      const { devices, large, finished, dispatch } = await store(id, input, database);
+      if (finished || large) {
+        await dispatch(ADD_JOBS_MS);
+        return { id, status: finished ? 'no-devices' : 'queued', devices, results: [] };
       }
-      const waiter = waiting.for(id);
+      const waiter = waiting.waiterFor(id);
       try {
         await waiter.ready(until - performance.now());
         await dispatch(until - performance.now());
-        const result = await resultOf(id, waiter, until);
-        if (result !== undefined) return result;
+        return await resultOf(id, waiter, until);
       } catch (error) {
         // It is stored and will be sent: that its result can't be read now is no reason to call it not sent.
         log.warn({ err: error, push: id }, 'the result of a push could not be read');

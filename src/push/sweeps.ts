@@ -1,6 +1,6 @@
 import type { Sweep } from '../platform/outbox/relay.ts';
 import type { Platform } from '../platform/platform.ts';
-import { chunkJob, PUSH_QUEUE } from './jobs.ts';
+import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
 
 const KEPT_DAYS = 30;
 const JOBS_AT_ONCE = 1000;
@@ -11,9 +11,11 @@ const RETENTION_EVERY_MS = 60_000;
 
 // Index push_chunks_open_index. A chunk that is new or in a worker's hands most likely has its job.
 const OVERDUE = `
-  select push_id, chunk from push_chunks
-  where finished_at is null and created_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())
-  order by created_at limit ${JOBS_AT_ONCE}`;
+  select push_id, chunk, transport, last_position - first_position + 1, bulk from push_chunks
+  where finished_at is null and due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())
+  order by due_at limit ${JOBS_AT_ONCE}`;
+// Index push_audiences_touched_at_index.
+const LEFT = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
 
 // Index pushes_created_at_index, then the primary key of the results.
 const OLD_RESULTS = `
@@ -30,12 +32,15 @@ const OLD_PUSHES = `
     limit ${ROWS_AT_ONCE}
   ) returning 1`;
 
-/** Periodic work of push: chunks that lost their job get one again, old pushes are removed. */
-export function pushSweeps({
-  database,
-  queues,
-  settings,
-}: Pick<Platform, 'database' | 'queues' | 'settings'>): Sweep[] {
+/**
+ * Periodic work of push: chunks and audiences that lost their job get one again, old pushes are removed.
+ *
+ * @param installed names of the transports of this app
+ */
+export function pushSweeps(
+  { database, queues, settings }: Pick<Platform, 'database' | 'queues' | 'settings'>,
+  installed: ReadonlySet<string>,
+): Sweep[] {
   const removeAll = async (text: string) => {
     for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
       if ((await database.write({ text, values: [] })).length < ROWS_AT_ONCE) return;
@@ -46,11 +51,15 @@ export function pushSweeps({
       name: 'push jobs',
       everyMs: settings.relay.sweepMs,
       async run() {
-        const rows = await database.write<[string, number]>({ name: 'push_overdue', text: OVERDUE, values: [] });
+        type Overdue = [string, number, string | null, number, boolean];
+        const rows = await database.write<Overdue>({ name: 'push_overdue', text: OVERDUE, values: [] });
         // A chunk whose job is still there keeps it: adding a job with the id of a live one does nothing.
+        const chunks = rows.map(([pushId, chunk, transport, size, bulk]) => ({ pushId, chunk, transport, size, bulk }));
+        await addChunks(queues, installed, chunks);
+        const left = await database.write<[string]>({ name: 'push_left', text: LEFT, values: [] });
         await queues.add(
-          PUSH_QUEUE,
-          rows.map(([pushId, chunk]) => chunkJob({ pushId, chunk })),
+          AUDIENCE_QUEUE,
+          left.map(([pushId]) => audienceJob(pushId)),
         );
       },
     },

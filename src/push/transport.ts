@@ -36,8 +36,15 @@ export interface TransportResult {
 export interface SendContext {
   /** Of the push: the same when a chunk is sent again after a crash, or a device is tried again. */
   id: string;
-  /** Epoch ms at which the message's `ttl` runs out; missing without `ttl`. The push is not called after it. */
+  /** Epoch ms at which the message's `ttl` runs out; missing without `ttl`. Nothing is tried again after it. */
   expiresAt?: number;
+}
+
+/** A message and the devices that it goes to. */
+export interface Sending {
+  message: PushContent;
+  devices: readonly TransportDevice[];
+  context: SendContext;
 }
 
 /** Delivers push messages. A device goes to the first transport that accepts it. */
@@ -52,6 +59,13 @@ export interface Transport {
     devices: readonly TransportDevice[],
     context: SendContext,
   ): Promise<readonly TransportResult[]> | readonly TransportResult[];
+  /**
+   * Sends several messages at once, to up to 500 devices in all: those of small pushes, gathered. Gives the results of each, in
+   * the same order, within 60 seconds. Without it, `send` is called for each, side by side.
+   */
+  sendMany?(
+    sendings: readonly Sending[],
+  ): Promise<readonly (readonly TransportResult[])[]> | readonly (readonly TransportResult[])[];
   /** Whether it takes a device. Default: every one. A device goes to the first transport that accepts it. */
   accepts?(device: TransportDevice): boolean;
   /** Bytes of a message as the provider counts them for devices of a platform. With `limitBytes`: more is refused unsent. */
@@ -69,7 +83,7 @@ export interface Transport {
 /** Time for one call of a transport; what is not answered by then counts as failed. */
 const SEND_TIMEOUT_MS = 60_000;
 const ERROR_MAX = 500;
-const METHODS = ['accepts', 'sizeOf', 'check', 'close'] as const;
+const METHODS = ['sendMany', 'accepts', 'sizeOf', 'check', 'close'] as const;
 
 /** Every malformed or doubled transport, a line each. */
 export function transportMistakes(transports: readonly Transport[]): readonly string[] {
@@ -131,31 +145,63 @@ function cleaned(result: TransportResult | undefined): TransportResult {
   return { ...failed, retryable: true, ...(asked ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
 }
 
+/** Gives what a transport gives, or rejects: when it does, when it is late, and when that is no list. */
+async function inTime(call: () => unknown): Promise<readonly unknown[]> {
+  const late = new AbortController();
+  const timeout = sleep(SEND_TIMEOUT_MS, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`no answer within ${SEND_TIMEOUT_MS / 1000} s`);
+  });
+  timeout.catch(() => undefined);
+  try {
+    const results: unknown = await Promise.race([call(), timeout]);
+    if (!Array.isArray(results)) throw new Error('its answer is not a list of results');
+    return results;
+  } finally {
+    late.abort();
+  }
+}
+
 /**
  * Calls a transport. Never throws: whatever is not answered is a failed result, retryable when the transport threw or was
  * late. Gives exactly one result per device, of one class at most: gone before misconfigured before retryable.
  */
-export async function sendThrough(
+async function resultsOf(
   transport: Transport,
-  message: PushContent,
-  devices: readonly TransportDevice[],
-  context: SendContext,
+  sendings: readonly Sending[],
+  call: () => Promise<readonly unknown[]>,
   log: Logger,
-): Promise<TransportResult[]> {
-  const late = new AbortController();
+): Promise<TransportResult[][]> {
   try {
-    const timeout = sleep(SEND_TIMEOUT_MS, undefined, { signal: late.signal }).then(() => {
-      throw new Error(`no answer within ${SEND_TIMEOUT_MS / 1000} s`);
+    const lists = await call();
+    return sendings.map(({ devices }, i) => {
+      const results = (Array.isArray(lists[i]) ? lists[i] : []) as readonly TransportResult[];
+      return devices.map((_, at) => cleaned(results[at]));
     });
-    timeout.catch(() => undefined);
-    const results: unknown = await Promise.race([transport.send(message, devices, context), timeout]);
-    if (!Array.isArray(results)) throw new Error('its answer is not a list of results');
-    return devices.map((_, i) => cleaned(results[i]));
   } catch (error) {
-    log.error({ err: error, transport: transport.name, push: context.id }, 'a push transport failed');
+    log.error({ err: error, transport: transport.name, push: sendings[0]?.context.id }, 'a push transport failed');
     const reason = error instanceof Error ? error.message : String(error);
-    return devices.map(() => cleaned({ ok: false, error: `The transport failed: ${reason}`, retryable: true }));
-  } finally {
-    late.abort();
+    const failed = cleaned({ ok: false, error: `The transport failed: ${reason}`, retryable: true });
+    return sendings.map(({ devices }) => devices.map(() => failed));
   }
+}
+
+/**
+ * Hands messages to a transport: in one call where it takes several, else in calls side by side. Never throws.
+ *
+ * @returns a promise for each, of one result per device in order
+ */
+export function sendThrough(
+  transport: Transport,
+  sendings: readonly Sending[],
+  log: Logger,
+): Promise<TransportResult[]>[] {
+  if (transport.sendMany !== undefined && sendings.length > 1) {
+    const all = resultsOf(transport, sendings, () => inTime(() => transport.sendMany!(sendings)), log);
+    return sendings.map(async (_, i) => (await all)[i]!);
+  }
+  return sendings.map(async (sending) => {
+    const { message, devices, context } = sending;
+    const call = async () => [await inTime(() => transport.send(message, devices, context))];
+    return (await resultsOf(transport, [sending], call, log))[0]!;
+  });
 }

@@ -1,103 +1,121 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeDevices } from '../accounts/devices/index.ts';
+import { StartupError } from '../platform/environment.ts';
 import type { Platform } from '../platform/platform.ts';
-import { isUnavailable } from '../platform/postgres/errors.ts';
 import type { RunningWorker } from '../platform/queues.ts';
-import { type ChunkKey, chunkOf, FINISHED, PUSH_QUEUE } from './jobs.ts';
+import { storeNextPage } from './audience-pages.ts';
+import { createClaims } from './claims.ts';
+import type { Finished } from './finished.ts';
+import { AUDIENCE_QUEUE, addChunks, audienceOf, chunkOf, PUSH_QUEUE, queueOf } from './jobs.ts';
+import { createLane } from './lane.ts';
+import { createSettle } from './settle.ts';
 import { emitOutcome } from './status.ts';
-import { type Answer, type ClaimedChunk, claimChunk, finishChunk } from './store.ts';
-import { sendThrough, type Transport, type TransportDevice, type TransportResult } from './transport.ts';
+import type { Transport, TransportResult } from './transport.ts';
 
-/** Chunks in work at once in a process. */
-const CONCURRENCY = 4;
-/** ms between attempts to store what was sent while Postgres is away; after the last the chunk's lease runs out. */
-const STORE_AGAIN_MS = [200, 1000, 3000, 10_000, 20_000];
+/** Jobs in work at once of a queue: chunks of small pushes are gathered among them. */
+const JOBS_AT_ONCE = 200;
+/** Audiences that are looked up at once. */
+const AUDIENCES_AT_ONCE = 2;
+/** What a provider's silence at the start may cost. */
+const CHECK_MS = 10_000;
 
 /** What the worker works with. */
 export type WorkerParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
 
-/** Sends the chunks of pushes and stores the answers. */
-export function startPushWorker(parts: WorkerParts, transports: readonly Transport[]): RunningWorker {
+/**
+ * Asks every transport whether its provider takes its credentials.
+ *
+ * @throws StartupError naming each that refuses them
+ */
+async function checkTransports(transports: readonly Transport[], log: Platform['log']): Promise<void> {
+  const faults: string[] = [];
+  const check = async (transport: Transport) => {
+    try {
+      const late = sleep(CHECK_MS, 'late', { ref: false });
+      if ((await Promise.race([transport.check?.(), late])) === 'late')
+        log.warn({ transport: transport.name }, 'a push provider could not be asked whether it takes the credentials');
+    } catch (error) {
+      faults.push(`transport "${transport.name}": ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  await Promise.all(transports.map(check));
+  if (faults.length > 0) throw new StartupError('Push providers refuse their credentials:', faults);
+}
+
+/**
+ * Sends the chunks of pushes, stores the answers, and looks up large audiences.
+ *
+ * @throws StartupError when a provider refuses its credentials
+ */
+export async function startPushWorker(
+  parts: WorkerParts,
+  transports: readonly Transport[],
+  finished: Finished,
+): Promise<RunningWorker> {
   const { env, log, database, queues, events } = parts;
+  await checkTransports(transports, log);
   const byName = new Map(transports.map((transport) => [transport.name, transport]));
-  const captures = env.nodeEnv !== 'production';
+  const installed = new Set(byName.keys());
+  const simulated = env.nodeEnv !== 'production';
+  const unsent: TransportResult = simulated
+    ? { ok: true }
+    : { ok: false, error: 'No push transport accepts this device' };
+  let stopping = false;
 
-  /** One result per device, in order. */
-  function deliver(id: string, chunk: ClaimedChunk, devices: readonly TransportDevice[]): Promise<TransportResult[]> {
-    const all = (result: TransportResult) => Promise.resolve(devices.map(() => result));
-    if (devices.length === 0) return all({ ok: true });
-    if (chunk.transport === null) {
-      return all(captures ? { ok: true } : { ok: false, error: 'No push transport accepts this device' });
-    }
-    const transport = byName.get(chunk.transport);
-    if (transport !== undefined) return sendThrough(transport, chunk.message, devices, { id }, log);
-    log.error({ transport: chunk.transport, push: id }, 'this push-worker lacks a transport that the sender has');
-    return all({ ok: false, error: `The worker has no transport named "${chunk.transport}"` });
+  function transportOf(name: string | null): Transport | TransportResult {
+    if (name === null) return unsent;
+    const transport = byName.get(name);
+    if (transport !== undefined) return transport;
+    log.error({ transport: name }, 'this push-worker lacks a transport that the sender has');
+    return { ok: false, error: `The worker has no transport named "${name}"` };
   }
 
-  async function answersOf(id: string, chunk: ClaimedChunk): Promise<Answer[]> {
-    const there = chunk.devices.filter((one) => one.device.token !== null);
-    const gone = chunk.devices.filter((one) => one.device.token === null);
-    const results = await deliver(
-      id,
-      chunk,
-      there.map((one) => one.device as TransportDevice),
-    );
-    return [
-      ...there.map(({ position }, i) => ({ position, ...results[i]! })),
-      ...gone.map(({ position }) => ({ position, ok: false, error: 'The device is no longer registered' })),
-    ];
-  }
-
-  /** What was sent must not be sent again for want of a stored answer, so a short absence of Postgres is waited out. */
-  async function insist<T>(store: () => Promise<T>): Promise<T> {
-    for (const pause of STORE_AGAIN_MS) {
-      try {
-        return await store();
-      } catch (error) {
-        if (!isUnavailable(error)) throw error;
-        await sleep(pause);
+  async function lookUpAll(pushId: string): Promise<void> {
+    while (!stopping) {
+      const page = await storeNextPage(database, pushId, { transports, log, simulated });
+      if (page === undefined) return;
+      await addChunks(
+        queues,
+        installed,
+        page.chunks.map((chunk) => ({ ...chunk, pushId, bulk: true })),
+      );
+      if (page.outcome !== undefined) {
+        emitOutcome(events, page.outcome);
+        finished.tell(pushId);
       }
+      if (!page.more) return;
     }
-    return store();
   }
 
-  async function work(key: ChunkKey): Promise<boolean> {
-    const claimed = await claimChunk(database, key);
-    if (typeof claimed === 'boolean') return claimed;
-    const started = performance.now();
-    const answers = await answersOf(key.pushId, claimed);
-    const outcome = await insist(() => finishChunk(database, key, answers, captures && claimed.transport === null));
-    const unregistered = new Set(answers.filter((answer) => answer.unregistered).map((answer) => answer.position));
-    const removed = claimed.devices.filter((one) => unregistered.has(one.position)).map((one) => one.device.id);
-    await removeDevices(
-      database,
-      removed.filter((id) => id !== null),
-      claimed.createdAt,
-    );
-    log.info(
-      {
-        push: key.pushId,
-        chunk: key.chunk,
-        transport: claimed.transport,
-        devices: answers.length,
-        ok: answers.filter((answer) => answer.ok).length,
-        removed: removed.length,
-        status: outcome?.status,
-        ms: Math.round(performance.now() - started),
+  const claims = createClaims(parts);
+  const settle = createSettle(parts, installed, finished);
+  const lanes = [PUSH_QUEUE, ...[...installed].map((name) => queueOf(name, installed))].map((queue) => {
+    const lane = createLane({ database, log, claims, settle }, transportOf);
+    const running = queues.work(
+      queue,
+      async ({ data }) => {
+        const key = chunkOf(data.id);
+        if (key !== undefined) await lane.send(key);
       },
-      'push chunk',
+      JOBS_AT_ONCE,
     );
-    if (outcome !== undefined) emitOutcome(events, outcome);
-    return outcome !== undefined;
-  }
-
-  return queues.work(
-    PUSH_QUEUE,
+    return { lane, running };
+  });
+  const audiences = queues.work(
+    AUDIENCE_QUEUE,
     async ({ data }) => {
-      const key = chunkOf(data.id);
-      return key !== undefined && (await work(key)) ? FINISHED : null;
+      const pushId = audienceOf(data.id);
+      if (pushId !== undefined) await lookUpAll(pushId);
     },
-    CONCURRENCY,
+    AUDIENCES_AT_ONCE,
   );
+
+  return {
+    async stop() {
+      stopping = true;
+      for (const { lane } of lanes) lane.letGo();
+      await Promise.all([audiences.stop(), ...lanes.map(({ running }) => running.stop())]);
+      claims.stop();
+      await Promise.all(transports.map((transport) => transport.close?.()));
+    },
+  };
 }

@@ -70,7 +70,7 @@ export async function startRoles(
   stops.push(() => presence.leave());
   for (const feature of features) {
     for (const role of roles) {
-      const worker = feature.workers?.[role]?.();
+      const worker = await feature.workers?.[role]?.();
       if (worker !== undefined) stops.push(() => worker.stop());
     }
   }

@@ -18,7 +18,7 @@ test('in production a push that no transport accepts is failed for every device,
   const push = createPush(platform, []);
   const events: unknown[] = [];
   platform.events.on('push.failed', (payload) => events.push(payload));
-  const worker = push.parts.workers!['push-worker']!();
+  const worker = await push.parts.workers!['push-worker']!();
   try {
     const result = await push.sender.send({ tokens: ['one', 'two'], title: 'Hi' });
     const failed = { device: null, ok: false, error: 'No push transport accepts this device' };
@@ -42,13 +42,13 @@ test('while Redis is away a send is stored and queued within its wait, and sent 
     const { id } = await push.sender.enqueue({ tokens: ['two'], title: 'Hi' });
     ids.push(result.id, id);
     expect(performance.now() - started).toBeLessThan(3000);
-    await away.database.write({ text: `update push_chunks set created_at = now() - interval '1 minute'`, values: [] });
+    await away.database.write({ text: `update push_chunks set due_at = now() - interval '1 minute'`, values: [] });
   } finally {
     await away.close();
   }
   const back = await openPlatform(env);
   const other = createPush(back, []);
-  const worker = other.parts.workers!['push-worker']!();
+  const worker = await other.parts.workers!['push-worker']!();
   try {
     await other.parts.sweeps!.find((sweep) => sweep.name === 'push jobs')!.run();
     await expect.poll(async () => (await other.captured.pushes()).map((push) => push.id).sort()).toEqual(ids.sort());

@@ -135,7 +135,8 @@ describe('a send resolves with failed results', () => {
     await register(ann);
     await register(ann);
     answer = send;
-    const result = await app.push.send({ to: ann.id, title: 'Hi' });
+    // What is thrown may be tried again later, but not after the ttl.
+    const result = await app.push.send({ to: ann.id, title: 'Hi', ttl: 0 });
     expect(result).toMatchObject({ status: 'failed', devices: 2 });
     for (const one of result.results) {
       expect(one).toEqual({ device: expect.any(String), ok: false, error: expect.stringMatching(/^.{1,500}$/s) });
@@ -168,8 +169,9 @@ test('a device that is removed, or that another user took, after the send is not
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  // The worker takes four chunks at once: with that many held up, the fifth waits in the queue.
-  const holding = Array.from({ length: 4 }, () => app.push.send({ tokens: ['raw'], platform: 'ios', title: 'Hold' }));
+  // The worker takes 2,000 devices at once: with that many held up, others wait in the queue.
+  const tokens = Array.from({ length: 500 }, (_, i) => `hold-${i}`);
+  const holding = Array.from({ length: 4 }, () => app.push.send({ tokens, platform: 'ios', title: 'Hold' }));
   await first;
   await expect.poll(() => calls.length).toBe(4);
   const sent = app.push.send({ to: ann.id, title: 'Hi' });

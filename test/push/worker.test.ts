@@ -39,7 +39,7 @@ afterAll(async () => {
   await platform.close();
   await sql.end();
 });
-const [jobsSweep, retentionSweep] = pushSweeps(platform);
+const [jobsSweep, retentionSweep] = pushSweeps(platform, new Set(['fake']));
 
 beforeEach(() => {
   sent.length = 0;
@@ -48,11 +48,11 @@ beforeEach(() => {
 });
 
 const tokens = (count: number, name = 'token') => Array.from({ length: count }, (_, i) => `${name}-${i}`);
-const queue = () => platform.queues.queue('push');
+const queue = () => platform.queues.queue('push.fake');
 const statusOf = async (id: string) =>
   (await sql.query('select status from pushes where id = $1', [id])).rows[0]?.status;
-const jobOf = (id: string, chunk = 0) => {
-  const name = `push_${id}_${chunk}`;
+const jobOf = (id: string, chunk = 0, size = 1) => {
+  const name = `push_${id}_${chunk}_${size}`;
   return { name: 'send', data: { id: name }, opts: { jobId: name } };
 };
 
@@ -94,7 +94,7 @@ test('a job that runs twice, during the send and after it, sends to no device tw
       return id;
     })
     .not.toBe('');
-  const again = (n: number) => queue().add('send', { id: `push_${id}_0` }, { jobId: `again_${n}` });
+  const again = (n: number) => queue().add('send', { id: `push_${id}_0_2` }, { jobId: `again_${n}` });
   await Promise.all([1, 2, 3, 4].map(again));
   await expect.poll(async () => (await queue().getActiveCount()) + (await queue().getWaitingCount())).toBe(1);
   open();
@@ -137,7 +137,7 @@ test('a worker that answers after its claim ran out changes nothing that another
   await expect.poll(async () => (await sql.query(claims, [id])).rows.length).toBe(1);
   await sql.query(`update push_chunks set claimed_until = now() - interval '1 second' where push_id = $1`, [id]);
   const openSecond = closeGate();
-  await queue().add('send', { id: `push_${id}_0` }, { jobId: 'second' });
+  await queue().add('send', { id: `push_${id}_0_2` }, { jobId: 'second' });
   await expect.poll(async () => (await sql.query(claims, [id])).rows.length).toBe(1);
   openSecond();
   await expect.poll(() => statusOf(id)).toBe('sent');
@@ -156,7 +156,7 @@ describe('the sweep', () => {
     await queue().resume();
     await jobsSweep!.run();
     expect(await statusOf(id)).toBe('queued');
-    await sql.query(`update push_chunks set created_at = now() - interval '1 minute' where push_id = $1`, [id]);
+    await sql.query(`update push_chunks set due_at = now() - interval '1 minute' where push_id = $1`, [id]);
     await Promise.all([jobsSweep!.run(), jobsSweep!.run()]);
     await expect.poll(() => statusOf(id)).toBe('sent');
     expect(sent.toSorted()).toEqual(tokens(600).toSorted());
@@ -170,7 +170,7 @@ describe('the sweep', () => {
     await queue().resume();
     const lease = (until: string) =>
       sql.query(
-        `update push_chunks set created_at = now() - interval '1 hour', claimed_until = now() + $2::interval where push_id = $1`,
+        `update push_chunks set due_at = now() - interval '1 hour', claimed_until = now() + $2::interval where push_id = $1`,
         [id, until],
       );
     await lease('1 minute');

@@ -58,9 +58,12 @@ const FIND = `
     where s.id = d.session_id and s.expires_at <= now() and (d.user_id = any($1) or d.id = any($2))
   )
   select d.id, d.platform, d.token, d.user_id, d.locale from devices d left join sessions s on s.id = d.session_id
-  where (d.user_id = any($1) or d.id = any($2)) and (d.session_id is null or s.expires_at > now()) order by d.id`;
+  where (d.user_id = any($1) or d.id = any($2)) and d.id > $3 and (d.session_id is null or s.expires_at > now())
+  order by d.id limit $4`;
 
-const REMOVE = 'delete from devices where id = any($1) and last_seen_at <= $2::timestamptz';
+const REMOVE = `
+  delete from devices d using unnest($1::text[], $2::timestamptz[]) g(id, seen_until)
+  where d.id = g.id and d.last_seen_at <= g.seen_until`;
 
 function toOwn(row: OwnRow): OwnDevice {
   const [id, platform, name, appVersion, locale, token, signedIn, createdAt, lastSeenAt] = row;
@@ -115,23 +118,32 @@ export async function deviceOfSession(database: Database, sessionId: string): Pr
 }
 
 /**
- * The devices of users and the devices with these ids, each once, by id. Devices whose session has expired are left out, and
- * removed in the same statement.
+ * A page of the devices of users and the devices with these ids, each once, by id. Devices whose session has expired are left
+ * out, and removed in the same statement.
+ *
+ * @param page `after`: the last device of the page before, null for the first; `limit`: the most that it holds
  */
 export async function findDevices(
   database: Executor,
-  { userIds = [], deviceIds = [] }: { userIds?: readonly string[]; deviceIds?: readonly string[] },
+  { userIds, deviceIds }: { userIds: readonly string[]; deviceIds: readonly string[] },
+  { after, limit }: { after: string | null; limit: number },
 ): Promise<PushDevice[]> {
   if (userIds.length === 0 && deviceIds.length === 0) return [];
-  const rows = await database.write<PushRow>({ name: 'device_find', text: FIND, values: [userIds, deviceIds] });
+  const values = [userIds, deviceIds, after ?? '', limit];
+  const rows = await database.write<PushRow>({ name: 'device_find', text: FIND, values });
   return rows.map(([id, platform, token, userId, locale]) => ({ id, platform, token, userId, locale }));
 }
 
-/**
- * Removes devices that their provider reports as gone.
- *
- * @param seenUntil ISO 8601: a device that registered again after this moment stays, since the report is about before
- */
-export async function removeDevices(database: Database, ids: readonly string[], seenUntil: string): Promise<void> {
-  if (ids.length > 0) await database.write({ text: REMOVE, values: [ids, seenUntil] });
+/** A device that its provider reports as gone. */
+export interface GoneDevice {
+  id: string;
+  /** ISO 8601: when it registered again after this moment it stays, since the report is about before. */
+  seenUntil: string;
+}
+
+/** Removes devices that their provider reports as gone. */
+export async function removeDevices(database: Database, gone: readonly GoneDevice[]): Promise<void> {
+  if (gone.length === 0) return;
+  const values = [gone.map(({ id }) => id), gone.map(({ seenUntil }) => seenUntil)];
+  await database.write({ name: 'device_remove', text: REMOVE, values });
 }

@@ -1,7 +1,7 @@
 import type { Host } from '../../declare/host.ts';
+import type { AddToBatch } from '../../platform/natural-batch.ts';
 import { type Claimed, claimedOf } from './claimed.ts';
 import { deliver, type Sender } from './deliver.ts';
-import type { AddToBatch } from './natural-batch.ts';
 import type { Places } from './places.ts';
 import { type ClaimRow, RELEASE } from './sql/claim.ts';
 import { EARLIEST } from './sql/deliveries.ts';

@@ -1,9 +1,9 @@
 import type { Host } from '../../declare/host.ts';
+import { type AddToBatch, createNaturalBatch } from '../../platform/natural-batch.ts';
 import { isUnavailable } from '../../platform/postgres/errors.ts';
 import type { Outcome } from './deliver.ts';
 import type { DeliveryStatus } from './delivery.ts';
 import type { EndpointRow } from './endpoint.ts';
-import { type AddToBatch, createNaturalBatch } from './natural-batch.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
 import { WRITE_BACK } from './sql/write-back.ts';
 import { createTellDisabled } from './tell-disabled.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { cutBytes } from '../../../src/extensions/webhooks/delivery.ts';
 import { failureClass, statusClass } from '../../../src/extensions/webhooks/failure-class.ts';
-import { createNaturalBatch } from '../../../src/extensions/webhooks/natural-batch.ts';
+import { createNaturalBatch } from '../../../src/platform/natural-batch.ts';
 import { createPlaces } from '../../../src/extensions/webhooks/places.ts';
 import { afterAttempt } from '../../../src/extensions/webhooks/write-back.ts';
 

@@ -1,0 +1,101 @@
+import type { Executor } from '../platform/postgres/database.ts';
+import type { Audience, Cursor } from './audience.ts';
+import type { PushMessage } from './message.ts';
+import type { Chunk } from './targets.ts';
+
+/** What a page of targets is as parameters: `$2` to `$14` of the statements that store one. */
+export const STORE_PAGE = `
+  c as (
+    insert into push_chunks (push_id, chunk, transport, first_position, last_position, bulk)
+    select $1, c.chunk, c.transport, c.first_position, c.last_position, $2
+    from unnest($3::int[], $4::text[], $5::int[], $6::int[]) c(chunk, transport, first_position, last_position)
+  ), r as (
+    insert into push_results (push_id, position, platform, device_id, user_id, token, token_hash, masked_token)
+    select $1, r.position, r.platform, r.device_id, r.user_id, r.token, r.token_hash, r.masked
+    from unnest($7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
+      r(position, platform, device_id, user_id, token, token_hash, masked)
+    where $14 or r.token_hash is null or not exists (
+      select from devices d join push_results o on o.device_id = d.id and o.push_id = $1 where d.token_hash = r.token_hash
+    )
+    on conflict do nothing returning 1
+  )`;
+
+/** Where a page of targets stands in its push. */
+export interface PagePlace {
+  firstChunk: number;
+  firstPosition: number;
+  /** Small pushes are sent before it. */
+  bulk: boolean;
+}
+
+/** The parameters of `STORE_PAGE`. The devices of a push's first page are known to be there once. */
+export function pageValues(chunks: readonly Chunk[], { firstChunk, firstPosition, bulk }: PagePlace): unknown[] {
+  const targets = chunks.flatMap((chunk) => chunk.targets);
+  const first: number[] = [];
+  const last: number[] = [];
+  for (const { targets: own } of chunks) {
+    first.push((last.at(-1) ?? firstPosition - 1) + 1);
+    last.push(first.at(-1)! + own.length - 1);
+  }
+  return [
+    bulk,
+    chunks.map((_, i) => firstChunk + i),
+    chunks.map((chunk) => chunk.transport),
+    first,
+    last,
+    targets.map((_, i) => firstPosition + i),
+    targets.map((target) => target.platform),
+    targets.map((target) => target.deviceId),
+    targets.map((target) => target.userId),
+    targets.map((target) => target.token),
+    targets.map((target) => target.tokenHash),
+    targets.map((target) => target.maskedToken),
+    firstPosition === 0,
+  ];
+}
+
+// One statement, one commit: the push, its first devices in chunks, and the audience where there are more.
+const INSERT = `
+  with p as (
+    insert into pushes (id, message, audience, status, devices, open_chunks, expires_at, finished_at)
+    values ($1, $15::jsonb, $16::jsonb, $17, cardinality($8::text[]), $18, now() + $19 * interval '1 second',
+      case when $17 = 'no-devices' then now() end)
+  ), ${STORE_PAGE}`;
+const WITH_AUDIENCE = `${INSERT}
+  insert into push_audiences
+    (push_id, user_ids, device_ids, tokens, platform, stage, done, after_device, next_chunk, next_position)
+  values ($1, $20, $21, $22, $23, $24, $25, $26, cardinality($3::int[]), cardinality($8::text[]))`;
+
+/** A push as it begins. */
+export interface NewPush {
+  id: string;
+  message: PushMessage;
+  /** Of its first devices. */
+  chunks: readonly Chunk[];
+  /** Where the rest of the audience begins; undefined: that is all. */
+  rest: Cursor | undefined;
+}
+
+function restValues({ userIds, deviceIds, tokens, platform }: Audience, { stage, done, afterDevice }: Cursor) {
+  return [userIds, deviceIds, tokens, platform, stage, done, afterDevice];
+}
+
+/** Stores a push; without any device to come it is finished as `no-devices`. */
+export async function insertPush(database: Executor, { id, message, chunks, rest }: NewPush): Promise<void> {
+  const open = chunks.length + (rest === undefined ? 0 : 1);
+  const page = pageValues(chunks, { firstChunk: 0, firstPosition: 0, bulk: rest !== undefined });
+  const values = [
+    id,
+    ...page,
+    JSON.stringify(message.content),
+    JSON.stringify(message.given),
+    open === 0 ? 'no-devices' : 'queued',
+    open,
+    message.content.ttl ?? null,
+  ];
+  if (rest === undefined) await database.write({ name: 'push_insert', text: `${INSERT} select 1`, values });
+  else {
+    const all = [...values, ...restValues(message.audience, rest)];
+    await database.write({ name: 'push_insert_large', text: WITH_AUDIENCE, values: all });
+  }
+}

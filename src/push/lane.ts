@@ -1,0 +1,163 @@
+import type { Logger } from '../platform/log.ts';
+import { createNaturalBatch } from '../platform/natural-batch.ts';
+import type { Database } from '../platform/postgres/database.ts';
+import { type ClaimedChunk, type ClaimedDevice, claimChunks } from './claim-chunks.ts';
+import type { Claims } from './claims.ts';
+import type { ChunkKey } from './jobs.ts';
+import { prepare } from './prepare.ts';
+import { retryAt } from './retry.ts';
+import type { Answer, AnsweredChunk } from './store-answers.ts';
+import { type Sending, sendThrough, type Transport, type TransportResult } from './transport.ts';
+
+/** Devices that are claimed at once: what one call of a transport takes. */
+const GATHERED_DEVICES = 500;
+/** Devices that a lane has in hand: a few calls of a transport, and a bound of what a worker that dies may have sent. */
+const DEVICES_IN_HAND = 2000;
+/** Chunks whose answers are stored with one statement. */
+const STORED_AT_ONCE = 100;
+
+/** What a lane works with. */
+export interface LaneParts {
+  database: Database;
+  log: Logger;
+  claims: Claims;
+  settle(transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void>;
+}
+
+/** Sends the chunks of one queue. */
+export interface Lane {
+  /** Sends a chunk, unless it is done or somebody else's; resolves when its answers are stored. */
+  send(key: ChunkKey & { size: number }): Promise<void>;
+  /** Lets go of what is not claimed yet: the sweep gives it to others. */
+  letGo(): void;
+}
+
+interface Waiting {
+  key: ChunkKey & { size: number };
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+const keyOf = ({ pushId, chunk }: ChunkKey) => `${pushId} ${chunk}`;
+
+function toAnswer(chunk: ClaimedChunk, { position, device, tries }: ClaimedDevice, result: TransportResult): Answer {
+  const { createdAt, expiresAt } = chunk;
+  const failed = { attempts: tries + 1, retryAfterMs: result.retryAfterMs, createdAt, expiresAt };
+  const again = result.retryable === true ? retryAt(failed, Date.now(), Math.random()) : undefined;
+  return { ...result, position, deviceId: device.id, tries, retryAt: again };
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : known.reduce((a, b) => Math.min(a, b));
+}
+
+/**
+ * Makes a lane: chunks that wait are claimed together, what is claimed is handed to the transport together, and the answers that
+ * gather while others are stored are stored together. No timer: alone, a chunk is sent at once.
+ *
+ * @param transportOf the transport of a chunk, or what each of its devices is answered without one
+ */
+export function createLane(parts: LaneParts, transportOf: (name: string | null) => Transport | TransportResult): Lane {
+  const { database, log, claims, settle } = parts;
+  const waiting: Waiting[] = [];
+  let inHand = 0;
+  let claiming = false;
+
+  const record = createNaturalBatch<AnsweredChunk>(async (answered) => {
+    const byTransport = Map.groupBy(answered, ({ chunk }) => chunk.transport);
+    await Promise.all([...byTransport].map(([transport, own]) => settle(transport, own)));
+  }, STORED_AT_ONCE);
+
+  /** Sends chunks of one transport: gives the answers of each. */
+  function deliver(name: string | null, chunks: readonly ClaimedChunk[]): Promise<AnsweredChunk>[] {
+    const sentAt = Date.now();
+    const target = transportOf(name);
+    const transport = 'send' in target ? target : undefined;
+    const prepared = chunks.map((chunk) => ({ chunk, ...prepare(chunk, transport, sentAt) }));
+    const asked = prepared.filter(({ sendable }) => sendable.length > 0);
+    const sendings = asked.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): Sending => {
+      const context = expiresAt === undefined ? { id } : { id, expiresAt };
+      return { message, devices: sendable.map(({ device }) => device), context };
+    });
+    const promises =
+      transport === undefined
+        ? sendings.map(({ devices }) => Promise.resolve(devices.map(() => target as TransportResult)))
+        : sendThrough(transport, sendings, log);
+    const resultsOf = new Map(asked.map(({ chunk }, i) => [chunk, promises[i]!]));
+    return prepared.map(async ({ chunk, sendable, refused }) => {
+      const results = (await resultsOf.get(chunk)) ?? [];
+      const answers = [
+        ...sendable.map(({ claimed }, i) => toAnswer(chunk, claimed, results[i]!)),
+        ...refused.map(({ claimed, result }) => toAnswer(chunk, claimed, result)),
+      ];
+      return { chunk, answers, sentAt, dueAt: earliest([chunk.laterAt, ...answers.map((one) => one.retryAt)]) };
+    });
+  }
+
+  async function finish(answering: Promise<AnsweredChunk>, chunk: ClaimedChunk, done: Waiting): Promise<void> {
+    try {
+      await record(await answering);
+      done.resolve();
+    } catch (error) {
+      done.reject(error);
+    } finally {
+      claims.remove(chunk);
+      inHand -= chunk.devices.length;
+      pump();
+    }
+  }
+
+  function next(): Waiting[] {
+    let devices = 0;
+    const end = waiting.findIndex(({ key }, i) => {
+      devices += key.size;
+      return i > 0 && devices > GATHERED_DEVICES;
+    });
+    return waiting.splice(0, end === -1 ? waiting.length : end);
+  }
+
+  async function claim(batch: readonly Waiting[]): Promise<void> {
+    const claimed = await claimChunks(
+      database,
+      batch.map(({ key }) => key),
+    );
+    const byKey = new Map(claimed.map((chunk) => [keyOf(chunk), chunk]));
+    const asked = new Map(batch.map((one) => [keyOf(one.key), one]));
+    for (const one of batch) if (!byKey.has(keyOf(one.key)) || asked.get(keyOf(one.key)) !== one) one.resolve();
+    for (const chunk of claimed) {
+      inHand += chunk.devices.length;
+      claims.add(chunk);
+    }
+    for (const [name, chunks] of Map.groupBy(claimed, (chunk) => chunk.transport)) {
+      for (const [i, answering] of deliver(name, chunks).entries()) {
+        void finish(answering, chunks[i]!, asked.get(keyOf(chunks[i]!))!);
+      }
+    }
+  }
+
+  async function pump(): Promise<void> {
+    if (claiming) return;
+    claiming = true;
+    while (waiting.length > 0 && inHand < DEVICES_IN_HAND) {
+      const batch = next();
+      try {
+        await claim(batch);
+      } catch (error) {
+        for (const one of batch) one.reject(error);
+      }
+    }
+    claiming = false;
+  }
+
+  return {
+    send: (key) =>
+      new Promise<void>((resolve, reject) => {
+        waiting.push({ key, resolve, reject });
+        void pump();
+      }),
+    letGo() {
+      for (const one of waiting.splice(0)) one.resolve();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Platform } from '../platform/platform.ts';
+import { isUnavailable } from '../platform/postgres/errors.ts';
+import { createAlarm } from './alarm.ts';
+import type { Finished } from './finished.ts';
+import { addChunks } from './jobs.ts';
+import { createRemoveGone } from './remove-gone.ts';
+import { emitOutcome } from './status.ts';
+import { type Answer, type AnsweredChunk, storeAnswers } from './store-answers.ts';
+
+/** ms between attempts to store what was sent while Postgres is away; after the last its claim runs out. */
+const STORE_AGAIN_MS = [200, 1000, 3000, 10_000, 20_000];
+
+/** What it works with. */
+export type SettleParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
+
+/** What was sent must not be sent again for want of a stored answer, so a short absence of Postgres is waited out. */
+async function insist<T>(store: () => Promise<T>): Promise<T> {
+  for (const pause of STORE_AGAIN_MS) {
+    try {
+      return await store();
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      await sleep(pause);
+    }
+  }
+  return store();
+}
+
+/**
+ * Makes what follows the answers of a transport: they are stored, devices that are gone removed, further tries scheduled, and
+ * listeners told.
+ *
+ * @param installed names of the transports of this app
+ */
+export function createSettle(parts: SettleParts, installed: ReadonlySet<string>, finished: Finished) {
+  const { env, log, database, queues, events } = parts;
+  const alarm = createAlarm(parts);
+  const removeGone = createRemoveGone(parts, alarm);
+
+  async function remove(transport: string, kept: readonly AnsweredChunk[]): Promise<number> {
+    const gone = kept.flatMap(({ chunk, answers }) =>
+      answers
+        .filter((answer) => answer.unregistered)
+        .map(({ deviceId, error = '' }) => ({ deviceId, error, seenUntil: new Date(chunk.createdAt).toISOString() })),
+    );
+    if (gone.length === 0) return 0;
+    return removeGone({
+      transport,
+      gone: gone.length,
+      registered: gone.flatMap(({ deviceId, seenUntil }) => (deviceId === null ? [] : [{ id: deviceId, seenUntil }])),
+      reached: kept.some(({ answers }) => answers.some((answer) => answer.ok)),
+      error: gone.at(-1)!.error,
+    });
+  }
+
+  function tellRefused(transport: string, answers: readonly Answer[]): void {
+    const refused = answers.filter((answer) => answer.misconfigured);
+    if (refused.length === 0) return;
+    alarm({ transport, reason: 'refused', error: refused.at(-1)!.error ?? '', devices: refused.length });
+  }
+
+  function tellLater({ chunk, answers }: AnsweredChunk): void {
+    for (const { tries, retryAt, deviceId, ok, error = null, unregistered = false } of answers) {
+      if (tries === 0 || retryAt !== undefined) continue;
+      events.emit('push.receipt', { id: chunk.pushId, device: deviceId, ok, error: ok ? null : error, unregistered });
+    }
+  }
+
+  function tryAgain(kept: readonly AnsweredChunk[]): Promise<void> {
+    const again = kept.flatMap(({ chunk: { pushId, chunk, transport, bulk, attempt, devices }, dueAt }) =>
+      dueAt === undefined
+        ? []
+        : [
+            {
+              pushId,
+              chunk,
+              transport,
+              bulk,
+              size: devices.length,
+              again: { attempt, delay: Math.max(0, dueAt - Date.now()) },
+            },
+          ],
+    );
+    return addChunks(queues, installed, again);
+  }
+
+  /** Settles chunks of one transport that were answered at about the same time. */
+  return async (transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void> => {
+    const captured = transport === null && env.nodeEnv !== 'production';
+    const { kept, outcomes } = await insist(() => storeAnswers(database, chunks, { captured, transport }));
+    const answers = kept.flatMap((one) => one.answers);
+    const removed = transport === null ? 0 : await remove(transport, kept);
+    if (transport !== null) tellRefused(transport, answers);
+    await tryAgain(kept);
+    for (const one of kept) tellLater(one);
+    for (const outcome of outcomes) {
+      emitOutcome(events, outcome);
+      finished.tell(outcome.id);
+    }
+    log.info(
+      {
+        transport,
+        push: chunks.length === 1 ? chunks[0]!.chunk.pushId : undefined,
+        chunks: chunks.length,
+        lost: chunks.length - kept.length,
+        devices: answers.length,
+        ok: answers.filter((answer) => answer.ok).length,
+        again: answers.filter((answer) => answer.retryAt !== undefined).length,
+        removed,
+        finished: outcomes.length,
+        ms: Date.now() - Math.min(...chunks.map((one) => one.sentAt)),
+      },
+      'push answers',
+    );
+  };
+}

@@ -1,0 +1,37 @@
+import type { DevicePlatform } from '../accounts/devices/index.ts';
+import { validationError } from '../platform/errors.ts';
+import type { PushContent } from './message.ts';
+import type { Chunk } from './targets.ts';
+import type { Transport } from './transport.ts';
+
+/** What is wrong with the size of a message as a transport's provider counts it for a platform, or undefined. */
+export function tooLarge(transport: Transport, message: PushContent, platform: DevicePlatform): string | undefined {
+  const { name, limitBytes } = transport;
+  if (transport.sizeOf === undefined || limitBytes === undefined) return undefined;
+  try {
+    const bytes = transport.sizeOf(message, platform);
+    if (bytes <= limitBytes) return undefined;
+    return `MessageTooBig: it has ${bytes} bytes as ${name} sends it to ${platform}; at most ${limitBytes} are carried`;
+  } catch (error) {
+    return `The transport failed: ${String(error)}`;
+  }
+}
+
+/**
+ * Refuses a message that is too large for every device that it goes to. One that some devices can carry is sent to these.
+ *
+ * @throws ApiError VALIDATION_ERROR with the sizes
+ */
+export function refuseTooLarge(message: PushContent, chunks: readonly Chunk[], transports: readonly Transport[]): void {
+  const faults = new Set<string>();
+  for (const { transport: name, targets } of chunks) {
+    const transport = transports.find((one) => one.name === name);
+    for (const platform of new Set(targets.map((target) => target.platform))) {
+      const fault = transport && tooLarge(transport, message, platform);
+      if (fault === undefined) return;
+      faults.add(fault);
+    }
+  }
+  if (faults.size === 0) return;
+  throw validationError({ [message.data === undefined ? 'body' : 'data']: [...faults].join('. ') });
+}
