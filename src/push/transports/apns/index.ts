@@ -1,0 +1,91 @@
+import { createSemaphore } from '../../../platform/semaphore.ts';
+import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
+import { failedResult, NOT_SENT_IN_TIME, PATIENCE_MS } from '../failure.ts';
+import { ANSWER_TIMEOUT_MS, type ApnsAnswer, type ApnsClient, openApnsClient } from './client.ts';
+import type { ApnsCredentials } from './credentials.ts';
+import { apnsFailure } from './error-class.ts';
+import { APNS_LIMIT_BYTES, apnsFault, apnsHeaders, apnsId, apnsPayload } from './message.ts';
+import { isApnsToken } from './token.ts';
+
+/** Notifications under way at once: where the library's throughput peaks, and below the 1,000 streams that APNs takes. */
+const AT_ONCE = 500;
+
+/** A token that is well-formed and no device's. */
+const NO_DEVICE = '0'.repeat(64);
+// As long as every id of a push.
+const ANY_ID = '0'.repeat(24);
+
+function resultOf(answer: ApnsAnswer, token: string): TransportResult {
+  if ('fault' in answer) return failedResult(apnsFailure(answer.fault), token);
+  return answer.id === undefined ? { ok: true } : { ok: true, id: answer.id };
+}
+
+/**
+ * Apple Push Notification service: iOS devices that registered with it. One connection, up to 500 notifications under way at once
+ * over all sends. The library is loaded at the first send or check.
+ *
+ * @param options ms: `answerTimeoutMs` for an answer, `patienceMs` after which a notification that still waits for its turn is not sent
+ */
+export function createApnsTransport(
+  credentials: ApnsCredentials,
+  { answerTimeoutMs = ANSWER_TIMEOUT_MS, patienceMs = PATIENCE_MS } = {},
+): Transport {
+  const { topic } = credentials;
+  const pool = createSemaphore(AT_ONCE);
+  let client: Promise<ApnsClient> | undefined;
+  const open = () => {
+    client ??= openApnsClient(credentials, answerTimeoutMs);
+    return client;
+  };
+
+  return {
+    name: 'apns',
+    limitBytes: APNS_LIMIT_BYTES,
+    accepts: ({ platform, token }) => platform === 'ios' && isApnsToken(token),
+    sizeOf: (message) => Buffer.byteLength(JSON.stringify(apnsPayload(message, ANY_ID))),
+    async send(message, devices: readonly TransportDevice[], context: SendContext) {
+      const fault = apnsFault(message);
+      if (fault !== undefined) {
+        return devices.map(({ token }) =>
+          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: fault }, token),
+        );
+      }
+      let opened: ApnsClient;
+      try {
+        opened = await open();
+      } catch (error) {
+        const failure = { class: 'misconfigured', name: 'InvalidCredentials', detail: String(error) } as const;
+        return devices.map(({ token }) => failedResult(failure, token));
+      }
+      const giveUpAt = performance.now() + patienceMs;
+      const compiled = JSON.stringify(apnsPayload(message, context.id));
+      const common = { topic, ...apnsHeaders(message, context), compiled };
+      const sendTo = async (device: TransportDevice) => {
+        if (performance.now() > giveUpAt) return failedResult(NOT_SENT_IN_TIME, device.token);
+        const notification = opened.notification({ ...common, id: apnsId(context.id, device) });
+        return resultOf(await opened.send(notification, device.token), device.token);
+      };
+      return Promise.all(devices.map((device) => pool.run(() => sendTo(device))));
+    },
+    async check() {
+      const where = `APNs (${credentials.production ? 'production' : 'sandbox'}, topic "${topic}")`;
+      const opened = await open().catch((error: Error) => {
+        throw new Error(`${where}: the credentials cannot be used: ${error.message}`);
+      });
+      const silent = {
+        topic,
+        pushType: 'background',
+        priority: 5,
+        expiry: 0,
+        rawPayload: { aps: { 'content-available': 1 } },
+      };
+      const answer = await opened.send(opened.notification(silent), NO_DEVICE);
+      if (!('fault' in answer)) return;
+      const { class: kind, name, detail } = apnsFailure(answer.fault);
+      if (kind === 'misconfigured') throw new Error(`${where} refuses the credentials: ${name}: ${detail}`);
+    },
+    async close() {
+      await (await client?.catch(() => undefined))?.close();
+    },
+  };
+}
