@@ -7,26 +7,28 @@ export type Count = readonly [count: number, leftMs: number];
 /** Adds one to a key whose window begins with its first. */
 export type Counter = (key: string, windowMs: number) => Promise<Count>;
 
-// KEYS: what is counted; ARGV: the window of each, in ms. A key without an end, whatever made it so, is given one.
+// KEYS: what is counted; ARGV: of each how many more, and its window in ms. A key without an end, whatever made it so, is given one.
 const COUNT = `
 local counts = {}
 for i, key in ipairs(KEYS) do
-  local count = redis.call('INCR', key)
+  local count = redis.call('INCRBY', key, ARGV[2 * i - 1])
   local left = redis.call('PTTL', key)
   if left < 0 then
-    redis.call('PEXPIRE', key, ARGV[i])
-    left = tonumber(ARGV[i])
+    redis.call('PEXPIRE', key, ARGV[2 * i])
+    left = tonumber(ARGV[2 * i])
   end
   counts[2 * i - 1] = count
   counts[2 * i] = left
 end
 return counts`;
 
-type Scripted = Redis & { belfryCount(keys: number, ...keysAndWindows: (string | number)[]): Promise<number[]> };
+type Scripted = Redis & { belfryCount(keys: number, ...keysAndCounts: (string | number)[]): Promise<number[]> };
 
 interface Batch {
-  keys: string[];
-  windows: number[];
+  /** Where each key stands in the call. */
+  places: Map<string, number>;
+  /** How many more of each key, and its window in ms, in turn. */
+  counted: number[];
   answer: Promise<number[]>;
 }
 
@@ -42,21 +44,27 @@ export function createCounter(redis: Redis, guard: Guard): Counter {
 
   function gather(): Batch {
     const { promise, resolve } = Promise.withResolvers<number[]>();
-    const batch: Batch = { keys: [], windows: [], answer: promise };
+    const batch: Batch = { places: new Map(), counted: [], answer: promise };
     setImmediate(() => {
       gathered = undefined;
-      const { keys, windows } = batch;
-      resolve(guard.ask(() => (redis as Scripted).belfryCount(keys.length, ...keys, ...windows)));
+      const { places, counted } = batch;
+      resolve(guard.ask(() => (redis as Scripted).belfryCount(places.size, ...places.keys(), ...counted)));
     });
     return batch;
   }
 
   return async (key, windowMs) => {
     gathered ??= gather();
-    const { keys, windows, answer } = gathered;
-    const at = 2 * (keys.push(key) - 1);
-    windows.push(windowMs);
+    const { places, counted, answer } = gathered;
+    let place = places.get(key);
+    if (place === undefined) {
+      place = places.size;
+      places.set(key, place);
+      counted.push(0, windowMs);
+    }
+    const turn = ++counted[2 * place]!;
     const counts = await answer;
-    return [counts[at]!, counts[at + 1]!];
+    // Redis counted those of the same key at once; each gets the count that it would have had alone.
+    return [counts[2 * place]! - counted[2 * place]! + turn, counts[2 * place + 1]!];
   };
 }

@@ -1,10 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 
 /** Tells relays that there is something to do. */
 export interface Wake {
-  /** At most one hint is in flight per process; those that come meanwhile are gathered into one more. */
+  /** The first hint goes out at once; those of the next 5 ms, and while it is in flight, are gathered into one more. */
   hint(): void;
 }
+
+/** A hint for each of thousands of writes a second would cost more than what it hastens. */
+const GAP_MS = 5;
 
 /** The Redis channel of wake-ups. */
 export function wakeChannel(prefix: string): string {
@@ -17,27 +21,23 @@ export function wakeChannel(prefix: string): string {
  */
 export function createWake(redis: Redis, prefix: string): Wake {
   const channel = wakeChannel(prefix);
-  let flying = false;
+  let busy = false;
   let again = false;
 
-  function publish(): void {
-    flying = true;
-    redis
-      .publish(channel, '')
-      .catch(() => undefined) // Redis is away: the relay's poll is the net under this
-      .finally(() => {
-        flying = false;
-        if (again) {
-          again = false;
-          publish();
-        }
-      });
+  async function publish(): Promise<void> {
+    busy = true;
+    // Redis is away: the relay's poll is the net under this.
+    await Promise.all([redis.publish(channel, '').catch(() => undefined), sleep(GAP_MS)]);
+    busy = false;
+    if (!again) return;
+    again = false;
+    void publish();
   }
 
   return {
     hint() {
-      if (flying) again = true;
-      else publish();
+      if (busy) again = true;
+      else void publish();
     },
   };
 }
