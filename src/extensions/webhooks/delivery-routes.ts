@@ -1,22 +1,17 @@
 import type { Host } from '../../declare/host.ts';
-import { allows } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
 import { askFor } from './asked.ts';
 import { createAttempted } from './attempted.ts';
 import { type DeliveryRow, showDelivery } from './delivery.ts';
-import { showEndpoint } from './endpoint.ts';
 import { TEST_EVENT } from './event-names.ts';
 import { logQueryShape, readLogQuery } from './input.ts';
 import { newMessageId } from './message-id.ts';
 import { deliveryShape } from './output.ts';
-import { readOwn } from './own-endpoint.ts';
+import { ASKING, disabledError, readOpen, readOwn } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
 import { INSERT_TEST, listDeliveries, SEND_AGAIN } from './sql/deliveries.ts';
-
-/** Of each client, on `test` and on `retry`. */
-const ASKING = { limit: 10, windowMs: 60_000 };
 
 /** The routes of an endpoint's deliveries: the log, and sending at once what somebody asks for. */
 export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
@@ -31,24 +26,8 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
     return rows.map(showDelivery);
   }
 
-  /**
-   * The id of the caller's endpoint, to which something is to be sent now.
-   *
-   * @throws ApiError NOT_FOUND; BAD_REQUEST when it is disabled; FORBIDDEN when it is global and its owner may not have that any more
-   */
-  async function openEndpoint(ctx: RouteContext): Promise<string> {
-    const { id, enabled, scope } = showEndpoint(await readOwn(database, ctx));
-    if (!enabled) throw disabledError();
-    const { user, req, service } = ctx;
-    const args = { user, action: 'webhook', doc: undefined, req, service };
-    if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
-      throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
-    }
-    return id;
-  }
-
   async function test(ctx: RouteContext) {
-    const endpointId = await openEndpoint(ctx);
+    const { id: endpointId } = await readOpen(database, settings, ctx);
     const id = newId();
     const timestamp = new Date().toISOString();
     const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
@@ -61,7 +40,7 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
   }
 
   async function retry(ctx: RouteContext) {
-    const endpointId = await openEndpoint(ctx);
+    const { id: endpointId } = await readOpen(database, settings, ctx);
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values: [deliveryId, endpointId] });
@@ -112,8 +91,4 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
       handler: retry,
     },
   ];
-}
-
-function disabledError(): ApiError {
-  return new ApiError('BAD_REQUEST', 'The webhook is disabled; enable it first');
 }

@@ -3,11 +3,13 @@ import { StartupError } from '../../platform/environment.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
 import { createFanOut } from './fan-out.ts';
+import { createRecovering } from './recover.ts';
+import { recoveryRoutes } from './recovery-routes.ts';
 import { endpointRoutes } from './routes.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
 import { encryptedSecrets } from './signing-keys.ts';
 import { createSweeps } from './sweeps.ts';
-import { webhookDeliveries, webhookEndpoints } from './tables.ts';
+import { webhookDeliveries, webhookEndpoints, webhookRecoveries } from './tables.ts';
 import { startWebhookWorker } from './worker.ts';
 
 export type { WebhookOptions } from './settings.ts';
@@ -20,7 +22,11 @@ export type { WebhookOptions } from './settings.ts';
 export function webhooks(options: WebhookOptions = {}): Extension {
   return defineExtension({
     name: 'webhooks',
-    tables: { webhook_endpoints: webhookEndpoints, webhook_deliveries: webhookDeliveries },
+    tables: {
+      webhook_endpoints: webhookEndpoints,
+      webhook_deliveries: webhookDeliveries,
+      webhook_recoveries: webhookRecoveries,
+    },
     mistakes: () => settingsMistakes(options),
     setup(host) {
       const settings = readSettings(options, host.env.nodeEnv === 'production');
@@ -30,10 +36,15 @@ export function webhooks(options: WebhookOptions = {}): Extension {
           'endpoints belong to users: it needs accounts, see defineUser',
         ]);
       }
+      const recovering = createRecovering(host, users, settings);
       return {
-        routes: [...endpointRoutes(host, settings), ...deliveryRoutes(host, settings)],
+        routes: [
+          ...endpointRoutes(host, settings),
+          ...deliveryRoutes(host, settings),
+          ...recoveryRoutes(host, settings, recovering),
+        ],
         consumers: [createFanOut(host, users, settings)],
-        sweeps: createSweeps(host, users, settings),
+        sweeps: [...createSweeps(host, users, settings), ...recovering.sweeps],
         encrypted: encryptedSecrets,
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings) },

@@ -74,6 +74,24 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
   });
 }
 
+const DAY_MS = 86_400_000;
+// Who asks for all that is kept has reckoned the time a moment ago.
+const MOMENT_MS = 60_000;
+
+/** The body that asks for a recovery. Gives `since` in UTC, to the millisecond. */
+export function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
+  const error = (issue: { input?: unknown }) =>
+    issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
+  const since = z
+    .union([z.iso.datetime({ offset: true }), z.iso.date()], { error })
+    .refine((text) => Date.parse(text) <= Date.now(), { error: 'Must not be in the future', abort: true })
+    .refine((text) => Date.parse(text) >= Date.now() - keepDeliveriesDays * DAY_MS - MOMENT_MS, {
+      error: `Must not be more than ${keepDeliveriesDays} days ago: deliveries are kept no longer`,
+    })
+    .transform((text) => new Date(text).toISOString());
+  return z.strictObject({ since });
+}
+
 const DEFAULT_LIMIT = 50;
 const MOST = 100;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from './delivery.ts';
+import { RECOVERY_STATUSES } from './recovery.ts';
 
 const time = z.iso.datetime();
 
@@ -53,3 +54,16 @@ export const deliveryShape = z
     ),
   })
   .meta({ id: 'WebhookDelivery' });
+
+/** The shape of a recovery in answers. */
+export const recoveryShape = z
+  .strictObject({
+    id: z.string(),
+    status: z.enum(RECOVERY_STATUSES),
+    since: time,
+    total: z.int(),
+    resent: z.int(),
+    createdAt: time,
+    finishedAt: time.nullable(),
+  })
+  .meta({ id: 'WebhookRecovery' });

@@ -105,3 +105,29 @@ export const webhookDeliveries = pgTable(
       .where(sql`status = 'failed'`),
   ],
 );
+
+/** That everything is sent again which failed for an endpoint since a time. */
+export const webhookRecoveries = pgTable(
+  'webhook_recoveries',
+  {
+    id: text('id').primaryKey(),
+    endpointId: text('endpoint_id').notNull(),
+    since: time('since').notNull(),
+    /** `running`, `finished` or `stopped`. */
+    status: text('status').notNull().default('running'),
+    /** What had failed when it was asked for. */
+    total: integer('total').notNull(),
+    /** What of it is sent again. */
+    resent: integer('resent').notNull().default(0),
+    /** The last delivery that it has looked at. */
+    afterAt: time('after_at').notNull(),
+    afterId: text('after_id').notNull().default(''),
+    /** What failed later is none of it. */
+    createdAt: time('created_at').notNull(),
+    finishedAt: time('finished_at'),
+  },
+  (table) => [
+    uniqueIndex('webhook_recoveries_running_unique').on(table.endpointId).where(sql`status = 'running'`),
+    index('webhook_recoveries_finished_at_index').on(table.finishedAt),
+  ],
+);

@@ -189,6 +189,8 @@ test('webhooks, with deliveries in their log', { timeout: 30_000 }, async () => 
   await good(asAda, 'readWebhook', { path });
   const { id: deliveryId } = await good(asAda, 'testWebhook', { path });
   await good(asAda, 'retryWebhookDelivery', { path: { id, deliveryId } });
+  const recovery = await good(asAda, 'recoverWebhook', { path, body: { since: new Date().toISOString() } });
+  await good(asAda, 'readWebhookRecovery', { path: { id, recoveryId: recovery.id } });
   expect((await good(asAda, 'rotateWebhookSecret', { path })).secret).not.toBe(secret);
   await good(asAda, 'updateWebhook', { path, body: { enabled: false } });
   expect((await call(asAda, 'testWebhook', { path })).status).toBe(400);
