@@ -27,13 +27,9 @@ async function loadApp(): Promise<App> {
     Object.assign(process.env, JSON.parse(readFileSync(development, 'utf8')));
   }
   if (!process.env.SVC_ENCRYPTION_KEYS) fail('SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.');
-  Object.assign(process.env, {
-    NODE_ENV: 'test',
-    LOG_LEVEL: 'error',
-    REDIS_URL: process.env.REDIS_URL || 'redis://none',
-  });
   const { app } = await import('../src/app/index.ts');
-  return app();
+  const redis = process.env.REDIS_URL || 'redis://none';
+  return app({ ...process.env, NODE_ENV: 'test', LOG_LEVEL: 'error', REDIS_URL: redis });
 }
 
 /** What is wrong, in words for who is at the terminal. */

@@ -20,9 +20,8 @@ async function loadApp() {
   const settings = join(import.meta.dirname, '..', '.env');
   if (existsSync(settings)) process.loadEnvFile(settings);
   if (!process.env.SVC_ENCRYPTION_KEYS) fail('SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.');
-  Object.assign(process.env, MIGRATION_ENVIRONMENT);
   const { app } = await import('../src/app/index.ts');
-  return app();
+  return app({ ...process.env, ...MIGRATION_ENVIRONMENT });
 }
 
 /** A line for the first batch of a table, for its last one, and every second in between. */

@@ -18,12 +18,11 @@ if (unknown.length > 0 || given.length > 1) {
 
 const root = join(import.meta.dirname, '..');
 if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
-Object.assign(process.env, MIGRATION_ENVIRONMENT);
 const folder = join(root, 'migrations');
 
 try {
   // It checks what the environment says, with words of its own.
-  const made = app();
+  const made = app({ ...process.env, ...MIGRATION_ENVIRONMENT });
   if (given.length > 0) {
     const lines = await readDatabase(process.env.DATABASE_URL!, folder, given[0] === '--dry-run' ? 'sql' : 'status');
     console.log(lines.join('\n'));

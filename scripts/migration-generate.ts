@@ -13,8 +13,8 @@ try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
   const database = process.env.DATABASE_URL;
   // The environment plays no part in the tables, and the app connects to nothing.
-  Object.assign(process.env, MIGRATION_ENVIRONMENT, { DATABASE_URL: 'postgres://none/none' });
-  const { ok, lines } = await generate(app(), join(root, 'migrations'), given, database);
+  const made = app({ ...process.env, ...MIGRATION_ENVIRONMENT, DATABASE_URL: 'postgres://none/none' });
+  const { ok, lines } = await generate(made, join(root, 'migrations'), given, database);
   console[ok ? 'log' : 'error'](lines.join('\n'));
   process.exit(ok ? 0 : 1);
 } catch (error) {

@@ -1,4 +1,4 @@
 import { app } from '../src/app/index.ts';
 import { runProcess } from '../src/runtime/run-process.ts';
 
-await runProcess(app, { roles: ['push-worker'] });
+await runProcess(app, process.env, { roles: ['push-worker'] });

@@ -1,4 +1,4 @@
 import { app } from '../src/app/index.ts';
 import { runProcess } from '../src/runtime/run-process.ts';
 
-await runProcess(app, { roles: ['webhook-worker'] });
+await runProcess(app, process.env, { roles: ['webhook-worker'] });

@@ -4,12 +4,12 @@ import { post } from './resources/post.ts';
 import { user } from './resources/user.ts';
 
 /** This deployment: its resources, extensions and settings. Every process makes the same app. */
-export const app = () =>
+export const app = (environment: Record<string, string | undefined>) =>
   createApp(
     {
       resources: [user, post, comment],
       extensions: [webhooks(), apiKeys(), twoFactor()],
       settings: {},
     },
-    process.env,
+    environment,
   );

@@ -17,11 +17,16 @@ function fail(error: unknown): never {
  * database is made to match the declarations first.
  *
  * @param make makes the app; its mistakes end the process with exit code 1 and a list of them
+ * @param environment usually `process.env`
  */
-export async function runProcess(make: () => App, options: StartOptions): Promise<void> {
+export async function runProcess(
+  make: (environment: Record<string, string | undefined>) => App,
+  environment: Record<string, string | undefined>,
+  options: StartOptions = {},
+): Promise<void> {
   let app: App;
   try {
-    app = make();
+    app = make(environment);
   } catch (error) {
     fail(error);
   }
@@ -36,8 +41,8 @@ export async function runProcess(make: () => App, options: StartOptions): Promis
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
   try {
-    if (process.env.NODE_ENV === 'development') {
-      const { ALLOW_LOSS, OWN_DATABASE } = process.env;
+    if (environment.NODE_ENV === 'development') {
+      const { ALLOW_LOSS, OWN_DATABASE } = environment;
       // A database that the developer named may hold what others still need.
       const mayDrop = OWN_DATABASE === 'yes' ? 'empty' : 'nothing';
       await app.migrate({ mode: 'sync', mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop });

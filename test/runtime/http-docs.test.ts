@@ -3,13 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { comment } from '../../src/app/resources/comment.ts';
-import { post } from '../../src/app/resources/post.ts';
-import { user } from '../../src/app/resources/user.ts';
-import { webhooks } from '../../src/index.ts';
+import { blog } from '../fixtures/blog/app.ts';
 import { startTestApp } from '../support/app.ts';
 
-const { person, url } = await startTestApp({ resources: [user, post, comment], extensions: [webhooks()] });
+const { person, url } = await startTestApp(blog);
 
 test('the commands of docs/http.md answer as it says', async () => {
   const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'http.md'), 'utf8');

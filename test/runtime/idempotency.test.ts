@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/platform/postgres/database.ts';
 import { idempotencySweep } from '../../src/runtime/http/idempotency/sweep.ts';
 import { type Answer, clientOf, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startProcess } from '../support/processes.ts';
+import { startBlog } from '../support/processes.ts';
 
 const ran: string[] = [];
 let gate: Promise<void> | undefined;
@@ -643,7 +643,7 @@ test('web is killed between the record and its answer: repeated at another proce
   const [watch, gate, hold] = clients as [pg.Client, pg.Client, pg.Client];
   const count = async (sql: string) => (await watch.query(sql)).rowCount!;
   const web = async () => {
-    const process = startProcess('src/web.ts', {
+    const process = startBlog('web', {
       NODE_ENV: 'development',
       LOG_LEVEL: 'error',
       PORT: '0',

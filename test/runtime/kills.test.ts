@@ -2,7 +2,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { startReceiver } from '../fakes/receiver.ts';
 import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startProcess } from '../support/processes.ts';
+import { startBlog } from '../support/processes.ts';
 
 const RECORDS = 300;
 const database = await createTestDatabase();
@@ -25,14 +25,14 @@ test('relay, worker and web killed in the middle lose no event of an acknowledge
   timeout: 120_000,
 }, async () => {
   const receiver = await startReceiver();
-  const start = (file: string) => startProcess(file, env);
-  let web = start('src/web.ts');
+  const start = (role: 'web' | 'relay' | 'webhook-worker') => startBlog(role, env);
+  let web = start('web');
   const urlOf = async (process: typeof web) => {
     await vi.waitUntil(() => process.said().includes('listens on'), patience);
     return /listens on (\S+)/.exec(process.said())![1]!;
   };
   let url = await urlOf(web);
-  const workers = ['workers/relay.ts', 'workers/webhook-worker.ts'];
+  const workers = ['relay', 'webhook-worker'] as const;
   let running = workers.map(start);
 
   const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
@@ -60,7 +60,7 @@ test('relay, worker and web killed in the middle lose no event of an acknowledge
   web.child.kill('SIGKILL');
   await web.ended;
   await clients;
-  web = start('src/web.ts');
+  web = start('web');
   url = await urlOf(web);
   expect(acknowledged.size).toBeGreaterThan(RECORDS / 2);
 

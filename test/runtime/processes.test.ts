@@ -2,7 +2,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { startReceiver } from '../fakes/receiver.ts';
 import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startProcess } from '../support/processes.ts';
+import { startBlog, startProcess } from '../support/processes.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
@@ -51,11 +51,9 @@ test('four processes apart carry a change to a receiver, and stop cleanly at SIG
   timeout: 60_000,
 }, async () => {
   const receiver = await startReceiver();
-  const web = startProcess('src/web.ts', env);
+  const web = startBlog('web', env);
   await vi.waitUntil(() => web.said().includes('listens on'), started);
-  const others = ['workers/relay.ts', 'workers/webhook-worker.ts', 'workers/push-worker.ts'].map((file) =>
-    startProcess(file, env),
-  );
+  const others = (['relay', 'webhook-worker', 'push-worker'] as const).map((role) => startBlog(role, env));
   const url = /listens on (\S+)/.exec(web.said())![1]!;
 
   const call = clientOf(url);
@@ -89,10 +87,10 @@ test('four processes apart carry a change to a receiver, and stop cleanly at SIG
 });
 
 test('a port in use is said, with exit code 1', async () => {
-  const first = startProcess('src/web.ts', env);
+  const first = startBlog('web', env);
   await vi.waitUntil(() => first.said().includes('listens on'), started);
   const port = new URL(/listens on (\S+)/.exec(first.said())![1]!).port;
-  const second = startProcess('src/web.ts', { ...env, PORT: port });
+  const second = startBlog('web', { ...env, PORT: port });
   expect(await second.ended).toBe(1);
   expect(second.said()).toContain(`port ${port} is in use`);
   first.child.kill('SIGTERM');

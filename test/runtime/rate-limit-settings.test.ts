@@ -3,7 +3,7 @@ import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
 import type { SettingsInput } from '../../src/platform/settings.ts';
 import { clientOf, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startProcess } from '../support/processes.ts';
+import { startBlog } from '../support/processes.ts';
 
 const note = defineResource('note', {
   fields: { text: f.string() },
@@ -128,7 +128,7 @@ test('of 400 requests at once to two web processes exactly 300 pass', { timeout:
     PUSH_WORKER: 'off',
   };
   const start = async () => {
-    const web = startProcess('src/web.ts', env);
+    const web = startBlog('web', env);
     await vi.waitUntil(() => web.said().includes('listens on'), { timeout: 30_000, interval: 25 });
     return { ...web, call: clientOf(/listens on (\S+)/.exec(web.said())![1]!) };
   };

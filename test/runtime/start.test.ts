@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { startBlog } from '../support/processes.ts';
 
 /** Runs a process of the app until it ends, or 15 seconds have passed. */
 async function run(entry: string, env: Record<string, string>) {
@@ -45,21 +46,16 @@ test('a database without the declared tables stops production from starting, wit
 
 test('no password, token or hash is in the log, at any level', async () => {
   const database = await createTestDatabase();
-  const child = spawn(process.execPath, ['src/web.ts'], {
-    env: {
-      PATH: process.env.PATH,
-      NODE_ENV: 'development',
-      LOG_LEVEL: 'trace',
-      PORT: '0',
-      DATABASE_URL: database.databaseUrl,
-      REDIS_URL: database.redisUrl,
-      REDIS_PREFIX: database.redisPrefix,
-    },
+  const web = startBlog('web', {
+    NODE_ENV: 'development',
+    LOG_LEVEL: 'trace',
+    PORT: '0',
+    DATABASE_URL: database.databaseUrl,
+    REDIS_URL: database.redisUrl,
+    REDIS_PREFIX: database.redisPrefix,
   });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
-  await expect.poll(() => said, { timeout: 15_000 }).toContain('listens on http');
-  const call = clientOf(/listens on (\S+)/.exec(said)![1]!);
+  await expect.poll(web.said, { timeout: 15_000 }).toContain('listens on http');
+  const call = clientOf(/listens on (\S+)/.exec(web.said())![1]!);
   const password = 'a very secret passphrase';
   const body = { name: 'Ann', email: 'ann@example.com', password };
   const { token } = (await call('POST', '/api/auth/register', body)).body.data;
@@ -75,10 +71,10 @@ test('no password, token or hash is in the log, at any level', async () => {
     { token: 'device-secret', platform: 'ios' },
     { authorization: `Bearer ${token}` },
   );
-  child.kill('SIGTERM');
-  const [code] = (await once(child, 'close')) as [number | null];
+  web.child.kill('SIGTERM');
+  expect(await web.ended).toBe(0);
   await database.drop();
-  expect(code).toBe(0);
+  const said = web.said();
   expect(said.split('\n').filter((line) => line.includes('"msg":"request"'))).toHaveLength(8);
   expect(said).not.toMatch(/secret passphrase|device-secret|scrypt\$/);
   expect(said).not.toContain(token);

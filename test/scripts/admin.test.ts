@@ -4,35 +4,29 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { app as exampleApp } from '../../src/app/index.ts';
-import { clientOf } from '../support/app.ts';
+import { blog } from '../fixtures/blog/app.ts';
+import { clientOf, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { newKey } from '../support/patients.ts';
 import { BARE_ENV } from '../support/processes.ts';
+import { BLOG, makeProject } from '../support/project.ts';
 
 // Every command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
-const database = await createTestDatabase();
-const stores = { DATABASE_URL: database.databaseUrl, SVC_ENCRYPTION_KEYS: newKey() };
-Object.assign(process.env, {
-  ...stores,
-  NODE_ENV: 'test',
-  REDIS_URL: database.redisUrl,
-  REDIS_PREFIX: database.redisPrefix,
-});
-const app = exampleApp();
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
-await app.migrate({ mode: 'sync' });
-const { url } = await app.start({ port: 0 });
+const project = makeProject();
+project.declare(BLOG);
+afterAll(project.remove);
+const SVC_ENCRYPTION_KEYS = newKey();
+const { app, url, env: own } = await startTestApp(blog, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
+const stores = { DATABASE_URL: own.DATABASE_URL!, SVC_ENCRYPTION_KEYS };
 const login = (email: string, password: string) => clientOf(url)('POST', '/api/auth/login', { email, password });
+
+const script = join(project.folder, 'scripts', 'admin.ts');
 
 /** Runs a command, as its npm command does. */
 async function admin(args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) {
-  const child = spawn(process.execPath, ['scripts/admin.ts', ...args.split(' ')], { env: { ...BARE_ENV, ...env } });
+  const child = spawn(process.execPath, [script, ...args.split(' ')], { env: { ...BARE_ENV, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
   const out = { said: '', wrong: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));

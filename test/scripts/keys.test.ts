@@ -2,17 +2,22 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { app as exampleApp } from '../../src/app/index.ts';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
+import { app } from '../fixtures/blog/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { idOf, newKey } from '../support/patients.ts';
 import { BARE_ENV } from '../support/processes.ts';
+import { BLOG, makeProject } from '../support/project.ts';
+
+const project = makeProject();
+project.declare(BLOG);
+afterAll(project.remove);
 
 /** Runs a script as its npm command does. */
 function begin(command: string, env: Record<string, string> = {}) {
   const [script, ...args] = command.split(' ');
-  const child = spawn(process.execPath, [join('scripts', script!), ...args], {
+  const child = spawn(process.execPath, [join(project.folder, 'scripts', script!), ...args], {
     env: { ...BARE_ENV, ...env },
   });
   onTestFinished(() => {
@@ -35,7 +40,7 @@ async function says({ out, ended }: ReturnType<typeof begin>, text: string): Pro
   expect(out.said).toContain(text);
 }
 
-/** A database with the tables of this deployment, and `count` endpoints whose secrets are under the older of two keys. */
+/** A database with the tables of the blog, and `count` endpoints whose secrets are under the older of two keys. */
 async function endpoints(count: number) {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
@@ -43,10 +48,9 @@ async function endpoints(count: number) {
   await client.connect();
   onTestFinished(() => client.end());
   const env = { DATABASE_URL: database.databaseUrl };
-  Object.assign(process.env, { NODE_ENV: 'test', ...env, REDIS_URL: database.redisUrl });
-  const app = exampleApp();
-  await app.migrate({ mode: 'apply' });
-  await app.close();
+  const made = app({ NODE_ENV: 'test', ...env, REDIS_URL: database.redisUrl });
+  await made.migrate({ mode: 'sync' });
+  await made.close();
   const [old, next] = [newKey(), newKey()];
   const ids = Array.from({ length: count }, (_, i) => i.toString(16).padStart(24, '0'));
   const ring = createKeyring([old]);

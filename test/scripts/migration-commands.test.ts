@@ -1,27 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { BARE_ENV } from '../support/processes.ts';
+import { makeProject } from '../support/project.ts';
 
 const patience = { timeout: 30_000, interval: 25 };
 
-/** A clone of this project with an app of its own, and a database: what a team has. */
+/** A clone of this project, and a database for it. */
 async function project() {
-  const folder = mkdtempSync(join(tmpdir(), 'belfry-project-'));
-  for (const part of ['src', 'scripts', 'package.json']) cpSync(part, join(folder, part), { recursive: true });
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  const { folder, declare, remove } = makeProject();
   const database = await createTestDatabase();
   const client = new pg.Client(database.databaseUrl);
   await client.connect();
   onTestFinished(async () => {
     await client.end();
     await database.drop();
-    rmSync(folder, { recursive: true });
+    remove();
   });
   function begin(file: string, args: string[] = [], variables: Record<string, string> = {}) {
     const env = { ...BARE_ENV, DATABASE_URL: database.databaseUrl, ...variables };
@@ -44,11 +42,9 @@ async function project() {
     begin,
     generate: (...args: string[]) => begin('scripts/migration-generate.ts', args).ended,
     migrate: (...args: string[]) => begin('scripts/migrate.ts', args).ended,
-    declare(resources: string) {
-      const app = `import { createApp, defineResource, f } from '../index.ts';
-        export const app = () => createApp({ resources: [${resources}] }, process.env);`;
-      writeFileSync(join(folder, 'src', 'app', 'index.ts'), app);
-    },
+    declare: (resources: string) =>
+      declare(`import { createApp, defineResource, f } from '../index.ts';
+        export const app = (environment) => createApp({ resources: [${resources}] }, environment);`),
     // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
     query: async (sql: string): Promise<any[]> => (await client.query(sql)).rows,
     async another() {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Role } from '../../src/declare/extension.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -17,9 +18,9 @@ export interface AppProcess {
 /** What every process of a test gets from its environment: nothing that a setting of the app could come from. */
 export const BARE_ENV = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
 
-/** Starts `src/web.ts` or a worker with this environment and no other. It is killed when the test ends. */
-export function startProcess(file: string, env: Record<string, string>): AppProcess {
-  const child = spawn(process.execPath, [join(root, file)], {
+/** Starts the file of a process with this environment and no other. It is killed when the test ends. */
+export function startProcess(file: string, env: Record<string, string>, ...args: string[]): AppProcess {
+  const child = spawn(process.execPath, [join(root, file), ...args], {
     cwd: root,
     env: { ...BARE_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -33,3 +34,7 @@ export function startProcess(file: string, env: Record<string, string>): AppProc
   });
   return { child, said: () => said, ended };
 }
+
+/** Starts a process of the blog of test/fixtures: `web` is like src/web.ts, another role like that worker. */
+export const startBlog = (role: Role, env: Record<string, string>): AppProcess =>
+  startProcess('test/fixtures/blog/process.ts', env, role);

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, test, vi } from 'vitest';
-import { app as makeApp } from '../../../src/app/index.ts';
+import { app } from '../../fixtures/blog/app.ts';
 import { clientOf } from '../../support/app.ts';
 import { createTestDatabase } from '../../support/database.ts';
-import { type AppProcess, startProcess } from '../../support/processes.ts';
+import { type AppProcess, startBlog } from '../../support/processes.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
@@ -38,12 +38,11 @@ async function urlOf(process: AppProcess): Promise<string> {
 test('two processes lock together, and one that is killed in the middle of attempts keeps nobody out', {
   timeout: 120_000,
 }, async () => {
-  Object.assign(process.env, env);
-  const migrating = makeApp();
+  const migrating = app(env);
   await migrating.migrate({ mode: 'sync' });
   await migrating.close();
 
-  const processes = [startProcess('src/web.ts', env), startProcess('src/web.ts', env)];
+  const processes = [startBlog('web', env), startBlog('web', env)];
   const calls = (await Promise.all(processes.map(urlOf))).map((url) => clientOf(url));
   const first = calls[0]!;
   const login = (at: number, email: string, password: string) =>

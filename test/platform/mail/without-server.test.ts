@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { newKey } from '../../support/patients.ts';
-import { startProcess } from '../../support/processes.ts';
+import { startBlog } from '../../support/processes.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 40_000, interval: 20 });
@@ -40,7 +40,7 @@ test('in production an e-mail waits for a mail server, is not captured, and the 
 
 test('in development an e-mail is one line of the log, with whom it is for and no text of it', async () => {
   const { env } = await place();
-  const web = startProcess('src/web.ts', { ...env, NODE_ENV: 'development', PORT: '0', OWN_DATABASE: 'yes' });
+  const web = startBlog('web', { ...env, NODE_ENV: 'development', PORT: '0', OWN_DATABASE: 'yes' });
   const url = await until(() => /listens on (\S+)/.exec(web.said())?.[1]);
   const post = (path: string, body: object) =>
     fetch(url + path, {

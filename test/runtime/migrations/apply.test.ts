@@ -2,8 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { generate } from '../../../scripts/migration/generate.ts';
-import { app as exampleApp } from '../../../src/app/index.ts';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
 import { createLog } from '../../../src/platform/log.ts';
@@ -14,17 +12,6 @@ import { migrating } from '../../support/migrating.ts';
 const note = (fields: Fields) => defineResource('note', { fields });
 const APPLIED = 'select 1 from drizzle.__drizzle_migrations';
 const DUPLICATES = `insert into notes (id, a) values ('1', 'same'), ('2', 'same'), ('3', 'other')`;
-
-test('the migrations folder is up to date with the example app', async () => {
-  const { env } = await migrating();
-  Object.assign(process.env, env);
-  const app = exampleApp();
-  expect(await generate(app, 'migrations', ['--check'], undefined)).toEqual({
-    ok: true,
-    lines: ['The migrations are up to date with the declarations.'],
-  });
-  await app.close();
-});
 
 test('ten instances that apply at once apply each migration once, those outside a transaction too, and all succeed', async () => {
   const project = await migrating();

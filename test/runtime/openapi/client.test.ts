@@ -4,14 +4,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { comment } from '../../../src/app/resources/comment.ts';
-import { post } from '../../../src/app/resources/post.ts';
-import { user } from '../../../src/app/resources/user.ts';
-import { webhooks } from '../../../src/index.ts';
+import { blog } from '../../fixtures/blog/app.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
-const { url } = await startTestApp({ resources: [user, post, comment], extensions: [webhooks()] });
+const { url } = await startTestApp(blog);
 
 // Inside the project, so that packages are found, and out of sight of git and of the project's own checks.
 mkdirSync(join(root, '.data'), { recursive: true });

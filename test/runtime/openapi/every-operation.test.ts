@@ -1,26 +1,12 @@
-// The app of src/app: its document is valid, and every operation in it answers as it says.
-import { afterAll, expect, test, vi } from 'vitest';
-import { app as makeApp } from '../../../src/app/index.ts';
+// The document of an app is valid, and every operation in it answers as it says.
+import { expect, test, vi } from 'vitest';
 import { codeOf } from '../../extensions/two-factor/someone.ts';
-import { type Answer, type Client, clientOf } from '../../support/app.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { blog } from '../../fixtures/blog/app.ts';
+import { type Answer, type Client, clientOf, startTestApp } from '../../support/app.ts';
 import { type Json, readContract } from './contract.ts';
 import { faultsOf } from './validators.ts';
 
-const database = await createTestDatabase();
-Object.assign(process.env, {
-  NODE_ENV: 'test',
-  DATABASE_URL: database.databaseUrl,
-  REDIS_URL: database.redisUrl,
-  REDIS_PREFIX: database.redisPrefix,
-});
-const app = makeApp();
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
-await app.migrate({ mode: 'sync' });
-const { url } = await app.start({ port: 0 });
+const { app, url } = await startTestApp(blog);
 const contract = await readContract(url);
 
 /** What a call of an operation takes, beside who calls. */
