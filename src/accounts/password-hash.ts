@@ -14,7 +14,10 @@ interface ScryptCost {
 export interface PasswordHasher {
   /** The hash to store: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, with its cost inside. Rejects a password with NUL (RangeError). */
   hash(password: string): Promise<string>;
-  /** Whether `password` is the one behind `stored`. A malformed or absurd hash is false, after the same work, unless `legacy` knows it. */
+  /**
+   * Whether `password` is the one behind `stored`. A malformed or absurd hash is false, unless `legacy` knows it. The work is
+   * that of a hash of this hasher's cost, whatever `stored` is; more only when `stored` costs more.
+   */
   verify(password: string, stored: string): Promise<boolean>;
   /** The work of a `verify` for an account that does not exist, so that time does not tell. Always false. */
   verifyNothing(password: string): Promise<boolean>;
@@ -44,6 +47,8 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const MAX_MEMORY_BYTES = 256 * 2 ** 20;
 const MAX_PARALLELISM = 16;
+/** Rests below a thirty-second of a hash are left out: no clock on the other side of a network tells them. */
+const FINEST_REST = 5;
 const STORED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
@@ -71,13 +76,16 @@ export function createPasswordHasher(
 
   // NFC, so that one password typed on two systems is one password (RFC 8265, OpaqueString).
   const compute = (password: string, { logN, r, p, salt }: Omit<StoredHash, 'hash'>, length: number) =>
-    semaphore.run(() =>
-      // Node's default bound is exactly what logN 15, r 8 need without p, and so refuses it.
-      derive(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES }),
-    );
-  const matches = async (password: string, stored: StoredHash) =>
-    // scrypt begins with HMAC, which pads its key with NUL (RFC 2104 §2): a password and the same with NUL behind it would be one.
-    timingSafeEqual(await compute(password, stored, stored.hash.length), stored.hash) && !password.includes('\0');
+    // Node's default bound is exactly what logN 15, r 8 need without p, and so refuses it.
+    derive(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES });
+  const matches = (password: string, stored: StoredHash) =>
+    semaphore.run(async () => {
+      const computed = await compute(password, stored, stored.hash.length);
+      // A hash from before the cost rose is checked sooner, which would tell that there is an account.
+      for (const rest of missingWork(stored, cost)) await compute(password, { ...nothing, ...rest }, HASH_BYTES);
+      // scrypt begins with HMAC, which pads its key with NUL (RFC 2104 §2): a password and the same with NUL behind it would be one.
+      return timingSafeEqual(computed, stored.hash) && !password.includes('\0');
+    });
 
   let sample: string | undefined;
 
@@ -107,7 +115,7 @@ export function createPasswordHasher(
     async hash(password) {
       if (password.includes('\0')) throw new RangeError('A password must not contain NUL');
       const salt = randomBytes(SALT_BYTES);
-      const hash = await compute(password, { ...cost, salt }, HASH_BYTES);
+      const hash = await semaphore.run(() => compute(password, { ...cost, salt }, HASH_BYTES));
       return `$scrypt$${format(cost)}$${toBase64(salt)}$${toBase64(hash)}`;
     },
 
@@ -141,6 +149,19 @@ function parse(stored: string): StoredHash | null {
 function isBearable({ logN, r, p }: ScryptCost): boolean {
   const positive = [logN, r, p].every((value) => Number.isInteger(value) && value > 0);
   return positive && 128 * 2 ** logN * r <= MAX_MEMORY_BYTES && p <= MAX_PARALLELISM;
+}
+
+/** What is to be computed besides a hash of the cost `done`, so that it takes as long as one of the cost `whole`. */
+function missingWork(done: ScryptCost, whole: ScryptCost): ScryptCost[] {
+  const { r } = whole;
+  const rest: ScryptCost[] = [];
+  let left = (2 ** whole.logN * r * whole.p - 2 ** done.logN * done.r * done.p) / r;
+  for (let logN = whole.logN; logN > Math.max(0, whole.logN - FINEST_REST); logN--) {
+    const p = Math.floor(left / 2 ** logN);
+    if (p > 0) rest.push({ logN, r, p });
+    left -= Math.max(0, p) * 2 ** logN;
+  }
+  return rest;
 }
 
 function format({ logN, r, p }: ScryptCost): string {

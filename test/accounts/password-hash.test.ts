@@ -83,15 +83,17 @@ describe('malformed or absurd stored hashes', () => {
     );
   });
 
-  test('they cost as much time as a wrong password does, and so does an unknown account', async () => {
+  test('they cost as much time as a wrong password does, and so do an unknown account and a hash from before the cost rose', async () => {
     const hasher = createPasswordHasher({ logN: 14, r: 8, p: 1 });
     const stored = await hasher.hash('right');
+    const former = await createPasswordHasher({ logN: 10, r: 8, p: 1 }).hash('right');
     const acts = {
       wrong: () => hasher.verify('wrong', stored),
       malformed: () => hasher.verify('wrong', 'malformed'),
       unknown: () => hasher.verifyNothing('wrong'),
+      'from before the cost rose': () => hasher.verify('wrong', former),
     };
-    const times: Record<string, number[]> = { wrong: [], malformed: [], unknown: [] };
+    const times: Record<string, number[]> = Object.fromEntries(Object.keys(acts).map((name) => [name, []]));
     for (let run = 0; run < 7; run++) {
       for (const [name, act] of Object.entries(acts)) {
         const start = performance.now();
@@ -100,7 +102,7 @@ describe('malformed or absurd stored hashes', () => {
       }
     }
     const median = (name: string) => times[name]!.sort((a, b) => a - b)[3]!;
-    for (const name of ['malformed', 'unknown']) {
+    for (const name of ['malformed', 'unknown', 'from before the cost rose']) {
       expect(median(name)).toBeGreaterThan(median('wrong') / 3);
       expect(median(name)).toBeLessThan(median('wrong') * 3);
     }
