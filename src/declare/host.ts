@@ -5,6 +5,7 @@ import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
 import type { Auth, Route } from './route.ts';
 import type { AnyService } from './service.ts';
+import type { SimulatedDevices } from './simulated.ts';
 import type { Transact } from './transaction.ts';
 
 /** A record as stored, every field included except passwords. Made by the resource that it belongs to. */
@@ -77,6 +78,8 @@ export interface Host extends Platform {
   /** The user resource when accounts are enabled. */
   users: ResourceView | undefined;
   push: PushSender;
+  /** Undefined in production. */
+  simulated: SimulatedDevices | undefined;
   mail: MailSender;
   transaction: Transact;
 }

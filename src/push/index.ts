@@ -1,34 +1,48 @@
 import { devicesOfDeletedUsers } from '../accounts/devices/index.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender } from '../declare/host.ts';
+import type { SimulatedDevices } from '../declare/simulated.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type Captured, createCaptured } from './captured.ts';
 import { createFinished } from './finished.ts';
+import { noteOpened } from './opened.ts';
 import { createReceipt, type Receipt } from './receipt.ts';
+import { pushRoutes } from './routes.ts';
 import { createSender, type Sender } from './send.ts';
+import { createSimulatedDevices } from './simulated/devices.ts';
+import { simulatedTables } from './simulated/tables.ts';
+import { simulatedTransport } from './simulated/transport.ts';
 import { pushSweeps } from './sweeps.ts';
+import { pushTables as ownTables } from './tables.ts';
 import type { Transport } from './transport.ts';
 import { startPushWorker } from './worker.ts';
 
-export { pushTables } from './tables.ts';
 export { transportMistakes } from './transport.ts';
+
+/** The tables of push, by name. */
+export const pushTables = { ...ownTables, ...simulatedTables };
 
 /** Push notifications of an app. */
 export interface Push {
   enqueueWithin: Sender['enqueueWithin'];
   /** `app.push`. */
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
-  /** Worker and sweeps; and devices go with their user. */
+  /** Routes, worker and sweeps; taps are noted, and devices go with their user. */
   parts: FeatureParts;
   captured: Captured;
+  /** Undefined in production. */
+  simulated: SimulatedDevices | undefined;
 }
 
 /**
  * Makes push notifications. Nothing is connected yet.
  *
- * @param transports asked in order; a device that none accepts is captured outside production and fails in production
+ * @param own asked in order, outside production after that of simulated devices; a device that none accepts is captured there, and
+ *   fails in production
  */
-export function createPush(platform: Platform, transports: readonly Transport[]): Push {
+export function createPush(platform: Platform, own: readonly Transport[]): Push {
+  const simulates = platform.env.nodeEnv !== 'production';
+  const transports = simulates ? [simulatedTransport(platform), ...own] : own;
   const finished = createFinished(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { enqueueWithin, ...sender } = createSender(platform, transports, finished);
@@ -36,10 +50,13 @@ export function createPush(platform: Platform, transports: readonly Transport[])
     enqueueWithin,
     sender: { ...sender, receipt: createReceipt(platform) },
     parts: {
+      routes: pushRoutes(platform, sender),
+      listeners: { 'push.opened': noteOpened(platform) },
       consumers: [devicesOfDeletedUsers],
       sweeps: pushSweeps(platform, installed),
       workers: { 'push-worker': () => startPushWorker(platform, transports, finished) },
     },
     captured: createCaptured(platform.database),
+    simulated: simulates ? createSimulatedDevices(platform) : undefined,
   };
 }

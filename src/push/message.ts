@@ -69,7 +69,8 @@ const wholeNumber = () => {
     .max(INTEGER_MAX, { error: `Must be at most ${INTEGER_MAX}` });
 };
 
-const schema = z.strictObject(
+/** The shape of a push message; `readMessage` checks more. */
+export const messageShape = z.strictObject(
   {
     to: z
       .union([id, z.array(id)], { error: 'Must be a user id or an array of user ids' })
@@ -117,7 +118,7 @@ const schema = z.strictObject(
   { error: (issue) => (issue.code === 'invalid_type' ? 'Must be an object' : undefined) },
 );
 
-type Fields = z.output<typeof schema>;
+type Fields = z.output<typeof messageShape>;
 
 function detailsOf(error: z.ZodError): ErrorDetails {
   const details = new Map<string, string>();
@@ -179,7 +180,7 @@ function contentOf(fields: Fields): PushContent {
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
 export function readMessage(input: unknown, { allowPrivate }: { allowPrivate: boolean }): PushMessage {
-  const parsed = schema.safeParse(input);
+  const parsed = messageShape.safeParse(input);
   if (!parsed.success) throw validationError(detailsOf(parsed.error));
   const fields = parsed.data;
   const content = contentOf(fields);

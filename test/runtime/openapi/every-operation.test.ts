@@ -56,6 +56,8 @@ test('accounts', async () => {
   const device = await good(here, 'registerDevice', { body: { token: 'a'.repeat(64), platform: 'ios' } });
   await good(here, 'registerDevice', { body: { token: 'b'.repeat(64), platform: 'android', name: 'Phone' } });
   expect(await good(here, 'listMyDevices')).toHaveLength(2);
+  const push = await good(asAda, 'sendPush', { body: { deviceIds: [device.id], title: 'Hi', data: { a: [1] } } });
+  expect((await good(asAda, 'readPush', { path: { id: push.id }, query: 'limit=1' })).devices).toHaveLength(1);
   await good(here, 'reportOpenedPush', { body: { data: { url: '/x' } } });
   await good(here, 'unregisterDevice', { body: { token: 'b'.repeat(64) } });
   await good(here, 'removeMyDevice', { path: { deviceId: device.id } });

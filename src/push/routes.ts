@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { PLATFORMS } from '../accounts/devices/index.ts';
+import type { PushSender } from '../declare/host.ts';
+import type { Route, RouteContext } from '../declare/route.ts';
+import { ApiError } from '../platform/errors.ts';
+import { isId } from '../platform/ids.ts';
+import type { Platform } from '../platform/platform.ts';
+import { messageShape } from './message.ts';
+import { readPush } from './read-push.ts';
+
+/** Of each client: a send may reach everybody. */
+const SENDS = { limit: 60, windowMs: 60_000 };
+const MOST_DEVICES = 100;
+/** A page beyond it says nothing that a later one would not. */
+const MOST_PAGES = 100_000;
+
+const time = z.iso.datetime();
+const status = z.enum(['captured', 'sent', 'partial', 'failed', 'no-devices', 'queued']);
+const count = (description: string) => z.int().meta({ description });
+
+const resultShape = z
+  .strictObject({
+    id: z.string(),
+    status: status.meta({ description: '`queued`: it is stored and will be sent; read it later' }),
+    devices: z.int(),
+    results: z.array(
+      z.strictObject({
+        device: z.string().nullable().meta({ description: 'Null for a raw token' }),
+        ok: z.boolean(),
+        id: z.string().optional().meta({ description: "The provider's id of the notification" }),
+        error: z.string().optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'PushResult' });
+
+const pushShape = z
+  .strictObject({
+    id: z.string(),
+    status,
+    message: z.record(z.string(), z.unknown()).meta({ description: 'With defaults filled, without raw tokens' }),
+    createdAt: time,
+    expiresAt: time.nullable(),
+    finishedAt: time.nullable().meta({ description: 'When every device was tried' }),
+    counts: z.strictObject({
+      devices: count('Found so far'),
+      queued: count('Not tried yet'),
+      accepted: count('Accepted by the provider, or captured'),
+      failed: count('Failed for good'),
+      retrying: count('Failed, and tried again later'),
+      receipts: count('Of which the provider reported later'),
+      receiptsFailed: count('Of which the provider reported later that they failed'),
+      opened: count('Tapped'),
+    }),
+    devices: z.array(
+      z.strictObject({
+        device: z.string().nullable(),
+        user: z.string().nullable(),
+        platform: z.enum(PLATFORMS),
+        token: z.string().meta({ description: 'Masked' }),
+        transport: z.string().nullable(),
+        ok: z.boolean().nullable(),
+        error: z.string().nullable(),
+        timeline: z.array(
+          z.strictObject({
+            at: time,
+            event: z.enum(['queued', 'sent', 'accepted', 'refused', 'retry', 'receipt', 'opened']),
+            ok: z.boolean().optional(),
+            id: z.string().optional(),
+            error: z.string().optional(),
+          }),
+        ),
+      }),
+    ),
+    page: z
+      .strictObject({ total: z.int(), page: z.int(), limit: z.int(), pages: z.int() })
+      .meta({ description: 'Which of the devices these are' }),
+  })
+  .meta({ id: 'Push' });
+
+const querySchema = z.strictObject({
+  page: z.coerce.number().int().min(1).max(MOST_PAGES).default(1),
+  limit: z.coerce.number().int().min(1).max(MOST_DEVICES).default(20),
+});
+const queryShape = z.object({
+  page: z.int().min(1).max(MOST_PAGES).default(1).meta({ description: 'Of the devices' }),
+  limit: z.int().min(1).max(MOST_DEVICES).default(20).meta({ description: 'Devices of a page' }),
+});
+
+function readQuery(query: RouteContext['query']): { page: number; limit: number } {
+  const parsed = querySchema.safeParse({ ...query });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  if (issue?.code === 'unrecognized_keys') {
+    throw new ApiError(
+      'BAD_REQUEST',
+      `There is no parameter ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`,
+    );
+  }
+  const name = String(issue?.path[0]);
+  const most = name === 'limit' ? MOST_DEVICES : MOST_PAGES;
+  throw new ApiError('BAD_REQUEST', `${name} must be a whole number from 1 to ${most}`);
+}
+
+/** The routes by which admins, and scripts of theirs, send pushes and see what became of them. */
+export function pushRoutes({ database }: Pick<Platform, 'database'>, sender: PushSender): Route[] {
+  const common = { policy: 'admin', scope: 'push:send', tags: ['push'] };
+  return [
+    {
+      ...common,
+      method: 'POST',
+      path: '/push',
+      summary: 'Send a push message',
+      description:
+        'It waits for the results, for a while; for a large audience, and where they take longer, the status is `queued` and they can be read later.',
+      body: 'json',
+      bodyShape: messageShape,
+      output: resultShape,
+      errors: ['VALIDATION_ERROR'],
+      status: 201,
+      operationId: 'sendPush',
+      rateLimit: SENDS,
+      idempotent: true,
+      handler: (ctx: RouteContext) => sender.send(ctx.body),
+    },
+    {
+      ...common,
+      method: 'GET',
+      path: '/push/:id',
+      summary: 'What became of a push, device by device',
+      queryShape,
+      output: pushShape,
+      errors: ['BAD_REQUEST', 'NOT_FOUND'],
+      operationId: 'readPush',
+      async handler(ctx: RouteContext) {
+        const { page, limit } = readQuery(ctx.query);
+        const { id } = ctx.params;
+        const push = isId(id) ? await readPush(database, id, { page, limit }) : undefined;
+        if (push === undefined) throw new ApiError('NOT_FOUND');
+        const total = push.counts.devices;
+        return { ...push, page: { total, page, limit, pages: Math.ceil(total / limit) } };
+      },
+    },
+  ];
+}

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { boundedText, PLATFORMS, registerDevice, SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
+import {
+  SIMULATED_BEHAVIORS,
+  type SimulatedBehavior,
+  type SimulatedDevice,
+  type SimulatedDevices,
+  type SimulatedNotification,
+} from '../../declare/simulated.ts';
+import { ApiError, validationError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { answerOf } from './answers.ts';
+
+const behavior = z.enum(SIMULATED_BEHAVIORS, { error: `Must be one of: ${SIMULATED_BEHAVIORS.join(', ')}` });
+const newDevice = z.strictObject({
+  user: z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' }),
+  platform: z.enum(PLATFORMS, { error: `Must be one of: ${PLATFORMS.join(', ')}` }).default('ios'),
+  name: boundedText(100).optional(),
+  behavior: behavior.default('delivers'),
+});
+
+const LIST = `
+  select d.id, d.user_id, d.platform, d.name, s.behavior, d.created_at, coalesce((
+    select json_agg(n) from (
+      select id, push_id as push, state, message, created_at as at, tapped_at as "tappedAt" from push_simulated_notifications
+      where device_id = d.id order by id desc limit 50
+    ) n
+  ), '[]') from push_simulated_devices s join devices d on d.id = s.device_id`;
+const LIST_ALL = `${LIST} order by d.created_at desc, d.id desc limit 200`;
+const LIST_ONE = `${LIST} where d.id = $1`;
+
+const MAKE = 'insert into push_simulated_devices (device_id, behavior) values ($1, $2)';
+const SET = 'update push_simulated_devices set behavior = $2 where device_id = $1 returning 1';
+const LATE = `delete from push_simulated_notifications where device_id = $1 and state = 'held' and expires_at < now()`;
+const ARRIVE = `
+  update push_simulated_notifications set created_at = now(),
+    state = case when $2 = 'shown' and (message->>'silent')::boolean is true then 'hidden' else $2 end
+  where device_id = $1 and state = 'held' returning push_id, state`;
+const TAP = `
+  update push_simulated_notifications n set tapped_at = coalesce(n.tapped_at, now()) from devices d
+  where n.id = $1 and n.state = 'shown' and d.id = n.device_id returning n.push_id, d.user_id, d.id, n.message`;
+const REMOVE = `delete from devices d using push_simulated_devices s where d.id = $1 and s.device_id = d.id returning 1`;
+
+type Row = [
+  string,
+  string,
+  SimulatedDevice['platform'],
+  string | null,
+  SimulatedBehavior,
+  string,
+  SimulatedNotification[],
+];
+
+// Times within JSON are written by Postgres, with its own zone and precision.
+const iso = (text: string | null) => (text === null ? null : new Date(text).toISOString());
+
+function show([id, user, platform, name, how, createdAt, notifications]: Row): SimulatedDevice {
+  const shown = notifications.map((one) => ({ ...one, at: iso(one.at)!, tappedAt: iso(one.tappedAt) }));
+  return { id, user, platform, name, behavior: how, createdAt, notifications: shown };
+}
+
+function checked<T>(schema: z.ZodType<T>, value: unknown, whole: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const details = parsed.error.issues.map(({ path, message }) => [path.map(String).join('.') || whole, message]);
+  throw validationError(Object.fromEntries(details.toReversed()));
+}
+
+/** Makes and keeps simulated devices. */
+export function createSimulatedDevices({ database, events }: Pick<Platform, 'database' | 'events'>): SimulatedDevices {
+  async function read(id: string): Promise<SimulatedDevice> {
+    const [row] = isId(id) ? await database.write<Row>({ text: LIST_ONE, values: [id] }) : [];
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    return show(row);
+  }
+
+  return {
+    async create(input) {
+      const { user, platform, name, behavior: how } = checked(newDevice, input, 'device');
+      const token = SIMULATED_PREFIX + randomBytes(16).toString('hex');
+      const registration = { token, platform, ...(name === undefined ? {} : { name }) };
+      const { id } = (await registerDevice(database, registration, { userId: user, sessionId: null }))!;
+      await database.write({ text: MAKE, values: [id, how] });
+      return read(id);
+    },
+    list: async () => (await database.write<Row>({ text: LIST_ALL, values: [] })).map(show),
+    async setBehavior(id, input) {
+      const how = checked(behavior, input, 'behavior');
+      if (!isId(id) || (await database.write({ text: SET, values: [id, how] })).length === 0) {
+        throw new ApiError('NOT_FOUND');
+      }
+      const answer = answerOf(how, false);
+      if ('state' in answer && answer.state !== 'held') {
+        await database.write({ text: LATE, values: [id] });
+        const rows = await database.write<[string, string]>({ text: ARRIVE, values: [id, answer.state] });
+        for (const [push, state] of rows) events.emit('push.simulated', { id: push, device: id, state });
+      }
+      return read(id);
+    },
+    async tap(notificationId) {
+      type Tapped = [string, string, string, { url?: string; data?: Record<string, unknown> }];
+      const [row] = isId(notificationId) ? await database.write<Tapped>({ text: TAP, values: [notificationId] }) : [];
+      if (row === undefined) throw new ApiError('NOT_FOUND');
+      const [id, user, device, { url = null, data = {} }] = row;
+      events.emit('push.opened', { id, user, device, url, data, simulated: true });
+    },
+    async remove(id) {
+      if (!isId(id) || (await database.write({ text: REMOVE, values: [id] })).length === 0) {
+        throw new ApiError('NOT_FOUND');
+      }
+    },
+  };
+}

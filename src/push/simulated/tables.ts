@@ -1,0 +1,38 @@
+import { devices } from '../../accounts/devices/index.ts';
+import { index, jsonb, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
+
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+const deviceId = () =>
+  text('device_id')
+    .notNull()
+    .references(() => devices.id, { onDelete: 'cascade' });
+
+/** What makes a device a simulated one. Empty in production. */
+const simulatedDevices = pgTable('push_simulated_devices', {
+  deviceId: deviceId().primaryKey(),
+  behavior: text('behavior').notNull(),
+});
+
+/** What simulated devices received. */
+const simulatedNotifications = pgTable(
+  'push_simulated_notifications',
+  {
+    id: text('id').primaryKey(),
+    deviceId: deviceId(),
+    pushId: text('push_id').notNull(),
+    /** `shown`, `held` or `hidden`. */
+    state: text('state').notNull(),
+    message: jsonb('message').notNull(),
+    /** When a held one is dropped. */
+    expiresAt: time('expires_at'),
+    createdAt: time('created_at').notNull().defaultNow(),
+    tappedAt: time('tapped_at'),
+  },
+  (table) => [index('push_simulated_notifications_device_index').on(table.deviceId, table.id)],
+);
+
+/** The tables of simulated devices, by name. */
+export const simulatedTables = {
+  push_simulated_devices: simulatedDevices,
+  push_simulated_notifications: simulatedNotifications,
+};

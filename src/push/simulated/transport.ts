@@ -1,0 +1,52 @@
+import { SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
+import type { SimulatedBehavior } from '../../declare/simulated.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { SIMULATED, type Transport, type TransportResult } from '../transport.ts';
+import { answerOf } from './answers.ts';
+
+const BEHAVIORS = 'select device_id, behavior from push_simulated_devices where device_id = any($1)';
+
+// A newer notification with the same collapseId takes the place of the older one.
+const RECEIVE = `
+  with n as (select * from unnest($1::text[], $2::text[], $3::text[]) n(id, device_id, state)), older as (
+    delete from push_simulated_notifications o using n
+    where o.device_id = n.device_id and o.message->>'collapseId' = $5::jsonb->>'collapseId'
+  )
+  insert into push_simulated_notifications (id, device_id, push_id, state, message, expires_at)
+  select n.id, n.device_id, $4, n.state, $5::jsonb, $6 from n join push_simulated_devices using (device_id)`;
+
+/** The transport of simulated devices: it takes their tokens alone, and answers as their behavior says. */
+export function simulatedTransport({ database, events }: Pick<Platform, 'database' | 'events'>): Transport {
+  return {
+    name: SIMULATED,
+    accepts: ({ token }) => token.startsWith(SIMULATED_PREFIX),
+    async send(message, devices, { id, expiresAt }) {
+      const ids = devices.map((device) => device.id);
+      const rows = await database.write<[string, SimulatedBehavior]>({ text: BEHAVIORS, values: [ids] });
+      const behaviors = new Map(rows);
+      const received: { id: string; device: string; state: string }[] = [];
+      const results = ids.map((device): TransportResult => {
+        const behavior = device === null ? undefined : behaviors.get(device);
+        const answer = answerOf(behavior ?? 'invalid-token', message.silent === true);
+        if ('refused' in answer) return answer.refused;
+        const notification = { id: newId(), device: device!, state: answer.state };
+        received.push(notification);
+        return { ok: true, id: notification.id };
+      });
+      await database.write({
+        text: RECEIVE,
+        values: [
+          received.map((one) => one.id),
+          received.map((one) => one.device),
+          received.map((one) => one.state),
+          id,
+          JSON.stringify(message),
+          expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+        ],
+      });
+      for (const { device, state } of received) events.emit('push.simulated', { id, device, state });
+      return results;
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest';
+import type { SimulatedBehavior } from '../../src/declare/simulated.ts';
+import { createApp, defineUser } from '../../src/index.ts';
+import { createPush } from '../../src/push/index.ts';
+import type { Transport } from '../../src/push/transport.ts';
+import { startTestApp } from '../support/app.ts';
+import { openPlatform } from './platform.ts';
+
+const real: Transport = { name: 'real', send: (_message, devices) => devices.map(() => ({ ok: true, id: 'real' })) };
+const events: { name: string; payload: unknown }[] = [];
+const { app, person, env } = await startTestApp({
+  resources: [defineUser()],
+  transports: [real],
+  listeners: (app) => {
+    for (const name of ['push.simulated', 'push.opened', 'push.receipt']) {
+      app.on(name, (payload) => events.push({ name, payload }));
+    }
+  },
+});
+const simulated = app.simulated!;
+const notificationsOf = async (id: string) => (await simulated.list()).find((one) => one.id === id)?.notifications;
+
+test.each<[SimulatedBehavior, object, string | undefined, boolean]>([
+  ['delivers', { ok: true, id: expect.any(String) }, 'shown', true],
+  ['offline', { ok: true, id: expect.any(String) }, 'held', true],
+  ['notifications-off', { ok: true, id: expect.any(String) }, 'hidden', true],
+  ['app-uninstalled', { ok: false, error: 'DeviceNotRegistered' }, undefined, false],
+  ['invalid-token', { ok: false, error: 'InvalidRegistration' }, undefined, false],
+  ['rate-limited', { ok: false, error: 'MessageRateExceeded' }, undefined, true],
+])(
+  '%s: what its provider answers, what is seen of it, whether the device stays',
+  async (behavior, result, state, stays) => {
+    events.length = 0;
+    const ann = await person('Ann');
+    const { id } = await simulated.create({ user: ann.id, behavior });
+    const sent = await app.push.send({ to: ann.id, title: 'Hi', ttl: 0 });
+    expect(sent).toMatchObject({
+      status: state === undefined ? 'failed' : 'sent',
+      devices: 1,
+      results: [{ device: id, ...result }],
+    });
+    const told = state === undefined ? [] : [{ name: 'push.simulated', payload: { id: sent.id, device: id, state } }];
+    expect(events).toEqual(told);
+    await expect.poll(async () => (await ann.call('GET', '/api/auth/devices')).body.data.length).toBe(stays ? 1 : 0);
+    if (state !== undefined)
+      expect(await notificationsOf(id)).toMatchObject([{ push: sent.id, state, message: { title: 'Hi' } }]);
+  },
+);
+
+test('a real transport that takes every device is not asked for a simulated one', async () => {
+  const ann = await person('Ann');
+  await simulated.create({ user: ann.id, platform: 'web', name: 'Browser' });
+  await ann.call('POST', '/api/auth/devices', { token: 'a-real-token-0123456789', platform: 'android' });
+  const { results } = await app.push.send({ to: ann.id, title: 'Hi' });
+  expect(results.map((one) => one.id).filter((id) => id === 'real')).toHaveLength(1);
+});
+
+test('brought online, a device shows what it held, but not what is too old', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id, behavior: 'offline' });
+  const kept = await app.push.send({ to: ann.id, title: 'Kept' });
+  await app.push.send({ to: ann.id, title: 'Late', ttl: 0 });
+  events.length = 0;
+  const device = await simulated.setBehavior(id, 'delivers');
+  expect(device.notifications).toMatchObject([{ push: kept.id, state: 'shown' }]);
+  expect(events).toEqual([{ name: 'push.simulated', payload: { id: kept.id, device: id, state: 'shown' } }]);
+});
+
+test('with notifications off by then, what it held is hidden', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id, behavior: 'offline' });
+  await app.push.send({ to: ann.id, title: 'Hi' });
+  expect((await simulated.setBehavior(id, 'notifications-off')).notifications).toMatchObject([{ state: 'hidden' }]);
+});
+
+test('a newer notification with the same collapseId takes the place of the older one on each device', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id });
+  for (const [title, collapseId] of [
+    ['A', 'score'],
+    ['B', 'score'],
+    ['C', 'other'],
+  ] as const) {
+    await app.push.send({ to: ann.id, title, collapseId });
+  }
+  expect((await notificationsOf(id))!.map(({ message }) => message.title)).toEqual(['C', 'B']);
+});
+
+test('a silent message is seen by nobody', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id });
+  await app.push.send({ to: ann.id, silent: true, data: { refresh: true } });
+  expect(await notificationsOf(id)).toMatchObject([{ state: 'hidden' }]);
+});
+
+test('a tap is told as an opened push, with what the notification carried', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id });
+  const sent = await app.push.send({ to: ann.id, title: 'Hi', url: '/posts/1', data: { a: 1 } });
+  events.length = 0;
+  const [notification] = (await notificationsOf(id))!;
+  await simulated.tap(notification!.id);
+  const payload = {
+    id: sent.id,
+    user: ann.id,
+    device: id,
+    url: '/posts/1',
+    data: { a: 1, url: '/posts/1' },
+    simulated: true,
+  };
+  expect(events).toEqual([{ name: 'push.opened', payload }]);
+  expect((await notificationsOf(id))![0]!.tappedAt).not.toBeNull();
+});
+
+test('a notification that is not shown cannot be tapped; unknown ones are 404', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id, behavior: 'offline' });
+  await app.push.send({ to: ann.id, title: 'Hi' });
+  const [held] = (await notificationsOf(id))!;
+  for (const doing of [
+    () => simulated.tap(held!.id),
+    () => simulated.tap('x'),
+    () => simulated.setBehavior('0'.repeat(24), 'delivers'),
+    () => simulated.remove('x'),
+  ]) {
+    await expect(doing()).rejects.toMatchObject({ status: 404 });
+  }
+  await simulated.remove(id);
+  expect(await notificationsOf(id)).toBeUndefined();
+});
+
+test.each<[unknown, string]>([
+  [{}, 'user'],
+  [{ user: 'x' }, 'user'],
+  [{ user: 'a'.repeat(24), behavior: 'explodes' }, 'behavior'],
+  [{ user: 'a'.repeat(24), platform: 'symbian' }, 'platform'],
+  [5, 'device'],
+])('a device that is wrong is 422: %j', async (device, field) => {
+  await expect(simulated.create(device as never)).rejects.toMatchObject({
+    status: 422,
+    details: { [field]: expect.any(String) },
+  });
+});
+
+test('a rate-limited device is tried again, and told when it took the push later', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id, behavior: 'rate-limited' });
+  const sent = await app.push.send({ to: ann.id, title: 'Hi' });
+  expect(sent.status).toBe('failed');
+  await simulated.setBehavior(id, 'delivers');
+  const receipt = { id: sent.id, device: id, ok: true, error: null, unregistered: false };
+  await expect.poll(() => events, { timeout: 20_000 }).toContainEqual({ name: 'push.receipt', payload: receipt });
+  expect(await notificationsOf(id)).toMatchObject([{ push: sent.id, state: 'shown' }]);
+});
+
+test('in production there are none: those that are in the database are skipped', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id });
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const production = { ...env, NODE_ENV: 'production', APP_URL: 'https://api.example.com', SVC_ENCRYPTION_KEYS: key };
+  const platform = await openPlatform(production);
+  try {
+    const push = createPush(platform, []);
+    expect(push.simulated).toBeUndefined();
+    expect(await push.sender.send({ to: ann.id, deviceIds: [id], title: 'Hi' })).toMatchObject({
+      status: 'no-devices',
+    });
+  } finally {
+    await platform.close();
+  }
+});
+
+test('no other transport may have its name', () => {
+  const transports = [{ ...real, name: 'simulated' }];
+  expect(() => createApp({ resources: [defineUser()], transports }, env)).toThrow(
+    /the name is that of simulated devices/,
+  );
+});
