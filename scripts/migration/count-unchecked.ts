@@ -1,4 +1,4 @@
-import { quoted } from '../../src/records/query/sql.ts';
+import { quoteIdentifier } from '../../src/platform/postgres/quote-identifier.ts';
 import type { Unchecked } from '../../src/runtime/migrations/column-changes.ts';
 import type { Plan } from '../../src/runtime/migrations/diff.ts';
 import { countingClient } from './count-values.ts';
@@ -9,9 +9,9 @@ function told(count: number): string {
 }
 
 function countText({ table, column, array }: Unchecked): string {
-  const name = quoted(column);
+  const name = quoteIdentifier(column);
   const other = array ? `not ${name} <@ $1::text[]` : `${name} <> all($1::text[])`;
-  return `select count(*)::int as count from ${quoted(table)} where ${other}`;
+  return `select count(*)::int as count from ${quoteIdentifier(table)} where ${other}`;
 }
 
 /**

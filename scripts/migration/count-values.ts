@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { quoted } from '../../src/records/query/sql.ts';
+import { quoteIdentifier } from '../../src/platform/postgres/quote-identifier.ts';
 import type { Loss } from '../../src/runtime/migrations/losses.ts';
 
 /** How many rows hold a value of what would be lost; `undefined` where that is not known. */
@@ -13,10 +13,10 @@ const CONNECT_MS = 2000;
 const COUNT_MS = 5000;
 
 async function countTable(client: pg.Client, table: string, losses: readonly Loss[]): Promise<[Loss, number][]> {
-  const { rows } = await client.query('select to_regclass($1) is not null as is', [quoted(table)]);
+  const { rows } = await client.query('select to_regclass($1) is not null as is', [quoteIdentifier(table)]);
   if (!rows[0].is) return [];
-  const counts = losses.map(({ column }) => (column === undefined ? 'count(*)' : `count(${quoted(column)})`));
-  const text = `select ${counts.join(', ')} from ${quoted(table)}`;
+  const counts = losses.map(({ column }) => (column === undefined ? 'count(*)' : `count(${quoteIdentifier(column)})`));
+  const text = `select ${counts.join(', ')} from ${quoteIdentifier(table)}`;
   const { rows: found } = await client.query<string[]>({ text, rowMode: 'array' });
   return losses.map((loss, i) => [loss, Number(found[0]![i])]);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RouteContext } from '../declare/route.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import { isStorable, UNSTORABLE } from '../records/fields/text-rules.ts';
+import { isStorable, UNSTORABLE } from '../platform/postgres/storable.ts';
 import { finishLogin, wrongCredentials } from './finish-login.ts';
 import { lockedOut, signInsWith } from './lockout.ts';
 import type { AccountParts } from './parts.ts';

@@ -1,10 +1,10 @@
 import type { StoredRecord } from '../declare/host.ts';
 import { DecryptionError, type Keyring } from '../platform/crypto/keyring.ts';
 import type { Logger } from '../platform/log.ts';
+import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
 import { isoTimestamp } from '../platform/postgres/types.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { valueContext } from './encryption/value-context.ts';
-import { quoted } from './query/sql.ts';
 
 const RESOURCE = Symbol('resource');
 const WRITER = Symbol('writer');
@@ -143,7 +143,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
   }
 
   return {
-    columns: columns.map(quoted).join(', '),
+    columns: columns.map(quoteIdentifier).join(', '),
     fromRow: (row) => fromRow(row, decrypted),
     fromChange(...rows) {
       const told = new Set<CompiledField>();

@@ -1,14 +1,11 @@
 import { z } from 'zod';
-import { isStorable } from '../../records/fields/text-rules.ts';
-
-/** Message of a text that Postgres can't hold. */
-const UNSTORABLE = 'Must not contain NUL or broken characters';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
+import { longerThan } from '../../records/fields/text-rules.ts';
 
 /** What is wrong with a text as a stored value of at most `max` characters (code points), or undefined. */
 function textFault(text: string, max: number): string | undefined {
   if (!isStorable(text)) return UNSTORABLE;
-  const tooLong = text.length > max && (text.length > 2 * max || [...text].length > max);
-  return tooLong ? `Must be at most ${max} characters` : undefined;
+  return longerThan(text, max) ? `Must be at most ${max} characters` : undefined;
 }
 
 /** The schema of a text of at most `max` characters. */

@@ -1,8 +1,10 @@
 import { type ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { isExcessiveJson, MOST_LEVELS } from '../../platform/excessive-json.ts';
 import { isId, newId } from '../../platform/ids.ts';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
 import type { CompiledResource } from '../../records/compiled.ts';
 import type { RecordsContext } from '../../records/context.ts';
-import { isStorable } from '../../records/fields/text-rules.ts';
+import { NO_DATE, parseDate } from '../../records/fields/date.ts';
 import { type Values, validate } from '../../records/validate.ts';
 import { NO_PASSWORD } from '../password-hash.ts';
 
@@ -24,14 +26,17 @@ function fault(details: ErrorDetails): never {
 }
 
 function parse(line: string): Record<string, unknown> {
+  let parsed: unknown;
   try {
-    const parsed: unknown = JSON.parse(line);
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
-      return parsed as Record<string, unknown>;
+    parsed = JSON.parse(line);
   } catch {
     // Said below.
   }
-  return fault({ line: 'Must be a JSON object' });
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    return fault({ line: 'Must be a JSON object' });
+  if (isExcessiveJson(parsed))
+    return fault({ line: `Is nested deeper than ${MOST_LEVELS} levels or has too many values` });
+  return parsed as Record<string, unknown>;
 }
 
 function idOf(value: unknown): string {
@@ -44,16 +49,13 @@ function hashOf(value: unknown): string {
   if (value === undefined || value === null) return NO_PASSWORD;
   if (typeof value !== 'string' || value.trim() === '') return fault({ passwordHash: 'Must be a text, or left out' });
   if (value.length > MOST_HASH) return fault({ passwordHash: `Must be at most ${MOST_HASH} characters` });
-  return isStorable(value) ? value : fault({ passwordHash: 'Must not contain NUL or broken characters' });
+  return isStorable(value) ? value : fault({ passwordHash: UNSTORABLE });
 }
 
 function timeOf(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  const time = typeof value === 'string' || typeof value === 'number' ? new Date(value) : new Date(Number.NaN);
-  const year = Number.isNaN(time.getTime()) ? 0 : time.getUTCFullYear();
-  return year >= 1970 && year <= 9999
-    ? time.toISOString()
-    : fault({ [name]: 'Must be an ISO date or epoch milliseconds' });
+  const date = typeof value === 'string' || typeof value === 'number' ? parseDate(value) : undefined;
+  return date ?? fault({ [name]: NO_DATE });
 }
 
 /** The resource without its passwords: theirs are hashes, which no rule of a password fits. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
+import { isStorable } from '../../platform/postgres/storable.ts';
 import { type KeyStatus, STATUSES } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
@@ -19,7 +20,7 @@ const name = z
   .trim()
   .min(1, { error: 'Is required' })
   .max(MOST_NAME, { error: `Must be at most ${MOST_NAME} characters` })
-  .refine((text) => text.isWellFormed() && !text.includes('\0'), { error: 'Must not contain invalid characters' })
+  .refine(isStorable, { error: 'Must not contain invalid characters' })
   .meta({ description: 'What you call it', pattern: '\\S' });
 
 function quoted(scopes: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { checkUrl } from '../../platform/address-guard.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { isStorable } from '../../platform/postgres/storable.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.ts';
 import type { WebhookSettings } from './settings.ts';
 
@@ -52,7 +53,7 @@ function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
 const description = z
   .string({ error: 'Must be a string' })
   .max(500, { error: 'Must be at most 500 characters' })
-  .refine((text) => text.isWellFormed() && !text.includes('\0'), { error: 'Must not contain invalid characters' });
+  .refine(isStorable, { error: 'Must not contain invalid characters' });
 
 /** The body of a create. */
 export function createSchema(settings: WebhookSettings, names: readonly string[]) {

@@ -1,5 +1,5 @@
-import pg from 'pg';
 import type { Database } from '../postgres/database.ts';
+import { quoteIdentifier } from '../postgres/quote-identifier.ts';
 import type { EncryptedColumn } from './encrypted-column.ts';
 import type { EncryptedPlace } from './encrypted-place.ts';
 import { CIPHERTEXT_HEAD, ciphertextHead } from './keyring.ts';
@@ -10,8 +10,6 @@ const PAGE = 5000;
 const BATCH = 500;
 const BATCH_BYTES = 4 * 2 ** 20;
 
-const quoted = pg.escapeIdentifier;
-
 /**
  * The encrypted columns of a table.
  *
@@ -19,9 +17,9 @@ const quoted = pg.escapeIdentifier;
  */
 export function tablePlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
   const { table, key = 'id' } = columns[0]!;
-  const from = quoted(table);
-  const id = quoted(key);
-  const names = columns.map(({ column }) => quoted(column));
+  const from = quoteIdentifier(table);
+  const id = quoteIdentifier(key);
+  const names = columns.map(({ column }) => quoteIdentifier(column));
   // `left` fetches the start of a long value only.
   const head = (name: string) => `left(${name}, ${CIPHERTEXT_HEAD.length})`;
   const isStale = (name: string) => `(${name} <> '' and ${head(name)} <> $3)`;

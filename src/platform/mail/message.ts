@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { validationError } from '../errors.ts';
+import { isStorable } from '../postgres/storable.ts';
 
 /** An e-mail to one person. */
 export interface MailMessage {
@@ -24,7 +25,7 @@ const words = (most: number) =>
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
     .min(1, { error: 'Is required' })
     .max(most, { error: `Must be at most ${most} characters` })
-    .refine((text) => !text.includes('\0') && text.isWellFormed(), { error: MALFORMED });
+    .refine(isStorable, { error: MALFORMED });
 
 const schema = z.strictObject({
   // One address and no list of them: what a user typed must not reach a second box.

@@ -1,6 +1,7 @@
+import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
 import { NO_DATE, parseDate } from './date.ts';
 import { isStorableJson, UNSTORABLE_JSON } from './json.ts';
-import { isStorable, tooManyBytes, UNSTORABLE } from './text-rules.ts';
+import { tooManyBytes } from './text-rules.ts';
 
 /** Why a column cannot hold a value. */
 export interface Unheld {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { isStorable } from '../../platform/postgres/storable.ts';
 import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
-import { comparableText, isStorable } from './text-rules.ts';
+import { comparableText } from './text-rules.ts';
 
 /** One of the declared values. */
 export const enumType: FieldType = {

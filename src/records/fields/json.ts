@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isStorable } from '../../platform/postgres/storable.ts';
 import type { FieldType } from './field-type.ts';
-import { isStorable } from './text-rules.ts';
 
 /** Message of JSON that Postgres can't hold. */
 export const UNSTORABLE_JSON = 'Must be JSON without NUL or broken characters';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
 import type { FieldType } from './field-type.ts';
-import { isStorable, UNSTORABLE } from './text-rules.ts';
 import { weaknessOf } from './weak-password.ts';
 
 const MESSAGE = 'Must be 8 to 128 characters';

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
 import type { TypedModifier } from './field-type.ts';
-
-/** Message of a value that Postgres can't hold: NUL, or half of a surrogate pair. */
-export const UNSTORABLE = 'Must not contain NUL or broken characters';
 
 /** Message of a text that an index has no room for. */
 export function tooManyBytes(most: number): string {
@@ -24,11 +22,6 @@ export const TEXT_MODIFIERS: readonly TypedModifier[] = [
   'encrypted',
 ];
 
-/** Whether a text can be stored as it is: no NUL, no lone surrogate. */
-export function isStorable(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed();
-}
-
 /** A text that is stored, for comparisons; undefined for anything else. */
 export function comparableText(value: unknown): string | undefined {
   return typeof value === 'string' && isStorable(value) ? value : undefined;
@@ -42,7 +35,7 @@ export function normalize(text: string, spec: FieldSpec): string {
 }
 
 /** Counts characters as people do (code points), cheaply where the length in UTF-16 already decides. */
-function longerThan(text: string, limit: number): boolean {
+export function longerThan(text: string, limit: number): boolean {
   return text.length > limit && (text.length > 2 * limit || [...text].length > limit);
 }
 

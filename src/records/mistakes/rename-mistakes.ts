@@ -1,11 +1,6 @@
 import type { Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
-import type { AnyResource } from '../../declare/resource.ts';
-
-/** Names that a resource had before, as declared. */
-export function earlierNames(resource: AnyResource): readonly string[] {
-  return typeof resource.renamedFrom === 'string' ? [resource.renamedFrom] : (resource.renamedFrom ?? []);
-}
+import { type AnyResource, earlierNames } from '../../declare/resource.ts';
 
 /** The mistakes in `renamedFrom` of a resource and its fields. */
 export function renameMistakes(resource: AnyResource, fault: (text: string) => void): void {

@@ -1,6 +1,7 @@
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource, SortTerm } from '../compiled.ts';
 import type { Position } from './list-query.ts';
-import { type Parameters, quoted } from './sql.ts';
+import type { Parameters } from './sql.ts';
 
 interface Term {
   column: string;
@@ -14,7 +15,7 @@ interface Term {
 function termAt(resource: CompiledResource, term: SortTerm, value: unknown, params: Parameters): Term {
   const field = resource.field.get(term.field);
   const { descending } = term;
-  const place = { column: quoted(term.column), descending, nullable: field !== undefined };
+  const place = { column: quoteIdentifier(term.column), descending, nullable: field !== undefined };
   if (value === null) return { ...place, value: undefined };
   if (field === undefined) return { ...place, value: params.add(value) };
   const stored = field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);

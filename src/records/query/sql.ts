@@ -1,3 +1,4 @@
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource } from '../compiled.ts';
 import { columnOf } from '../compiled.ts';
 import type { Comparison, ListCondition } from './condition.ts';
@@ -15,13 +16,8 @@ export function parameters(values: unknown[] = []): Parameters {
   return { values, add: (value) => `$${values.push(value)}` };
 }
 
-/** A column of a table in double quotes: column names come from declarations, never from a request. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
 function comparison(resource: CompiledResource, { field, op, value }: Comparison, params: Parameters): string {
-  const column = quoted(columnOf(resource, field));
+  const column = quoteIdentifier(columnOf(resource, field));
   const declared = resource.field.get(field);
   if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
   if (declared?.spec.inner !== undefined) {
@@ -47,7 +43,7 @@ export function conditionSql(resource: CompiledResource, condition: ListConditio
   if ('every' in condition) return joined(resource, condition.every, ' and ', 'true', params);
   if ('contains' in condition) {
     const pattern = `%${condition.contains.replace(/[\\%_]/g, '\\$&')}%`;
-    return `${quoted(columnOf(resource, condition.field))} ilike ${params.add(pattern)}`;
+    return `${quoteIdentifier(columnOf(resource, condition.field))} ilike ${params.add(pattern)}`;
   }
   return comparison(resource, condition, params);
 }

@@ -1,7 +1,8 @@
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource, SortTerm } from '../compiled.ts';
 import { rangesAfter } from './keyset.ts';
 import type { ListQuery, Position } from './list-query.ts';
-import { conditionSql, parameters, quoted } from './sql.ts';
+import { conditionSql, parameters } from './sql.ts';
 
 interface Unnamed {
   text: string;
@@ -21,7 +22,7 @@ export interface Slice {
 }
 
 function orderSql(sort: readonly SortTerm[]): string {
-  return sort.map((term) => `${quoted(term.column)}${term.descending ? ' desc' : ''}`).join(', ');
+  return sort.map((term) => `${quoteIdentifier(term.column)}${term.descending ? ' desc' : ''}`).join(', ');
 }
 
 function whereSql(conditions: readonly string[]): string {
@@ -36,7 +37,7 @@ export function pageStatement(resource: CompiledResource, columns: string, list:
   const ranges = slice.after === undefined ? [] : rangesAfter(resource, list.sort, slice.after, params);
   const limit = params.add(slice.limit);
   const rows = (range: readonly string[]) =>
-    `select ${columns} from ${quoted(resource.table)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
+    `select ${columns} from ${quoteIdentifier(resource.table)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
   if (slice.offset > 0) return { text: `${rows([])} offset ${params.add(slice.offset)}`, values: params.values };
   if (ranges.length < 2) return { text: rows(ranges), values: params.values };
   // Each range is read by itself, as far as the page could reach: joined by OR they would be read from the list's beginning.
@@ -48,5 +49,5 @@ export function pageStatement(resource: CompiledResource, columns: string, list:
 export function countStatement(resource: CompiledResource, { conditions }: Selection): Unnamed {
   const params = parameters();
   const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
-  return { text: `select count(*) from ${quoted(resource.table)}${where}`, values: params.values };
+  return { text: `select count(*) from ${quoteIdentifier(resource.table)}${where}`, values: params.values };
 }

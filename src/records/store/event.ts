@@ -1,6 +1,6 @@
 import { newId } from '../../platform/ids.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource } from '../compiled.ts';
-import { quoted } from '../query/sql.ts';
 
 /** Who is behind a change, as the outbox keeps it. */
 export interface Cause {
@@ -13,7 +13,7 @@ function rowJson(resource: CompiledResource, alias: string): string {
   const hashes = resource.fields.filter((field) => field.type.concealed).map((field) => field.column);
   const columns = resource.timestamps ? hashes : [...hashes, 'xmin'];
   const removed = columns.map((column) => ` - '${column.replaceAll("'", "''")}'`).join('');
-  return `to_jsonb(${quoted(alias)}.*)${removed}`;
+  return `to_jsonb(${quoteIdentifier(alias)}.*)${removed}`;
 }
 
 type Action = 'created' | 'updated' | 'deleted';

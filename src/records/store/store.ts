@@ -1,8 +1,9 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Condition } from '../query/condition.ts';
-import { conditionSql, parameters, quoted } from '../query/sql.ts';
+import { conditionSql, parameters } from '../query/sql.ts';
 import { countStatement, pageStatement, type Selection, type Slice } from '../query/statements.ts';
 import { type Writers, writersSql } from '../query/writers.ts';
 import type { Codec } from '../stored.ts';
@@ -63,7 +64,7 @@ export function createStore(
   },
 ): Store {
   const { name: statement, texts, withinBytes } = shared;
-  const table = quoted(resource.table);
+  const table = quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
   const lists = (slow: boolean) => (slow ? database.readSlowly : database.readList);

@@ -1,12 +1,12 @@
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledField, CompiledResource } from '../compiled.ts';
-import { quoted } from '../query/sql.ts';
 
 // What JSON of an app is pressed to; what a hostile one is pressed to may be some twenty times less.
 const LIKELY_COMPRESSION = 4;
 
 /** The size of a value, which Postgres knows without fetching it; undefined where it is small whatever it is. */
 function sizeSql({ column, spec, type }: CompiledField): string | undefined {
-  const name = quoted(column);
+  const name = quoteIdentifier(column);
   const held = spec.encrypted ? 'text' : type.column(spec);
   if (held === 'text') return `coalesce(octet_length(${name}), 0)`;
   if (held !== 'jsonb' && !held.endsWith('[]')) return undefined;
@@ -27,7 +27,7 @@ export function selectWithinBytes(
   const sizes = resource.fields.filter((field) => !field.type.concealed).map(sizeSql);
   const size = sizes.filter((one) => one !== undefined).join(' + ') || '0';
   const before = `sum(${size}) over (order by "id" rows between unbounded preceding and 1 preceding)`;
-  const sized = `select ${columns}, coalesce(${before}, 0) as "_before" from ${quoted(resource.table)}`;
+  const sized = `select ${columns}, coalesce(${before}, 0) as "_before" from ${quoteIdentifier(resource.table)}`;
   return (where, placeholder) =>
     `select ${columns} from (${sized} where ${where}) "_sized" where "_before" < ${placeholder}`;
 }

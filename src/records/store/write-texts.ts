@@ -1,5 +1,5 @@
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledField, CompiledResource } from '../compiled.ts';
-import { quoted } from '../query/sql.ts';
 import type { Codec } from '../stored.ts';
 import { outboxExpression } from './event.ts';
 
@@ -27,15 +27,15 @@ function prefixed(columns: string, alias: string): string {
 
 /** Makes the texts of a resource's writes. */
 export function createWriteTexts(resource: CompiledResource, codec: Codec): WriteTexts {
-  const table = quoted(resource.table);
-  const columns = ['"id"', ...resource.fields.map((field) => quoted(field.column))];
+  const table = quoteIdentifier(resource.table);
+  const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
   const both = `${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')}`;
   // `*` leaves it out.
   const writer = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
   const updates = new Map<string, string>();
 
   function update(changed: readonly CompiledField[], where: string, given: number): string {
-    const sets = changed.map((field, i) => `${quoted(field.column)} = $${given + i + 1}`);
+    const sets = changed.map((field, i) => `${quoteIdentifier(field.column)} = $${given + i + 1}`);
     // A version must never come again, however quickly changes follow each other.
     if (resource.timestamps) {
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);

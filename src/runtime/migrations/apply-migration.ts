@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { StartupError } from '../../platform/environment.ts';
 import type { Logger } from '../../platform/log.ts';
-import { quoted } from '../../records/query/sql.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { explainFailure } from './explain-failure.ts';
 import type { Migration } from './journal.ts';
 
@@ -80,7 +80,7 @@ async function isValid(client: Client, index: string): Promise<boolean | undefin
 
 /** What a broken run left: an index that costs every write and serves no read. */
 async function dropInvalid(client: Client, index: string): Promise<void> {
-  if ((await isValid(client, index)) === false) await client.query(`drop index concurrently ${quoted(index)}`);
+  if ((await isValid(client, index)) === false) await client.query(`drop index concurrently ${quoteIdentifier(index)}`);
 }
 
 async function applyOutside(client: Client, statement: string, lockMs: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { quoted } from '../../records/query/sql.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Asked } from './asked.ts';
 import { conversion } from './convert.ts';
 import type { Declared, DeclaredColumn } from './declared.ts';
@@ -118,19 +118,19 @@ export function changeColumns(
     const odd = broken === undefined && from === type ? misshapen(kept, now) : undefined;
     // SQL can turn JSON into other JSON; no ciphertext into another.
     const sealed = now?.bound !== undefined;
-    let how = from === type ? undefined : conversion(quoted(column), from, type, now?.kind);
+    let how = from === type ? undefined : conversion(quoteIdentifier(column), from, type, now?.kind);
     if (odd !== undefined && !sealed && expression !== undefined) how = { using: expression };
     const unfit = odd !== undefined && how === undefined;
     const wrong = broken !== undefined || unfit || (how !== undefined && 'fault' in how && expression === undefined);
     if (wrong && (asked.dropped.has(key) || asked.dropped.has(was))) {
-      changes.statements.push(`ALTER TABLE ${quoted(table.name)} DROP COLUMN ${quoted(column)};`);
+      changes.statements.push(`ALTER TABLE ${quoteIdentifier(table.name)} DROP COLUMN ${quoteIdentifier(column)};`);
       changes.replaced.push(before);
       removeColumn(snapshot, table, column);
       return;
     }
     if (broken !== undefined) refuse(broken);
     else if (unfit) {
-      const asIs = sealed ? undefined : quoted(column);
+      const asIs = sealed ? undefined : quoteIdentifier(column);
       const refusal = { table: table.name, column, was, why: odd!, example: undefined, type, asIs };
       changes.refusals.push({ ...refusal, from: undefined });
     } else if (how === undefined) {
@@ -146,7 +146,7 @@ export function changeColumns(
       const using = expression ?? ('using' in how ? how.using : '');
       unused.delete(asked.using.has(key) ? key : was);
       changes.statements.push(
-        `ALTER TABLE ${quoted(table.name)} ALTER COLUMN ${quoted(column)} SET DATA TYPE ${type} USING ${using};`,
+        `ALTER TABLE ${quoteIdentifier(table.name)} ALTER COLUMN ${quoteIdentifier(column)} SET DATA TYPE ${type} USING ${using};`,
       );
       changes.notes.push(`${key} becomes ${type}: nobody reads or writes ${table.name} while its rows are rewritten`);
     }

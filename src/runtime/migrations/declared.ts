@@ -1,7 +1,7 @@
 import { pluralName, resourceName, snakeCase } from '../../declare/naming.ts';
+import { earlierNames } from '../../declare/resource.ts';
 import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
 import { freshDefault } from '../../records/fields/default.ts';
-import { earlierNames } from '../../records/mistakes/rename-mistakes.ts';
 import { literal } from './literal.ts';
 
 /** What a declaration says of a column, beyond its SQL. */

@@ -1,5 +1,5 @@
 import { StartupError } from '../../platform/environment.ts';
-import { quoted } from '../../records/query/sql.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Asked } from './asked.ts';
 import { changeColumns, type Refusal, type Unchecked } from './column-changes.ts';
 import type { Declared } from './declared.ts';
@@ -43,7 +43,10 @@ function filled(statement: string, declared: Declared): string[] {
   const [added, table, column] = ADDED.exec(statement) ?? [];
   const fill = declared.columns.get(`${table}.${column}`)?.fill;
   if (added === undefined || fill === undefined) return [statement];
-  return [`${added} DEFAULT ${fill};`, `ALTER TABLE ${quoted(table!)} ALTER COLUMN ${quoted(column!)} DROP DEFAULT;`];
+  return [
+    `${added} DEFAULT ${fill};`,
+    `ALTER TABLE ${quoteIdentifier(table!)} ALTER COLUMN ${quoteIdentifier(column!)} DROP DEFAULT;`,
+  ];
 }
 
 function notesOf(before: Snapshot, next: Snapshot, declared: Declared, renames: Renames, losses: Loss[]): string[] {

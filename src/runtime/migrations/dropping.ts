@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { StartupError } from '../../platform/environment.ts';
-import { quoted } from '../../records/query/sql.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Loss } from './losses.ts';
 
 /** What of that which is no longer declared is dropped: nothing, what holds no value, anything. */
@@ -14,8 +14,8 @@ interface Counted extends Loss {
 async function counted(client: Client, losses: readonly Loss[]): Promise<Counted[]> {
   const found: Counted[] = [];
   for (const [table, own] of Map.groupBy(losses, (loss) => loss.table)) {
-    const counts = own.map(({ column }) => (column === undefined ? 'count(*)' : `count(${quoted(column)})`));
-    const text = `select ${counts.join(', ')} from ${quoted(table)}`;
+    const counts = own.map(({ column }) => (column === undefined ? 'count(*)' : `count(${quoteIdentifier(column)})`));
+    const text = `select ${counts.join(', ')} from ${quoteIdentifier(table)}`;
     const { rows } = await client.query<string[]>({ text, rowMode: 'array' });
     found.push(...own.map((loss, i) => ({ ...loss, rows: Number(rows[0]![i]) })));
   }

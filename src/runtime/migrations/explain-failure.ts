@@ -1,4 +1,4 @@
-import { quoted } from '../../records/query/sql.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 
 /** An error of Postgres (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 interface DatabaseError extends Error {
@@ -15,11 +15,11 @@ const TYPE_CHANGE = /^ALTER TABLE "([^"]+)" ALTER COLUMN "([^"]+)" SET DATA TYPE
 
 function duplicates(table: string, terms: string): string[] {
   const columns = [...terms.matchAll(/"([^"]+)"/g)].map(([, name]) => name!);
-  const list = columns.map(quoted).join(', ');
-  const there = columns.map((name) => `${quoted(name)} is not null`).join(' and ');
+  const list = columns.map(quoteIdentifier).join(', ');
+  const there = columns.map((name) => `${quoteIdentifier(name)} is not null`).join(' and ');
   return [
     `${columns.map((name) => `${table}.${name}`).join(' with ')} is to be unique, and rows have the same values`,
-    `find them with: select ${list}, count(*) from ${quoted(table)} where ${there} group by ${list} having count(*) > 1`,
+    `find them with: select ${list}, count(*) from ${quoteIdentifier(table)} where ${there} group by ${list} having count(*) > 1`,
   ];
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { quoted } from '../../records/query/sql.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Renames } from './find-renames.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 
@@ -69,13 +69,16 @@ export function applyRenames(previous: Snapshot, renames: Renames): { statements
   const statements: string[] = [];
   for (const { from, to } of renames.tables) {
     renameTable(renamed, from, to);
-    statements.push(`ALTER TABLE ${quoted(from)} RENAME TO ${quoted(to)};`);
+    statements.push(`ALTER TABLE ${quoteIdentifier(from)} RENAME TO ${quoteIdentifier(to)};`);
     const [key, next] = [primaryKeyName(from), primaryKeyName(to)];
-    if (key !== next) statements.push(`ALTER INDEX IF EXISTS ${quoted(key)} RENAME TO ${quoted(next)};`);
+    if (key !== next)
+      statements.push(`ALTER INDEX IF EXISTS ${quoteIdentifier(key)} RENAME TO ${quoteIdentifier(next)};`);
   }
   for (const { table, from, to } of renames.columns) {
     renameColumn(renamed, table, from, to);
-    statements.push(`ALTER TABLE ${quoted(table)} RENAME COLUMN ${quoted(from)} TO ${quoted(to)};`);
+    statements.push(
+      `ALTER TABLE ${quoteIdentifier(table)} RENAME COLUMN ${quoteIdentifier(from)} TO ${quoteIdentifier(to)};`,
+    );
   }
   return { statements, renamed };
 }
@@ -103,8 +106,8 @@ function apply({ table, part, from, to }: Move): string {
   table[part] = renameKey(table[part], from, to);
   table[part][to]!.name = to;
   return part === 'indexes'
-    ? `ALTER INDEX ${quoted(from)} RENAME TO ${quoted(to)};`
-    : `ALTER TABLE ${quoted(table.name)} RENAME CONSTRAINT ${quoted(from)} TO ${quoted(to)};`;
+    ? `ALTER INDEX ${quoteIdentifier(from)} RENAME TO ${quoteIdentifier(to)};`
+    : `ALTER TABLE ${quoteIdentifier(table.name)} RENAME CONSTRAINT ${quoteIdentifier(from)} TO ${quoteIdentifier(to)};`;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { StartupError } from '../../platform/environment.ts';
 import type { Logger } from '../../platform/log.ts';
 import { getTableConfig } from '../../platform/postgres/drizzle.ts';
-import { quoted } from '../../records/query/sql.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { NOTHING_ASKED } from './asked.ts';
 import type { Refusal } from './column-changes.ts';
 import { faithful } from './convert.ts';
@@ -74,7 +74,7 @@ async function run(client: Client, statements: readonly string[]): Promise<void>
 }
 
 async function isEmpty(client: Client, { was }: Refusal): Promise<boolean> {
-  const [table, column] = was.split('.').map((name) => quoted(name!));
+  const [table, column] = was.split('.').map((name) => quoteIdentifier(name!));
   const { rows } = await client.query(`select exists (select 1 from ${table} where ${column} is not null) as found`);
   return !rows[0].found;
 }
@@ -91,7 +91,8 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
   for (const refusal of first.refusals) {
     const key = `${refusal.table}.${refusal.column}`;
     if (await isEmpty(client, refusal)) dropped.add(key);
-    else if (refusal.from !== undefined) using.set(key, faithful(quoted(refusal.column), refusal.from, refusal.type));
+    else if (refusal.from !== undefined)
+      using.set(key, faithful(quoteIdentifier(refusal.column), refusal.from, refusal.type));
   }
   const second = await planChange(previous, next, declared, { ...NOTHING_ASKED, dropped, using });
   if (second.refusals.length > 0) {

@@ -1,4 +1,5 @@
 import type { ResourceView } from '../../../declare/host.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 
 /** What the statements of webhooks need to know of the table of users, which a project declares. */
 export interface UsersSql {
@@ -14,7 +15,7 @@ export interface UsersSql {
 export function usersSql(users: ResourceView): UsersSql {
   const { fields } = users.declaration;
   return {
-    table: `"${users.table.replaceAll('"', '""')}"`,
+    table: quoteIdentifier(users.table),
     active: 'status' in fields ? `u.status = 'active'` : 'true',
     hasRole: (parameter) => ('roles' in fields ? `u.roles && ${parameter}::text[]` : `${parameter}::text[] is null`),
   };
