@@ -1,23 +1,44 @@
 import { createReadStream } from 'node:fs';
+import type { ImportLine } from '../../src/accounts/import/import.ts';
 
-/** Beyond any user: a file that is no NDJSON must not fill the memory. */
+/** Bytes, beyond any user: a file that is no NDJSON must not fill the memory. */
 const LONGEST_LINE = 1_048_576;
 
-/** The lines of a file, one at a time; undefined in place of one above a million characters. */
-export async function* linesOf(file: string): AsyncGenerator<string | undefined> {
-  let held = '';
-  let tooLong = false;
-  for await (const chunk of createReadStream(file, 'utf8')) {
-    const parts = (chunk as string).split('\n');
-    for (const [i, part] of parts.entries()) {
-      if (i > 0) {
-        yield tooLong ? undefined : held;
-        [held, tooLong] = ['', false];
-      }
-      held = tooLong ? '' : held + part;
-      tooLong ||= held.length > LONGEST_LINE;
-    }
+const LINE_FEED = 10;
+
+// Fatal: invalid UTF-8 would otherwise silently become U+FFFD, in names too. It leaves out a byte order mark.
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+function lineOf(parts: readonly Buffer[]): ImportLine {
+  try {
+    return decoder.decode(parts.length === 1 ? parts[0] : Buffer.concat(parts));
+  } catch {
+    return { fault: 'Is not UTF-8' };
   }
-  if (tooLong) yield undefined;
-  else if (held !== '') yield held;
+}
+
+/** The lines of a file of UTF-8, one at a time; in place of one that cannot be read, or has more than a megabyte, why. */
+export async function* linesOf(file: string): AsyncGenerator<ImportLine> {
+  let held: Buffer[] = [];
+  let size = 0;
+  const hold = (part: Buffer) => {
+    size += part.length;
+    if (size > LONGEST_LINE) held = [];
+    else held.push(part);
+  };
+  const taken = (): ImportLine => {
+    const line = size > LONGEST_LINE ? { fault: 'Is too long' } : lineOf(held);
+    [held, size] = [[], 0];
+    return line;
+  };
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
+      hold(chunk.subarray(from, end));
+      yield taken();
+      from = end + 1;
+    }
+    hold(chunk.subarray(from));
+  }
+  if (size > 0) yield taken();
 }

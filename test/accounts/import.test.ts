@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { NO_PASSWORD } from '../../src/accounts/password-hash.ts';
 import { defineUser, f } from '../../src/index.ts';
+import { NO_DATE } from '../../src/records/fields/date.ts';
 import { startTestApp } from '../support/app.ts';
 
 const secret = 'correct horse battery';
@@ -20,6 +21,7 @@ const { app, call, env } = await startTestApp({
           .required()
           .check((value) => /\d/.test(value) || 'Needs a digit'),
         tags: f.array(f.string()),
+        notes: f.json(),
       },
     }),
   ],
@@ -100,9 +102,11 @@ test('every faulty row is refused with its line and what is wrong, and costs no 
     { ...good(7), createdAt: 'yesterday' },
     { ...good(8), phone: 'good-1' },
     { ...good(9), name: 'a\0b' },
-    good(10),
+    { ...good(10), createdAt: '2019-02-30' },
+    `{"email":"deep@example.com","name":"Deep","notes":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+    good(11),
   ]);
-  expect(result).toMatchObject({ lines: 15, imported: 2, there: 0, refused: 12 });
+  expect(result).toMatchObject({ lines: 17, imported: 2, there: 0, refused: 14 });
   expect(result.rows.toSorted((a, b) => (a as { line: number }).line - (b as { line: number }).line)).toEqual([
     { line: 2, faults: { line: 'Must be a JSON object' } },
     { line: 3, faults: { line: 'Must be a JSON object' } },
@@ -113,13 +117,19 @@ test('every faulty row is refused with its line and what is wrong, and costs no 
     { line: 9, email: good(4).email, faults: { id: 'Must be 24 hexadecimal digits, or left out' } },
     { line: 10, email: good(5).email, faults: { level: 'Must not be negative', 'roles.0': expect.any(String) } },
     { line: 11, email: good(6).email, faults: { colour: 'Unknown field' } },
-    { line: 12, email: good(7).email, faults: { createdAt: 'Must be an ISO date or epoch milliseconds' } },
+    { line: 12, email: good(7).email, faults: { createdAt: NO_DATE } },
     {
       line: 13,
       email: good(8).email,
       faults: { row: 'Its id, or a value that must be unique, belongs to another user' },
     },
     { line: 14, email: good(9).email, faults: { name: 'Must not contain NUL or broken characters' } },
+    { line: 15, email: good(10).email, faults: { createdAt: NO_DATE } },
+    {
+      line: 16,
+      email: 'deep@example.com',
+      faults: { line: 'Is nested deeper than 32 levels or has too many values' },
+    },
   ]);
   expect(JSON.stringify(result.rows)).not.toContain(secret);
 });
@@ -163,9 +173,9 @@ test('an import tells no event', async () => {
   expect((await sql.query(`select 1 from outbox where name = 'user.created'`)).rowCount).toBe(0);
 });
 
-test('a line that was too long is refused', async () => {
+test('a line that could not be read is refused', async () => {
   async function* lines() {
-    yield undefined;
+    yield { fault: 'Is too long' };
   }
   const refused: object[] = [];
   await accounts.importUsers(lines(), { onRefused: (row) => void refused.push(row) });

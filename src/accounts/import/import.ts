@@ -9,8 +9,8 @@ import { createRowReader, faultsOf, type ImportRow } from './row.ts';
 const ROWS_AT_ONCE = 500;
 const VALUES_AT_ONCE = 30_000;
 
-/** A line of an import; undefined: one that is too long to be read. */
-export type ImportLine = string | undefined;
+/** A line of an import, or why it could not be read. */
+export type ImportLine = string | { fault: string };
 
 /** How far an import is. */
 export interface ImportProgress {
@@ -92,7 +92,7 @@ export function createImport(database: Database, context: RecordsContext, entity
     for await (const line of lines) {
       if (signal?.aborted) break;
       at += 1;
-      if (line === undefined) refuse({ line: at, faults: { line: 'Is too long' } });
+      if (typeof line !== 'string') refuse({ line: at, faults: { line: line.fault } });
       else if (line.trim() !== '') {
         try {
           rows.push({ ...(await read(line)), line: at });

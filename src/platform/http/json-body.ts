@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ApiError } from '../errors.ts';
+import { isExcessiveJson, MOST_LEVELS } from '../excessive-json.ts';
 
-const MAX_DEPTH = 32;
-const MAX_VALUES = 100_000;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
 // Each step takes a semicolon or the end: linear in whatever is sent.
 const PARAMETER = /[ \t]*(?:;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?|$)/y;
@@ -46,28 +45,6 @@ function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
     );
     req.once('aborted', () => reject(new ApiError('BAD_REQUEST', 'The body was cut off')));
   });
-}
-
-/**
- * Whether a parsed value is deeper or larger than any honest body. Without recursion: 100 kB of `[` is 50,000 levels, on
- * which JSON.stringify, zod and jsonb fail one after the other.
- */
-function isExcessive(root: unknown): boolean {
-  let level: unknown[] = [root];
-  let values = 0;
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return true;
-    const next: unknown[] = [];
-    for (const value of level) {
-      if (typeof value !== 'object' || value === null) continue;
-      const inner = Array.isArray(value) ? value : Object.values(value);
-      values += inner.length;
-      if (values > MAX_VALUES) return true;
-      for (const one of inner) if (typeof one === 'object' && one !== null) next.push(one);
-    }
-    level = next;
-  }
-  return false;
 }
 
 // Fatal: invalid UTF-8 would otherwise silently become U+FFFD.
@@ -116,7 +93,10 @@ export async function readJsonBody(req: IncomingMessage, limit: number): Promise
   const bytes = await collect(req, limit);
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);
-  if (isExcessive(value))
-    throw new ApiError('VALIDATION_ERROR', `The body is nested deeper than ${MAX_DEPTH} levels or has too many values`);
+  if (isExcessiveJson(value))
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `The body is nested deeper than ${MOST_LEVELS} levels or has too many values`,
+    );
   return value;
 }

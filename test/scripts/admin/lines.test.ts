@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { linesOf } from '../../../scripts/admin/lines.ts';
+import type { ImportLine } from '../../../src/accounts/import/import.ts';
 
-async function read(text: string): Promise<(string | undefined)[]> {
+async function read(text: string | Buffer): Promise<ImportLine[]> {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-lines-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'lines');
@@ -27,7 +28,21 @@ test('characters of several bytes that stand across two reads stay whole', async
   expect(await read(`${long}\n${long}`)).toEqual([long, long]);
 });
 
-test('a line above a million characters is left out, and those around it are not', async () => {
-  const long = 'x'.repeat(3_000_000);
-  expect(await read(`a\n${long}\nb\n${long}`)).toEqual(['a', undefined, 'b', undefined]);
+test('a line above a megabyte is left out, and those around it are not', async () => {
+  const [long, fault] = ['x'.repeat(3_000_000), { fault: 'Is too long' }];
+  expect(await read(`a\n${long}\nb\n${long}`)).toEqual(['a', fault, 'b', fault]);
+  expect(await read(`${'x'.repeat(1_048_576)}\n${'x'.repeat(1_048_577)}`)).toEqual(['x'.repeat(1_048_576), fault]);
+});
+
+test('a byte order mark is no part of the first line', async () => {
+  expect(await read('\ufeffa\nb')).toEqual(['a', 'b']);
+});
+
+test('a line that is not UTF-8 is told of, and not made into something else', async () => {
+  const latin = Buffer.from('Jos\xe9', 'latin1');
+  expect(await read(Buffer.concat([Buffer.from('a\n'), latin, Buffer.from('\nb')]))).toEqual([
+    'a',
+    { fault: 'Is not UTF-8' },
+    'b',
+  ]);
 });
