@@ -59,11 +59,11 @@ const NO_LOCKOUT: Lockout = {
 };
 
 /** The lockout of the setting `auth.lockout`, counted in Redis; while it is away, in each process by itself. */
-export function createLockout({ settings, redis, env, log }: Platform): Lockout {
+export function createLockout({ settings, redis, env, log, metrics }: Platform): Lockout {
   const { maxAttempts, windowMinutes, lockMinutes } = settings.auth.lockout;
   if (maxAttempts === 0) return NO_LOCKOUT;
   const rule = { maxAttempts, windowMs: windowMinutes * MINUTE_MS, lockMs: lockMinutes * MINUTE_MS };
-  const guard = createGuard(log, 'failed sign-ins');
+  const guard = createGuard(log, metrics, 'failed sign-ins');
   const store = createLockoutStore(redis.commands, guard, `${env.redisPrefix}:lockout:`, rule);
   const turns = createTurns();
   // A name may be an e-mail: Redis is told neither whose it is nor how long.

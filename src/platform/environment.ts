@@ -41,6 +41,7 @@ function isProxy(text: string): boolean {
 }
 
 const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
+const METRICS_PORT_MALFORMED = 'METRICS_PORT must be a number from 0 to 65535';
 
 /** `Belfry <no-reply@example.com>`, or the address alone. */
 function isSender(text: string): boolean {
@@ -104,13 +105,23 @@ const schema = z.object({
     .string()
     .refine(isSender, { error: 'MAIL_FROM is malformed: it should look like Belfry <no-reply@example.com>' })
     .optional(),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, { error: 'METRICS_TOKEN must be letters, digits and signs without a space' })
+    .optional(),
+  METRICS_PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, { error: METRICS_PORT_MALFORMED })
+    .transform(Number)
+    .refine((port) => port <= 65_535, { error: METRICS_PORT_MALFORMED })
+    .optional(),
   RELAY: onOff('RELAY'),
   WEBHOOKS_WORKER: onOff('WEBHOOKS_WORKER'),
   PUSH_WORKER: onOff('PUSH_WORKER'),
 });
 
 /** Names that later features give a meaning to: until then they are refused, so that nothing is silently ignored. */
-const NOT_YET = /^(METRICS_TOKEN|FCM_SERVICE_ACCOUNT|APNS_[A-Z_]+|VAPID_[A-Z_]+)$/;
+const NOT_YET = /^(FCM_SERVICE_ACCOUNT|APNS_[A-Z_]+|VAPID_[A-Z_]+)$/;
 
 function notAvailable(variables: Record<string, string | undefined>): string[] {
   const names = Object.keys(variables).filter((name) => NOT_YET.test(name));
@@ -151,6 +162,10 @@ export interface Environment {
   encryptionKeys: string[];
   /** The mail server and the sender of all e-mail; undefined: there is none. */
   smtp: { url: string; from: string } | undefined;
+  /** What who asks for metrics must show; undefined: web serves none. */
+  metricsToken: string | undefined;
+  /** Where each process serves its metrics; undefined: nowhere. */
+  metricsPort: number | undefined;
   relay: boolean;
   webhooksWorker: boolean;
   pushWorker: boolean;
@@ -201,6 +216,8 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
     smtp: env.SMTP_URL === undefined ? undefined : { url: env.SMTP_URL, from: env.MAIL_FROM! },
+    metricsToken: env.METRICS_TOKEN,
+    metricsPort: env.METRICS_PORT,
     relay: env.RELAY === 'on',
     webhooksWorker: env.WEBHOOKS_WORKER === 'on',
     pushWorker: env.PUSH_WORKER === 'on',

@@ -3,6 +3,7 @@ import type { Environment } from './environment.ts';
 import type { Events } from './events.ts';
 import type { Limits } from './limits/index.ts';
 import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import type { Wake } from './outbox/wake.ts';
 import type { Database } from './postgres/database.ts';
 import type { Queues } from './queues.ts';
@@ -14,6 +15,7 @@ export interface Platform {
   env: Environment;
   settings: Settings;
   log: Logger;
+  metrics: Metrics;
   database: Database;
   redis: RedisClients;
   queues: Queues;

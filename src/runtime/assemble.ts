@@ -14,6 +14,7 @@ import { createEvents } from '../platform/events.ts';
 import { createLimits } from '../platform/limits/index.ts';
 import { createLog } from '../platform/log.ts';
 import { createMail, type Mail, mailTables } from '../platform/mail/index.ts';
+import { createMetrics } from '../platform/metrics.ts';
 import { outbox } from '../platform/outbox/table.ts';
 import { createWake } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -76,15 +77,17 @@ export interface Assembly {
 
 function platformOf(env: Environment, settings: Settings): Platform {
   const log = createLog(env.logLevel, 'belfry');
+  const metrics = createMetrics();
   const redis = openRedis(env.redisUrl, log);
   return {
     env,
     settings,
     log,
+    metrics,
     redis,
     database: openDatabase(env.databaseUrl, env.redisPrefix, log),
     queues: createQueues(redis, env.redisPrefix, log),
-    limits: createLimits(redis.commands, env.redisPrefix, log),
+    limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createWake(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),

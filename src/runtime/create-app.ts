@@ -56,10 +56,10 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   /**
    * Connects and starts roles in this process; without `roles` those that the environment does not switch off.
    *
-   * @returns the address of `web`; empty when this process does not play it
+   * @returns `url` of `web`, `metricsUrl` of metrics on a port of their own; empty when this process does not have it
    * @throws StartupError when something that it needs is missing
    */
-  start(options?: StartOptions): Promise<{ url: string }>;
+  start(options?: StartOptions): Promise<{ url: string; metricsUrl: string }>;
   /** Finishes what is in flight and stops. */
   close(): Promise<void>;
   /**

@@ -1,10 +1,12 @@
 import type { Role } from '../declare/extension.ts';
 import type { Environment } from '../platform/environment.ts';
 import { listen } from '../platform/http/server.ts';
+import { addProcessMetrics } from '../platform/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
 import type { Assembly } from './assemble.ts';
 import { connect } from './connect.ts';
 import { createApi } from './http/api.ts';
+import { metricsApp } from './http/metrics.ts';
 import { checkSchema, missingParts } from './migrations/check-schema.ts';
 import { sayIfAhead } from './migrations/say-if-ahead.ts';
 
@@ -48,7 +50,16 @@ async function startWeb(parts: Assembly, port: number) {
       },
     },
   );
-  return listen(api, port);
+  return listen(api, { port, setting: 'PORT' });
+}
+
+/** Metrics on a port of their own. Without a token only this machine may ask. */
+async function startMetrics({ platform }: Assembly, port: number) {
+  const { metrics, env, log } = platform;
+  const local = env.metricsToken === undefined ? { host: '127.0.0.1' } : {};
+  const server = await listen(metricsApp(metrics, env.metricsToken), { port, setting: 'METRICS_PORT', ...local });
+  log.info({ url: `${server.url}/metrics` }, 'metrics are served');
+  return server;
 }
 
 /**
@@ -60,7 +71,7 @@ export async function startRoles(
   parts: Assembly,
   options: StartOptions,
   stops: (() => Promise<void>)[],
-): Promise<{ url: string }> {
+): Promise<{ url: string; metricsUrl: string }> {
   const { platform, features, tables, encryption } = parts;
   const roles = options.roles ?? rolesOf(platform.env);
   await connect(platform);
@@ -78,8 +89,16 @@ export async function startRoles(
     const relay = startRelayOf(parts);
     stops.push(() => relay.stop());
   }
-  if (!roles.includes('web')) return { url: '' };
+  const { metricsPort, metricsToken } = platform.env;
+  if (metricsPort !== undefined || metricsToken !== undefined) addProcessMetrics(platform.metrics);
+  let metricsUrl = '';
+  if (metricsPort !== undefined) {
+    const server = await startMetrics(parts, metricsPort);
+    stops.push(() => server.close(0));
+    metricsUrl = `${server.url}/metrics`;
+  }
+  if (!roles.includes('web')) return { url: '', metricsUrl };
   const server = await startWeb(parts, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
-  return { url: server.url };
+  return { url: server.url, metricsUrl };
 }

@@ -68,6 +68,9 @@ test.each([
   ['PORT', '0x50'],
   ['PORT', ' '],
   ['PORT', '1e3'],
+  ['METRICS_PORT', '70000'],
+  ['METRICS_PORT', 'on'],
+  ['METRICS_TOKEN', 'two words'],
   ['SVC_ENCRYPTION_KEYS', 'short'],
   ['SVC_ENCRYPTION_KEYS', `${key}x`],
   ['SVC_ENCRYPTION_KEYS', `!${key}`],
@@ -94,6 +97,8 @@ test.each([
 
 test.each([
   ['PORT', '0'],
+  ['METRICS_PORT', '9090'],
+  ['METRICS_TOKEN', 'a-long/one+with=signs'],
   ['CORS_ORIGINS', '*'],
   ['CORS_ORIGINS', ' https://a.example , http://localhost:3000 '],
   ['TRUST_PROXY', 'true'],
@@ -133,7 +138,7 @@ test('SMTP_URL needs MAIL_FROM, an address with or without a name; without eithe
 });
 
 const notYet = [
-  ...['METRICS_TOKEN', 'FCM_SERVICE_ACCOUNT'],
+  ...['FCM_SERVICE_ACCOUNT'],
   ...['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC', 'APNS_PRODUCTION'],
   ...['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT'],
 ];

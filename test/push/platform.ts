@@ -3,6 +3,7 @@ import { readEnvironment } from '../../src/platform/environment.ts';
 import { createEvents } from '../../src/platform/events.ts';
 import { createLimits } from '../../src/platform/limits/index.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { createWake } from '../../src/platform/outbox/wake.ts';
 import type { Platform } from '../../src/platform/platform.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
@@ -17,6 +18,7 @@ export async function openPlatform(
 ): Promise<Platform & { close(): Promise<void> }> {
   const env = readEnvironment(variables);
   const log = createLog('silent', 'test');
+  const metrics = createMetrics();
   const redis = openRedis(env.redisUrl, log);
   const database = openDatabase(env.databaseUrl, env.redisPrefix, log);
   const queues = createQueues(redis, env.redisPrefix, log);
@@ -24,10 +26,11 @@ export async function openPlatform(
     env,
     settings: readSettings({ push }),
     log,
+    metrics,
     redis,
     database,
     queues,
-    limits: createLimits(redis.commands, env.redisPrefix, log),
+    limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createWake(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),

@@ -3,11 +3,13 @@ import { StartupError } from '../../platform/environment.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
 import { createFanOut } from './fan-out.ts';
+import { createWebhookMetrics } from './metrics.ts';
 import { createRecovering } from './recover.ts';
 import { recoveryRoutes } from './recovery-routes.ts';
 import { endpointRoutes } from './routes.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
 import { encryptedSecrets } from './signing-keys.ts';
+import { createStatusReader, type WebhookOperations } from './status.ts';
 import { createSweeps } from './sweeps.ts';
 import { webhookDeliveries, webhookEndpoints, webhookRecoveries } from './tables.ts';
 import { startWebhookWorker } from './worker.ts';
@@ -19,7 +21,7 @@ export type { WebhookOptions } from './settings.ts';
  *
  * @example createApp({ resources, extensions: [webhooks({ retrySchedule: ['10s', '5m'] })] }, process.env)
  */
-export function webhooks(options: WebhookOptions = {}): Extension {
+export function webhooks(options: WebhookOptions = {}): Extension<'webhooks', WebhookOperations> {
   return defineExtension({
     name: 'webhooks',
     tables: {
@@ -37,6 +39,8 @@ export function webhooks(options: WebhookOptions = {}): Extension {
         ]);
       }
       const recovering = createRecovering(host, users, settings);
+      const status = createStatusReader(host, users, settings);
+      createWebhookMetrics(host, status);
       return {
         routes: [
           ...endpointRoutes(host, settings),
@@ -47,6 +51,7 @@ export function webhooks(options: WebhookOptions = {}): Extension {
         sweeps: [...createSweeps(host, users, settings), ...recovering.sweeps],
         encrypted: encryptedSecrets,
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
+        api: status,
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings) },
       };
     },

@@ -24,12 +24,15 @@ export interface ListeningServer {
 }
 
 /**
- * Listens on all interfaces.
+ * Listens, on all interfaces unless a host is named.
  *
- * @param port 0 for any free one
+ * @param where `port`: 0 for any free one; `setting`: the name that the port was set by
  * @throws StartupError when the port is in use
  */
-export async function listen(handler: RequestListener, port: number): Promise<ListeningServer> {
+export async function listen(
+  handler: RequestListener,
+  { port, setting, host }: { port: number; setting: string; host?: string },
+): Promise<ListeningServer> {
   const server = createServer(
     {
       keepAliveTimeout: 65_000,
@@ -51,10 +54,12 @@ export async function listen(handler: RequestListener, port: number): Promise<Li
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE')
-        reject(new StartupError('The server cannot listen:', [`port ${port} is in use; set PORT to another one`]));
+        reject(
+          new StartupError('The server cannot listen:', [`port ${port} is in use; set ${setting} to another one`]),
+        );
       else reject(error);
     });
-    server.listen(port, resolve);
+    server.listen({ port, ...(host !== undefined && { host }) }, resolve);
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -1,4 +1,5 @@
 import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 
 /** Stands before Redis, so that no request waits for one that is away. */
 export interface Guard {
@@ -36,9 +37,9 @@ function within<T>(promise: Promise<T>, ms: number): Promise<T> {
 /**
  * Makes a guard. It logs when Redis goes away and when it is back, nothing in between.
  *
- * @param what what is counted, for the log
+ * @param what what is counted, for the log and the metrics
  */
-export function createGuard(log: Logger, what: string): Guard {
+export function createGuard(log: Logger, { redisFallbacks }: Metrics, what: string): Guard {
   let away = false;
   let retryAt = 0;
   let trying = false;
@@ -70,12 +71,14 @@ export function createGuard(log: Logger, what: string): Guard {
     async ask(question) {
       if (away) {
         if (!trying && performance.now() >= retryAt) void attempt(question);
+        redisFallbacks.inc({ what });
         throw AWAY;
       }
       try {
         return await within(question(), DEADLINE_MS);
       } catch (error) {
         leave(error);
+        redisFallbacks.inc({ what });
         throw error;
       }
     },

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 import { createCounter } from './counter.ts';
 import { createGuard } from './guard.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
@@ -20,8 +21,8 @@ export interface Limits {
  *
  * @param prefix carried by every key, so that two apps may share a Redis
  */
-export function createLimits(redis: Redis, prefix: string, log: Logger): Limits {
-  const count = createCounter(redis, createGuard(log, 'limits'));
+export function createLimits(redis: Redis, prefix: string, log: Logger, metrics: Metrics): Limits {
+  const count = createCounter(redis, createGuard(log, metrics, 'limits'));
   return {
     // With the window in its name a changed one holds at once, whatever the old one had counted.
     limiter: (name, rule) => createLimiter(`${prefix}:limit:${name}:${rule.windowMs}`, rule, count),

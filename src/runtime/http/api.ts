@@ -16,6 +16,7 @@ import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts'
 import { createEndpoint, type EndpointParts } from './endpoint.ts';
 import { type HealthChecks, healthRouter } from './health.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
+import { metricsRouter } from './metrics.ts';
 import { publicError } from './public-error.ts';
 import { logRequest } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
@@ -114,7 +115,7 @@ function corsOf(origins: readonly string[]): RequestHandler {
 
 /** The HTTP application: every route of the app below `/api`, health beside it, and the error envelope around all. */
 export function createApi(routes: readonly Route[], parts: EndpointParts, health: HealthChecks): Express {
-  const { env, log } = parts.host;
+  const { env, log, metrics } = parts.host;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -132,6 +133,7 @@ export function createApi(routes: readonly Route[], parts: EndpointParts, health
   });
   if (env.corsOrigins.length > 0) app.use(corsOf(env.corsOrigins));
   app.use(healthRouter(health));
+  if (env.metricsToken !== undefined) app.use(metricsRouter(metrics, env.metricsToken));
   const limits = createRequestLimits(parts.host);
   if (limits !== undefined) app.use(limits.begin);
 

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { createLockout } from '../../../src/accounts/lockout.ts';
 import { createLog } from '../../../src/platform/log.ts';
+import { createMetrics } from '../../../src/platform/metrics.ts';
 import type { Platform } from '../../../src/platform/platform.ts';
 import { openRedis } from '../../../src/platform/redis.ts';
 import { readSettings } from '../../../src/platform/settings.ts';
@@ -18,7 +19,8 @@ afterAll(async () => {
 /** The lockout as one of several processes has it. */
 function processOf() {
   const env = { redisPrefix: database.redisPrefix };
-  return createLockout({ settings: readSettings({}), redis, env, log } as unknown as Platform);
+  const parts = { settings: readSettings({}), redis, env, log, metrics: createMetrics() };
+  return createLockout(parts as unknown as Platform);
 }
 
 const [here, there] = [processOf(), processOf()];

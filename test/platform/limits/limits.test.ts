@@ -4,6 +4,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
 import { MemoryLimiter } from '../../../src/platform/limits/memory.ts';
 import { createLog } from '../../../src/platform/log.ts';
+import { createMetrics } from '../../../src/platform/metrics.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 const database = await createTestDatabase();
@@ -18,7 +19,7 @@ async function openLimits(prefix = database.redisPrefix) {
   const redis = new Redis(database.redisUrl);
   clients.push(redis);
   await redis.ping();
-  return { redis, limits: createLimits(redis, prefix, createLog('silent', 'test')) };
+  return { redis, limits: createLimits(redis, prefix, createLog('silent', 'test'), createMetrics()) };
 }
 
 const HOUR = { limit: 300, windowMs: 3_600_000 };

@@ -2,6 +2,7 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
 import type { Limiter } from '../../../src/platform/limits/limiter.ts';
 import { createLog } from '../../../src/platform/log.ts';
+import { createMetrics } from '../../../src/platform/metrics.ts';
 import { openRedis } from '../../../src/platform/redis.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { type Door, openDoor } from '../../support/door.ts';
@@ -19,10 +20,16 @@ async function openLimits(door: Door) {
   const said: string[] = [];
   vi.spyOn(log, 'warn').mockImplementation((_details: unknown, text?: string) => void said.push(`warn: ${text}`));
   vi.spyOn(log, 'info').mockImplementation((text: unknown) => void said.push(`info: ${text}`));
+  const metrics = createMetrics();
   const redis = openRedis(door.url, createLog('silent', 'test'));
   await redis.commands.connect();
   closing.push(() => redis.close());
-  return { limits: createLimits(redis.commands, database.redisPrefix, log), redis: redis.commands, said };
+  return {
+    limits: createLimits(redis.commands, database.redisPrefix, log, metrics),
+    redis: redis.commands,
+    said,
+    metrics,
+  };
 }
 
 async function openOwnDoor(): Promise<Door> {
@@ -63,6 +70,8 @@ test.each(['shut', 'hang'] as const)(
       expect((await limiter!.consume('bob')).remaining).toBe(2);
     }
     for (const { said } of processes) expect(said).toEqual([AWAY]);
+    for (const { metrics } of processes)
+      expect(await metrics.registry.metrics()).toMatch(/^belfry_redis_fallbacks_total\{what="limits"\} [1-9]/m);
 
     door.reopen();
     await Promise.all([comesBack(here!, processes[0]!.said), comesBack(there!, processes[1]!.said)]);

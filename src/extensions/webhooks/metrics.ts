@@ -1,0 +1,93 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Host } from '../../declare/host.ts';
+import type { Outcome } from './deliver.ts';
+import type { WebhookOperations, WebhookQueue } from './status.ts';
+
+/** What is counted of attempts as they are made. */
+export interface WebhookMetrics {
+  /** @param waitedMs ms from when the attempt was due to when it began */
+  attempted(outcome: Outcome, waitedMs: number): void;
+}
+
+/** s. From what nobody notices to what is as good as standing still. */
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** ms for which what was read of the database is told again: a scraper that asks too often costs one query. */
+const FRESH_MS = 1000;
+
+/** Classes of failures as they are, statuses by their first digit: no receiver may make ever new series. */
+function resultOf({ error }: Outcome): string {
+  if (error === null) return 'succeeded';
+  return error.replace(/^status (\d)\d+$/, 'status $1xx');
+}
+
+type Told = [name: string, help: string, value: (queue: WebhookQueue) => number];
+
+const seconds = (ms: number | null) => (ms ?? 0) / 1000;
+
+/** Read from the database when somebody asks, so that every process tells the same. */
+const TOLD: readonly Told[] = [
+  ['queued', 'Deliveries that could be sent now.', ({ due }) => due],
+  ['retrying', 'Deliveries that wait for the time of their next attempt.', ({ retrying }) => retrying],
+  ['in_flight', 'Deliveries that are being sent.', ({ inFlight }) => inFlight],
+  ['oldest_waiting_seconds', 'By how much the earliest delivery is overdue.', ({ oldestMs }) => seconds(oldestMs)],
+  ['events_waiting', 'Events that the relay has not turned into deliveries yet.', ({ events }) => events],
+  ['oldest_event_seconds', 'How long the first of these has waited.', (queue) => seconds(queue.oldestEventMs)],
+];
+
+/** Registers the metrics of webhooks. Where the database cannot be asked they are told as NaN: the others are still worth telling. */
+export function createWebhookMetrics(
+  { metrics: { registry }, log }: Pick<Host, 'metrics' | 'log'>,
+  { queue }: Pick<WebhookOperations, 'queue'>,
+): WebhookMetrics {
+  const registers = [registry];
+  let last: { at: number; queue: Promise<WebhookQueue | undefined> } | undefined;
+
+  function look(): Promise<WebhookQueue | undefined> {
+    if (last === undefined || performance.now() - last.at > FRESH_MS) {
+      const asked = queue().catch((error) => {
+        log.warn({ err: error }, 'the queue of webhooks could not be measured');
+        return undefined;
+      });
+      last = { at: performance.now(), queue: asked };
+    }
+    return last.queue;
+  }
+
+  for (const [name, help, value] of TOLD) {
+    new Gauge({
+      name: `belfry_webhooks_${name}`,
+      help: `${help} In all processes together.`,
+      registers,
+      async collect() {
+        const found = await look();
+        this.set(found === undefined ? Number.NaN : value(found));
+      },
+    });
+  }
+  const attempts = new Counter({
+    name: 'belfry_webhooks_attempts_total',
+    help: 'Attempts that this process made, by how they ended.',
+    labelNames: ['result'],
+    registers,
+  });
+  const dispatch = new Histogram({
+    name: 'belfry_webhooks_dispatch_seconds',
+    help: 'From when an attempt was due to when its request began.',
+    buckets: SECONDS,
+    registers,
+  });
+  const answer = new Histogram({
+    name: 'belfry_webhooks_answer_seconds',
+    help: 'How long receivers took to answer, or to fail.',
+    buckets: SECONDS,
+    registers,
+  });
+  return {
+    attempted(outcome, waitedMs) {
+      attempts.inc({ result: resultOf(outcome) });
+      dispatch.observe(Math.max(waitedMs, 0) / 1000);
+      answer.observe(outcome.durationMs / 1000);
+    },
+  };
+}

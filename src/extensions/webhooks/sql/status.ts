@@ -1,0 +1,79 @@
+import { isOpen } from './claim.ts';
+import type { UsersSql } from './users.ts';
+
+/** What waits, by endpoint. By webhook_deliveries_due_index. */
+const PENDING = `
+  select endpoint_id, count(*) as n, count(*) filter (where next_attempt_at <= now()) as due, min(next_attempt_at) as first
+  from webhook_deliveries where status = 'pending' group by endpoint_id`;
+
+/** Numbers of the queue, in the order of `QUEUE`. */
+export type QueueRow = [
+  due: number,
+  later: number,
+  held: number,
+  inFlight: number,
+  oldestMs: number | null,
+  events: number,
+  oldestEventMs: number | null,
+];
+
+/**
+ * What waits and what is being sent. $1 roles of the global policy. Gives deliveries that are due, that wait for a retry, that are held
+ * because their endpoint may not be sent to, that are in flight; by how many ms the earliest one is overdue; events that wait for the
+ * relay, and for how many ms the first of them has.
+ */
+export function queueSql(users: UsersSql): string {
+  return `
+  with waiting as (
+    select p.n, p.due, p.first, coalesce(${isOpen(users, '$1')}, false) as open
+    from (${PENDING}) p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
+  )
+  select coalesce(sum(due) filter (where open), 0)::bigint, coalesce(sum(n - due) filter (where open), 0)::bigint,
+    coalesce(sum(n) filter (where not open), 0)::bigint,
+    (select count(*) from webhook_deliveries where status = 'sending' and lease_until is not null),
+    floor(extract(epoch from now() - min(first) filter (where open and due > 0)) * 1000)::bigint,
+    (select count(*) from outbox),
+    (select floor(extract(epoch from now() - min(created_at)) * 1000)::bigint from outbox)
+  from waiting`;
+}
+
+const STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
+
+/** How many endpoints are in which state, and why they are disabled. */
+export const ENDPOINT_STATES = `
+  select ${STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
+
+/** By webhook_deliveries_failed_index. */
+export const FAILED = `select count(*) from webhook_deliveries where status = 'failed'`;
+
+/**
+ * How attempts of late ended: null for a success, else the error. $1 ms, $2 so many of the newest deliveries are looked at, so that it
+ * costs the same however much there is. By the primary key.
+ */
+export const RECENT_ATTEMPTS = `
+  select entry ->> 'error', count(*)
+  from (select attempt_log from webhook_deliveries order by id desc limit $2) d
+    cross join lateral jsonb_array_elements(d.attempt_log) entry
+  where (entry ->> 'at')::timestamptz > now() - $1 * interval '1 millisecond'
+  group by 1 order by 2 desc, 1`;
+
+/** An endpoint with which something is wrong, in the order of `WORST`. */
+export type WorstRow = [
+  id: string,
+  url: string,
+  state: 'active' | 'failing' | 'disabled',
+  due: number,
+  later: number,
+  failed: number,
+  oldestMs: number | null,
+  lastError: string | null,
+];
+
+/** The endpoints for which most is due, has failed, or waits. $1 how many. */
+export const WORST = `
+  with failed as (select endpoint_id, count(*) as n from webhook_deliveries where status = 'failed' group by endpoint_id)
+  select e.id, e.url, ${STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
+    case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
+  from webhook_endpoints e left join (${PENDING}) p on p.endpoint_id = e.id left join failed f on f.endpoint_id = e.id
+  where e.removed_at is null and (p.n > 0 or f.n > 0)
+  order by coalesce(p.due, 0) desc, coalesce(f.n, 0) desc, p.n desc, e.id limit $1`;

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { createApp, defineUser, webhooks } from '../../src/index.ts';
+import { clientOf, startTestApp } from '../support/app.ts';
+
+const { url, env } = await startTestApp({ resources: [defineUser()], extensions: [webhooks()] });
+
+/** Another process of the same app, with these settings of its metrics. */
+async function processOf(metrics: Record<string, string>, role: 'web' | 'relay') {
+  const made = createApp({ resources: [defineUser()], extensions: [webhooks()] }, { ...env, ...metrics });
+  return { ...(await made.start({ port: 0, roles: [role] })), close: () => made.close() };
+}
+
+async function ask(from: string, token?: string) {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(from, { headers });
+  return { status: response.status, text: await response.text(), type: response.headers.get('content-type') };
+}
+
+test('without METRICS_TOKEN and METRICS_PORT there are no metrics anywhere', async () => {
+  expect((await clientOf(url)('GET', '/metrics')).status).toBe(404);
+});
+
+test('with METRICS_TOKEN web tells its metrics to who shows it, and to nobody else', async () => {
+  const web = await processOf({ METRICS_TOKEN: 'scrape-me' }, 'web');
+  expect(web.metricsUrl).toBe('');
+  const metrics = `${web.url}/metrics`;
+  for (const token of [undefined, '', 'scrape', 'scrape-me2', 'Scrape-me']) {
+    const refused = await ask(metrics, token);
+    expect(refused.status).toBe(401);
+    expect(JSON.parse(refused.text).error.code).toBe('UNAUTHORIZED');
+  }
+  const told = await ask(metrics, 'scrape-me');
+  expect(told.status).toBe(200);
+  expect(told.type).toMatch(/^text\/plain; version=0\.0\.4/);
+  for (const name of ['process_cpu_seconds_total', 'belfry_redis_fallbacks_total', 'belfry_webhooks_queued'])
+    expect(told.text).toContain(`# HELP ${name} `);
+  await web.close();
+});
+
+test('with METRICS_PORT a worker tells its metrics on that port, to this machine alone', async () => {
+  const relay = await processOf({ METRICS_PORT: '0' }, 'relay');
+  expect(relay.url).toBe('');
+  expect((await ask(relay.metricsUrl)).text).toContain('belfry_webhooks_queued');
+  expect((await ask(relay.metricsUrl.replace('/metrics', '/'))).status).toBe(404);
+  await relay.close();
+  await expect(ask(relay.metricsUrl)).rejects.toThrow();
+});
+
+test('with both the port demands the token too', async () => {
+  const relay = await processOf({ METRICS_PORT: '0', METRICS_TOKEN: 'scrape-me' }, 'relay');
+  expect((await ask(relay.metricsUrl)).status).toBe(401);
+  expect((await ask(relay.metricsUrl, 'scrape-me')).status).toBe(200);
+  await relay.close();
+});
