@@ -120,12 +120,22 @@ const schema = z.object({
   PUSH_WORKER: onOff('PUSH_WORKER'),
 });
 
-/** Names that later features give a meaning to: until then they are refused, so that nothing is silently ignored. */
-const NOT_YET = /^(FCM_SERVICE_ACCOUNT|APNS_[A-Z_]+|VAPID_[A-Z_]+)$/;
+const PUSH_NAMES = [
+  'FCM_SERVICE_ACCOUNT',
+  ...['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_CERT', 'APNS_CERT_KEY', 'APNS_TOPIC', 'APNS_PRODUCTION'],
+  ...['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT'],
+];
+const LIKE_PUSH_NAME = /^(FCM|APNS|VAPID)_/;
 
-function notAvailable(variables: Record<string, string | undefined>): string[] {
-  const names = Object.keys(variables).filter((name) => NOT_YET.test(name));
-  return names.map((name) => `${name} is not available yet: remove it`);
+/** A slip of the pen in a name would leave a provider out, or send to the wrong one. */
+function unknownPushNames(variables: Record<string, string | undefined>): string[] {
+  const names = Object.keys(variables).filter((name) => LIKE_PUSH_NAME.test(name) && !PUSH_NAMES.includes(name));
+  return names.map((name) => `${name} is not known: the names of push are ${PUSH_NAMES.join(', ')}`);
+}
+
+function pushVariables(variables: Record<string, string | undefined>): Record<string, string> {
+  const present = PUSH_NAMES.flatMap((name) => (variables[name] === undefined ? [] : [[name, variables[name]]]));
+  return Object.fromEntries(present);
 }
 
 /** What production can't do without; elsewhere there is a default. */
@@ -162,6 +172,8 @@ export interface Environment {
   encryptionKeys: string[];
   /** The mail server and the sender of all e-mail; undefined: there is none. */
   smtp: { url: string; from: string } | undefined;
+  /** Credentials of push providers as they were given, by name; read and checked where the transports are made. */
+  push: Readonly<Record<string, string>>;
   /** What who asks for metrics must show; undefined: web serves none. */
   metricsToken: string | undefined;
   /** Where each process serves its metrics; undefined: nowhere. */
@@ -198,7 +210,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
     ...missingInProduction(present),
     ...missingForMail(present),
-    ...notAvailable(present),
+    ...unknownPushNames(present),
   ];
   if (!parsed.success || faults.length > 0) {
     throw new StartupError('The environment is not complete:', [...new Set(faults)]);
@@ -216,6 +228,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
     smtp: env.SMTP_URL === undefined ? undefined : { url: env.SMTP_URL, from: env.MAIL_FROM! },
+    push: pushVariables(present),
     metricsToken: env.METRICS_TOKEN,
     metricsPort: env.METRICS_PORT,
     relay: env.RELAY === 'on',

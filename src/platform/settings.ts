@@ -111,6 +111,14 @@ const settingsSchema = z.strictObject({
     .strictObject({
       /** ms that `push.send` waits for its result before it answers `queued`. */
       waitMs: z.number().int().positive().default(10_000),
+      /** Hosts of push services that browsers may name, beside those of their makers: `push.example.com`, `*.example.com`, `*` for any. */
+      endpointHosts: z
+        .array(
+          z.string().regex(/^(\*|(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*)$/, {
+            error: 'must look like push.example.com, *.example.com or *',
+          }),
+        )
+        .default([]),
     })
     .prefault({}),
   /** ms that a stopping process waits for what is in flight. */

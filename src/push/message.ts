@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   boundedText,
   dataFault,
+  type EndpointRule,
   PLATFORMS,
   SIMULATED_PREFIX,
   TOKEN_MAX,
@@ -139,14 +140,14 @@ function payloadBytes({ title = '', subtitle = '', body = '', data }: PushConten
 }
 
 /** The rules that look at more than one field. */
-function crossFaults(fields: Fields, content: PushContent, allowPrivate: boolean): ErrorDetails {
+function crossFaults(fields: Fields, content: PushContent, rule: EndpointRule): ErrorDetails {
   const details: ErrorDetails = {};
   const { to, deviceIds, tokens, platform } = fields;
   if (to === undefined && deviceIds === undefined && tokens === undefined) {
     details.to = 'Is required, unless deviceIds or tokens are given';
   }
   for (const [i, token] of (tokens ?? []).entries()) {
-    const fault = tokenFault(platform, token, { allowPrivate });
+    const fault = tokenFault(platform, token, rule);
     if (fault !== undefined) details[`tokens.${i}`] = fault;
   }
   if (content.silent && fields.data === undefined) details.data = 'Is required for a silent message';
@@ -176,15 +177,15 @@ function contentOf(fields: Fields): PushContent {
  * Checks a push message and fills its defaults. It needs a title or a body, or `silent` with `data`, and somebody to go
  * to; texts can be stored, lists have at most 100,000 entries, and what no provider could carry is refused.
  *
- * @param options `allowPrivate`: a browser's endpoint may be an address that is not public
+ * @param rule which endpoints a browser may have
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
-export function readMessage(input: unknown, { allowPrivate }: { allowPrivate: boolean }): PushMessage {
+export function readMessage(input: unknown, rule: EndpointRule): PushMessage {
   const parsed = messageShape.safeParse(input);
   if (!parsed.success) throw validationError(detailsOf(parsed.error));
   const fields = parsed.data;
   const content = contentOf(fields);
-  const details = crossFaults(fields, content, allowPrivate);
+  const details = crossFaults(fields, content, rule);
   if (Object.keys(details).length > 0) throw validationError(details);
   const { to, deviceIds, tokens = [], platform } = fields;
   const once = (list: readonly string[] = []) => [...new Set(list)];

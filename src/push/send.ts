@@ -1,3 +1,4 @@
+import { endpointRule } from '../accounts/devices/index.ts';
 import type { PushResult, PushSender } from '../declare/host.ts';
 import type { Transaction } from '../declare/transaction.ts';
 import { newId } from '../platform/ids.ts';
@@ -48,10 +49,11 @@ export function createSender(parts: SendParts, transports: readonly Transport[],
   const { env, settings, log, database, queues, events } = parts;
   const installed = new Set(transports.map((transport) => transport.name));
   const development = env.nodeEnv !== 'production';
+  const rule = endpointRule(parts);
 
   /** Stores a push with its first devices: of a small audience these are all, the rest of a large one is the workers'. */
   async function store(id: string, input: unknown, on: Executor): Promise<Stored> {
-    const message = readMessage(input, { allowPrivate: development });
+    const message = readMessage(input, rule);
     const { audience, content } = message;
     const page = await lookUp(on, firstEntries(audience), START, { simulated: development });
     const chunks = toChunks(page.devices, transports, log);

@@ -13,6 +13,7 @@ import { readSettings, type SettingsInput } from '../platform/settings.ts';
 import type { Captured } from '../push/captured.ts';
 import type { Push } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
+import { transportsFrom } from '../push/transports/from-environment.ts';
 import { type AppAdministration, assemble } from './assemble.ts';
 import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
@@ -24,7 +25,7 @@ export interface AppOptions<R extends readonly AnyResource[]> {
   resources: R;
   extensions?: readonly Extension[];
   settings?: SettingsInput;
-  /** Push transports, asked in order. */
+  /** Push transports, asked in order. Default: APNs, FCM and Web Push, as far as their credentials are in the environment. */
   transports?: readonly Transport[];
   /** Called once with the app, to register listeners. */
   listeners?: (app: App<R>) => void;
@@ -108,8 +109,9 @@ export function createApp<const R extends readonly AnyResource[], const E extend
   const env = collect(faults, () => readEnvironment(variables));
   const settings = collect(faults, () => readSettings(options.settings));
   const whole = optionMistakes(options, (text) => faults.push(text));
-  const assembled = () =>
-    assemble({ ...options, extensions: options.extensions ?? [], transports: options.transports ?? [] }, env, settings);
+  const provided = () => (env && settings ? transportsFrom(env, settings) : []);
+  const transports = options.transports ?? collect(faults, provided) ?? [];
+  const assembled = () => assemble({ ...options, extensions: options.extensions ?? [], transports }, env, settings);
   const parts = whole ? collect(faults, assembled) : undefined;
   if (parts === undefined || faults.length > 0) throw new StartupError('The app cannot be made:', faults);
 

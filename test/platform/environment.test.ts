@@ -137,18 +137,14 @@ test('SMTP_URL needs MAIL_FROM, an address with or without a name; without eithe
   expect(readEnvironment(right).smtp).toBeUndefined();
 });
 
-const notYet = [
-  ...['FCM_SERVICE_ACCOUNT'],
-  ...['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC', 'APNS_PRODUCTION'],
-  ...['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT'],
-];
-
-test('settings that nothing reads yet are refused when they are set, all at once and with every other fault', () => {
-  const set = Object.fromEntries(notYet.map((name) => [name, 'x']));
-  const lines = notYet.map((name) => `${name} is not available yet: remove it`);
-  expect(faults(set)).toEqual(lines);
-  expect(faults({ ...set, PORT: 'http' })).toEqual([expect.stringMatching(/^PORT/), ...lines]);
-  expect(faults(Object.fromEntries(notYet.map((name) => [name, ''])))).toEqual([]);
+test('credentials of push are handed on as they are, and a name that is like one and none is refused', () => {
+  const push = { FCM_SERVICE_ACCOUNT: '/account.json', APNS_TOPIC: 'com.example.app', VAPID_SUBJECT: 'x' };
+  expect(readEnvironment({ ...right, ...push, APNS_KEY: '' }).push).toEqual(push);
+  expect(readEnvironment(right).push).toEqual({});
+  expect(faults({ APNS_TEAM: 'x', FCM_KEY: 'x' })).toEqual([
+    expect.stringMatching(/^APNS_TEAM is not known: the names of push are FCM_SERVICE_ACCOUNT, APNS_KEY/),
+    expect.stringMatching(/^FCM_KEY is not known/),
+  ]);
 });
 
 test('.env.example names no setting that is refused', () => {
@@ -156,5 +152,5 @@ test('.env.example names no setting that is refused', () => {
   const named = [...example.matchAll(/^# ([A-Z_]+)=/gm)].map(([, name]) => name!);
   expect(named).toContain('DATABASE_URL');
   const refused = faults(Object.fromEntries(named.map((name) => [name, 'x'])));
-  expect(refused.filter((line) => line.includes('not available'))).toEqual([]);
+  expect(refused.filter((line) => line.includes('not known'))).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { ApiError } from '../../src/platform/errors.ts';
 import { readMessage } from '../../src/push/message.ts';
 
 const USER = 'a'.repeat(24);
-const read = (message: unknown) => readMessage(message, { allowPrivate: false });
+const read = (message: unknown) => readMessage(message, { allowPrivate: false, hosts: ['push.example.com'] });
 
 function detailsOf(message: unknown): unknown {
   try {

@@ -1,4 +1,5 @@
 export { devicesOfDeletedUsers } from './deleted-users.ts';
+export { type EndpointRule, endpointFault, endpointRule } from './push-endpoint.ts';
 export { deviceRoutes } from './routes.ts';
 export { findDevices, type GoneDevice, registerDevice, removeDevices } from './store.ts';
 export { devices } from './tables.ts';
@@ -7,6 +8,7 @@ export {
   type DevicePlatform,
   maskToken,
   PLATFORMS,
+  readSubscription,
   SIMULATED_PREFIX,
   TOKEN_MAX,
   tokenFault,

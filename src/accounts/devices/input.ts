@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
+import type { EndpointRule } from './push-endpoint.ts';
 import { boundedText, dataFault } from './text.ts';
 import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, tokenFault } from './token.ts';
 
@@ -11,8 +12,8 @@ const token = () =>
     .transform((text) => text.trim())
     .refine((text) => text !== '', { error: 'Is required' });
 
-/** The body of `POST /api/auth/devices`. `allowPrivate`: a browser's endpoint may be an address that is not public. */
-export function registerBody(allowPrivate: boolean) {
+/** The body of `POST /api/auth/devices`. `rule`: which endpoints a browser may have. */
+export function registerBody(rule: EndpointRule) {
   return z
     .strictObject({
       token: token().refine((text) => !text.startsWith(SIMULATED_PREFIX), {
@@ -26,7 +27,7 @@ export function registerBody(allowPrivate: boolean) {
       locale: boundedText(35).nullish(),
     })
     .superRefine((body, context) => {
-      const message = tokenFault(body.platform, body.token, { allowPrivate });
+      const message = tokenFault(body.platform, body.token, rule);
       if (message !== undefined) context.addIssue({ code: 'custom', message, path: ['token'] });
     });
 }

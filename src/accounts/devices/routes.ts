@@ -4,6 +4,7 @@ import { ApiError, invalidSession } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { openedBody, type Registration, registerBody, unregisterBody } from './input.ts';
+import { endpointRule } from './push-endpoint.ts';
 import {
   deviceOfSession,
   listDevices,
@@ -34,7 +35,7 @@ function masked(device: OwnDevice): z.output<typeof deviceRecord> {
 
 /** The routes of a user's own devices, below `/api/auth/devices`. */
 export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'settings' | 'events'>): Route[] {
-  const { database, env, settings, events } = platform;
+  const { database, settings, events } = platform;
   const tags = ['devices'];
   const sessionOf = (ctx: RouteContext) => (ctx.auth?.via === 'session' ? ctx.auth.id : undefined);
 
@@ -44,7 +45,7 @@ export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'sett
       path: '/auth/devices',
       tags,
       summary: 'Register a device for push notifications; a known token moves to this user and session',
-      input: registerBody(env.nodeEnv !== 'production'),
+      input: registerBody(endpointRule(platform)),
       output: deviceRecord,
       errors: [],
       status: 201,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { checkUrl } from '../../platform/address-guard.ts';
+import { type EndpointRule, endpointFault } from './push-endpoint.ts';
 
 /** The platforms of devices. */
 export const PLATFORMS = ['ios', 'android', 'web'] as const;
@@ -19,7 +19,8 @@ const subscription = z.object({
   keys: z.object({ p256dh: z.string().min(1), auth: z.string().min(1) }),
 });
 
-function readSubscription(token: string): z.output<typeof subscription> | undefined {
+/** What a browser's token holds; undefined when it is no PushSubscription. */
+export function readSubscription(token: string): z.output<typeof subscription> | undefined {
   try {
     return subscription.safeParse(JSON.parse(token)).data;
   } catch {
@@ -30,20 +31,13 @@ function readSubscription(token: string): z.output<typeof subscription> | undefi
 /**
  * What is wrong with a token of a platform, or undefined. Length, NUL and `sim_` are not looked at here.
  *
- * @param options `allowPrivate`: a browser's endpoint may be an address that is not public
+ * @param rule which endpoints a browser may have
  */
-export function tokenFault(
-  platform: DevicePlatform,
-  token: string,
-  { allowPrivate }: { allowPrivate: boolean },
-): string | undefined {
+export function tokenFault(platform: DevicePlatform, token: string, rule: EndpointRule): string | undefined {
   if (platform !== 'web') return undefined;
   const read = readSubscription(token);
   if (read === undefined) return 'Must be the JSON of a PushSubscription, with endpoint and keys';
-  // The endpoint is called by this server and chosen by the client.
-  return checkUrl(read.endpoint, { allowPrivate, requireHttps: true }).ok
-    ? undefined
-    : 'Must be a PushSubscription with an https endpoint of a public host';
+  return endpointFault(read.endpoint, rule);
 }
 
 /** A browser is its endpoint: the same subscription may be written as JSON in several ways. */

@@ -4,7 +4,7 @@ import { maskToken, tokenFault, tokenHash } from '../../../src/accounts/devices/
 
 const keys = { p256dh: 'BPk', auth: 'c2VjcmV0' };
 const subscription = (endpoint: string, more = {}) => JSON.stringify({ endpoint, expirationTime: null, keys, ...more });
-const inProduction = { allowPrivate: false };
+const inProduction = { allowPrivate: false, hosts: ['push.example.com', '*.example.org'] };
 
 test('a masked token shows leading and trailing characters around an ellipsis', () => {
   expect(maskToken('android', 'abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnop')).toBe('abcdef…klmnop');
@@ -40,8 +40,35 @@ test.each([
   expect(tokenFault('web', token, inProduction)).toMatch(/^Must be/);
 });
 
-test('a browser’s subscription with an https endpoint is a web token', () => {
-  expect(tokenFault('web', subscription('https://push.example.com/1'), inProduction)).toBeUndefined();
+test.each([
+  ['https://fcm.googleapis.com/fcm/send/1', true],
+  ['https://jmt17.google.com/fcm/send/1', true],
+  ['https://updates.push.services.mozilla.com/wpush/v2/1', true],
+  ['https://web.push.apple.com/1', true],
+  ['https://wns2-par02p.notify.windows.com/w/?token=1', true],
+  ['https://push.example.com/1', true],
+  ['https://a.b.example.org/1', true],
+  ['https://example.org/1', false],
+  ['https://sub.push.example.com/1', false],
+  ['https://evil.com/fcm.googleapis.com', false],
+  ['https://fcm.googleapis.com.evil.com/1', false],
+  ['https://evilpush.apple.com/1', false],
+  ['https://1.1.1.1/1', false],
+])('%s is an endpoint of a push service in production: %s', (endpoint, known) => {
+  const fault = 'Must be a PushSubscription with an endpoint of a known push service';
+  expect(tokenFault('web', subscription(endpoint), inProduction)).toBe(known ? undefined : fault);
+});
+
+test('every public host is taken where settings say so; private ones are not', () => {
+  const any = { allowPrivate: false, hosts: ['*'] };
+  expect(tokenFault('web', subscription('https://push.anybody.net/1'), any)).toBeUndefined();
+  expect(tokenFault('web', subscription('https://10.0.0.1/1'), any)).toMatch(/public host/);
+});
+
+test('in development a push service may run on the same machine', () => {
+  expect(
+    tokenFault('web', subscription('https://localhost:8443/1'), { allowPrivate: true, hosts: [] }),
+  ).toBeUndefined();
 });
 
 test('a browser is its endpoint, however its subscription is written; elsewhere every character counts', () => {

@@ -64,7 +64,6 @@ async function bodyOf(request: Http2ServerRequest): Promise<string | undefined> 
 
 /** Starts one on 127.0.0.1. It takes 1,000 streams of a connection at once, as APNs does. */
 export async function startApnsServer(): Promise<FakeApns> {
-  const sessions = new Set<ServerHttp2Session>();
   /** By the port at the other end: a session hides its socket. */
   const sockets = new Map<number, { tcp: Socket; tls?: TLSSocket }>();
 
@@ -112,8 +111,6 @@ export async function startApnsServer(): Promise<FakeApns> {
   });
   server.on('session', (session) => {
     fake.connections += 1;
-    sessions.add(session);
-    session.on('close', () => sessions.delete(session));
     session.on('error', () => undefined);
   });
   server.on('sessionError', () => undefined);
@@ -125,7 +122,7 @@ export async function startApnsServer(): Promise<FakeApns> {
     connections: 0,
     reply: () => undefined,
     async close() {
-      for (const session of sessions) session.destroy();
+      for (const { tcp } of sockets.values()) tcp.destroy();
       server.close();
       await once(server, 'close');
     },

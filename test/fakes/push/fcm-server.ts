@@ -68,7 +68,6 @@ async function bodyOf(request: Http2ServerRequest): Promise<string | undefined> 
 
 /** Starts one on 127.0.0.1. */
 export async function startFcmServer(): Promise<FakeFcm> {
-  const sessions = new Set<ServerHttp2Session>();
   /** By the port at the other end: a session hides its socket. */
   const sockets = new Map<number, { tcp: Socket; tls?: TLSSocket }>();
   let sent = 0;
@@ -125,8 +124,6 @@ export async function startFcmServer(): Promise<FakeFcm> {
   });
   server.on('session', (session) => {
     fake.connections += 1;
-    sessions.add(session);
-    session.on('close', () => sessions.delete(session));
     session.on('error', () => undefined);
   });
   server.on('sessionError', () => undefined);
@@ -140,7 +137,7 @@ export async function startFcmServer(): Promise<FakeFcm> {
     reply: () => undefined,
     tokenReply: () => ({ status: 200, body: GRANTED }),
     async close() {
-      for (const session of sessions) session.destroy();
+      for (const { tcp } of sockets.values()) tcp.destroy();
       server.close();
       await once(server, 'close');
     },

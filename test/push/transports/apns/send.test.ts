@@ -44,16 +44,20 @@ test('answers come back to the device that they are of, in whatever order APNs g
   for (const [i, result] of results.entries()) expect(result.ok).toBe(!token(i).endsWith('3'));
 });
 
-test('at most 500 are under way at once over all sends, and 10,000 get through', async () => {
+test('at most 500 are under way at once over all sends, and 10,000 get through', { timeout: 60_000 }, async () => {
+  const patient = createApnsTransport(credentials, { answerTimeoutMs: 60_000, patienceMs: 60_000 });
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
-  const sending = Promise.all(
-    Array.from({ length: 20 }, (_, i) => send(tokens(500).map((name) => `${i}`.padStart(2, '0') + name.slice(2)))),
+  const pushes = Array.from({ length: 20 }, (_, i) =>
+    tokens(500).map((name) => `${i % 10}${i < 10 ? 'a' : 'b'}${name.slice(2)}`),
   );
-  await expect.poll(() => fake.requests.length).toBe(500);
+  const sending = Promise.all(pushes.map((names) => send(names, patient)));
+  await expect.poll(() => fake.requests.length, { timeout: 40_000 }).toBe(500);
   open(undefined);
   expect((await sending).flat().every((result) => result.ok)).toBe(true);
+  expect(new Set(fake.requests.map((request) => request.token)).size).toBe(10_000);
   expect(fake.requests).toHaveLength(10_000);
+  await patient.close!();
 });
 
 describe('errors', () => {
@@ -171,7 +175,7 @@ describe('what goes wrong on the way', () => {
   });
 
   test('no answer: retryable after its time; and a connection on which nothing is answered is given up for a new one', async () => {
-    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 200 });
+    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 1500 });
     fake.reply = () => 'never';
     const results = await send([token(1), token(2)], hasty);
     const late = { ok: false, error: 'ConnectionLost: apn write timeout', retryable: true };
@@ -184,10 +188,10 @@ describe('what goes wrong on the way', () => {
   });
 
   test('a single notification that is not answered leaves the connection to the others', async () => {
-    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 400 });
+    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 1500 });
     fake.reply = ({ token: name }) => (name === token(1) ? 'never' : undefined);
     const lost = send([token(1)], hasty);
-    await expect.poll(() => fake.requests.length).toBe(1);
+    await expect.poll(() => fake.requests.length, { timeout: 15_000 }).toBe(1);
     expect(await send([token(2)], hasty)).toMatchObject([{ ok: true }]);
     expect(await lost).toMatchObject([{ ok: false, retryable: true }]);
     expect(await send([token(3)], hasty)).toMatchObject([{ ok: true }]);
@@ -211,6 +215,6 @@ describe('what goes wrong on the way', () => {
     await send([token(1)], own);
     const { session } = fake.requests[0]!;
     await own.close!();
-    await expect.poll(() => session.closed || session.destroyed).toBe(true);
+    await expect.poll(() => session.closed || session.destroyed, { timeout: 15_000 }).toBe(true);
   });
 });

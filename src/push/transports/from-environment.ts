@@ -1,0 +1,37 @@
+import { endpointRule } from '../../accounts/devices/index.ts';
+import { type Environment, StartupError } from '../../platform/environment.ts';
+import type { Settings } from '../../platform/settings.ts';
+import type { Transport } from '../transport.ts';
+import { readApnsCredentials } from './apns/credentials.ts';
+import { createApnsTransport } from './apns/index.ts';
+import { createFcmTransport } from './fcm/index.ts';
+import { readServiceAccount } from './fcm/service-account.ts';
+import { createWebPushTransport } from './web-push/index.ts';
+import { readVapid } from './web-push/vapid.ts';
+
+/**
+ * The transports of the providers whose credentials are in the environment: APNs, FCM, Web Push, in this order. Nothing is
+ * connected, and no provider's library loaded, before the first send.
+ *
+ * @throws StartupError naming every credential that is missing or malformed
+ */
+export function transportsFrom(env: Environment, settings: Settings): Transport[] {
+  const faults: string[] = [];
+  const fault = (text: string) => faults.push(text);
+  const uses = (prefix: string) => Object.keys(env.push).some((name) => name.startsWith(prefix));
+  const transports: Transport[] = [];
+  if (uses('APNS_')) {
+    const credentials = readApnsCredentials(env.push, { production: env.nodeEnv === 'production' }, fault);
+    if (credentials !== undefined) transports.push(createApnsTransport(credentials));
+  }
+  if (uses('FCM_')) {
+    const account = readServiceAccount(env.push.FCM_SERVICE_ACCOUNT!, fault);
+    if (account !== undefined) transports.push(createFcmTransport(account));
+  }
+  if (uses('VAPID_')) {
+    const vapid = readVapid(env.push, fault);
+    if (faults.length === 0) transports.push(createWebPushTransport(vapid, { rule: endpointRule({ env, settings }) }));
+  }
+  if (faults.length > 0) throw new StartupError('The credentials of push are wrong:', faults);
+  return transports;
+}

@@ -1,0 +1,101 @@
+import type { Dispatcher } from 'undici';
+import { type EndpointRule, endpointFault, readSubscription } from '../../../accounts/devices/index.ts';
+import { createGuardedAgent } from '../../../platform/address-guard.ts';
+import { post } from '../../../platform/http/post.ts';
+import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
+import { type Failure, failedResult, NOT_SENT_IN_TIME, PATIENCE_MS } from '../failure.ts';
+import { openWebPushClient, type WebPushClient } from './client.ts';
+import { webPushFailure } from './error-class.ts';
+import { createLanes } from './lanes.ts';
+import { WEB_PUSH_LIMIT_BYTES, webPushFault, webPushOptions, webPushPayload, webPushSize } from './message.ts';
+import type { Vapid } from './vapid.ts';
+
+/** Requests to one origin at once, each on a connection that is kept. */
+const AT_ONCE = 64;
+/** ms for a request: DNS, connection, TLS and answer together. */
+const TIMEOUT_MS = 10_000;
+// As long as every id of a push.
+const ANY_ID = '0'.repeat(24);
+
+/** What must not stand in a result: the part of an endpoint that is secret. */
+function secretOf(endpoint: string): string {
+  return endpoint.slice(endpoint.lastIndexOf('/') + 1);
+}
+
+/**
+ * Web Push (RFC 8030, 8291, 8292): browsers. The library encrypts and signs; requests go through the guarded agent, which connects
+ * to no address that is not public, whatever an endpoint's name resolves to. The library is loaded at the first send.
+ *
+ * @param options `rule`: which endpoints are sent to; `agent` instead of the guarded one; ms: `timeoutMs` for a request, `patienceMs`
+ *   after which a message that still waits for its turn is not sent
+ */
+export function createWebPushTransport(
+  vapid: Vapid,
+  {
+    rule,
+    timeoutMs = TIMEOUT_MS,
+    patienceMs = PATIENCE_MS,
+    agent = createGuardedAgent({ allowPrivate: rule.allowPrivate, connectTimeoutMs: timeoutMs, connections: AT_ONCE }),
+  }: { rule: EndpointRule; timeoutMs?: number; patienceMs?: number; agent?: Dispatcher },
+): Transport {
+  const inLane = createLanes(AT_ONCE);
+  let client: Promise<WebPushClient> | undefined;
+  const open = () => {
+    client ??= openWebPushClient(vapid);
+    return client;
+  };
+
+  async function sendTo(
+    { token }: TransportDevice,
+    requestTo: (subscription: NonNullable<ReturnType<typeof readSubscription>>) => ReturnType<WebPushClient['request']>,
+    giveUpAt: number,
+  ): Promise<TransportResult> {
+    const subscription = readSubscription(token);
+    if (subscription === undefined) {
+      return failedResult({ class: 'gone', name: 'InvalidRegistration', detail: 'It is no PushSubscription' }, token);
+    }
+    const { endpoint } = subscription;
+    const secret = secretOf(endpoint);
+    const failed = (failure: Failure) => failedResult(failure, secret);
+    const fault = endpointFault(endpoint, rule);
+    if (fault !== undefined) return failed({ class: 'permanent', name: 'EndpointRefused', detail: fault });
+
+    return inLane(new URL(endpoint).origin, async () => {
+      if (performance.now() > giveUpAt) return failed(NOT_SENT_IN_TIME);
+      let request: ReturnType<WebPushClient['request']>;
+      try {
+        request = requestTo(subscription);
+      } catch (error) {
+        // The message is the same for all; only the keys of the subscription can be what is wrong.
+        return failed({ class: 'gone', name: 'InvalidRegistration', detail: (error as Error).message });
+      }
+      const posted = await post(agent, { ...request, timeoutMs });
+      const failure = webPushFailure(posted);
+      if (failure !== undefined) return failed(failure);
+      return posted.location === undefined ? { ok: true } : { ok: true, id: posted.location };
+    });
+  }
+
+  return {
+    name: 'web-push',
+    limitBytes: WEB_PUSH_LIMIT_BYTES,
+    accepts: ({ platform }) => platform === 'web',
+    sizeOf: (message) => webPushSize(message, ANY_ID),
+    async send(message, devices, context: SendContext) {
+      const fault = webPushFault(message);
+      if (fault !== undefined) {
+        return devices.map(({ token }) =>
+          failedResult({ class: 'permanent', name: 'SilentNotSupported', detail: fault }, token),
+        );
+      }
+      const library = await open();
+      const payload = webPushPayload(message, context.id);
+      const options = webPushOptions(message, context);
+      const giveUpAt = performance.now() + patienceMs;
+      return Promise.all(
+        devices.map((device) => sendTo(device, (to) => library.request(to, payload, options), giveUpAt)),
+      );
+    },
+    close: () => agent.close(),
+  };
+}

@@ -1,0 +1,53 @@
+import { createECDH } from 'node:crypto';
+import { checkUrl } from '../../../platform/address-guard.ts';
+
+/** Who sends to browsers (RFC 8292): the keys that pages subscribe with, and whom a push service turns to. */
+export interface Vapid {
+  /** Base64url without padding: 65 and 32 bytes. */
+  publicKey: string;
+  privateKey: string;
+  /** `mailto:` or `https:`. */
+  subject: string;
+}
+
+const NEW_KEYS = 'make a pair with: npx web-push generate-vapid-keys';
+const MAIL_DOMAIN = /^mailto:[^@\s]+@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}$/i;
+
+function bytesOf(text: string): Buffer {
+  return /^[\w-]+$/.test(text) ? Buffer.from(text, 'base64url') : Buffer.alloc(0);
+}
+
+function belongTogether(publicKey: Buffer, privateKey: Buffer): boolean {
+  const pair = createECDH('prime256v1');
+  try {
+    pair.setPrivateKey(privateKey);
+    return pair.getPublicKey().equals(publicKey);
+  } catch {
+    return false;
+  }
+}
+
+/** Apple refuses every notification whose subject it takes for made up, such as one of localhost. */
+function isSubject(text: string): boolean {
+  return MAIL_DOMAIN.test(text) || checkUrl(text, { allowPrivate: false, requireHttps: true }).ok;
+}
+
+/**
+ * Reads VAPID_PUBLIC_KEY, VAPID_PRIVATE_KEY and VAPID_SUBJECT.
+ *
+ * @param fault called for each mistake
+ */
+export function readVapid(variables: Readonly<Record<string, string>>, fault: (text: string) => void): Vapid {
+  const { VAPID_PUBLIC_KEY = '', VAPID_PRIVATE_KEY = '', VAPID_SUBJECT = '' } = variables;
+  const [publicKey, privateKey] = [bytesOf(VAPID_PUBLIC_KEY), bytesOf(VAPID_PRIVATE_KEY)];
+  const [isPublic, isPrivate] = [publicKey.length === 65 && publicKey[0] === 4, privateKey.length === 32];
+  if (!isPublic) fault(`VAPID_PUBLIC_KEY should be 65 bytes in base64url; ${NEW_KEYS}`);
+  if (!isPrivate) fault(`VAPID_PRIVATE_KEY should be 32 bytes in base64url; ${NEW_KEYS}`);
+  if (isPublic && isPrivate && !belongTogether(publicKey, privateKey)) {
+    fault('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY do not belong together');
+  }
+  if (!isSubject(VAPID_SUBJECT)) {
+    fault('VAPID_SUBJECT should say how you are reached, like mailto:push@example.com or https://example.com');
+  }
+  return { publicKey: VAPID_PUBLIC_KEY, privateKey: VAPID_PRIVATE_KEY, subject: VAPID_SUBJECT };
+}

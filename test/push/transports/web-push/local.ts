@@ -1,0 +1,33 @@
+import { createECDH } from 'node:crypto';
+import { afterAll } from 'vitest';
+import { createWebPushTransport } from '../../../../src/push/transports/web-push/index.ts';
+import { redirect } from '../../../fakes/push/redirect.ts';
+import { ca } from '../../../fakes/push/tls.ts';
+import { startWebPushServer } from '../../../fakes/push/web-push-server.ts';
+
+const pair = createECDH('prime256v1');
+pair.generateKeys();
+
+/** A pair that nobody knows. */
+export const vapid = {
+  publicKey: pair.getPublicKey('base64url' as 'hex'),
+  privateKey: pair.getPrivateKey('base64url' as 'hex').padStart(43, 'A'),
+  subject: 'mailto:push@example.com',
+};
+
+/** Where push services run on the same machine. */
+export const rule = { allowPrivate: true, hosts: [] };
+
+/** The transport of that pair, and a push service on this machine until the test file ends. */
+export async function webPushAndFake() {
+  const fake = await startWebPushServer();
+  // Nothing is redirected: endpoints name the fake. Its authority must be trusted.
+  const undo = redirect({}, ca);
+  const webPush = createWebPushTransport(vapid, { rule });
+  afterAll(async () => {
+    await webPush.close!();
+    undo();
+    await fake.close();
+  });
+  return { webPush, fake };
+}
