@@ -1,10 +1,10 @@
 import type { Request } from 'express';
 import type { Fields } from './field.ts';
-import type { CreateValues, RecordOf, UpdateValues } from './infer.ts';
-import { type ResourceName, resourceName } from './naming.ts';
+import type { CreateInput, RecordOf, UpdateInput } from './infer.ts';
+import { resourceName } from './naming.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { Route, RouteBuilder } from './route.ts';
-import type { Services } from './service.ts';
+import type { AnyService } from './service.ts';
 
 /** The actions of a resource that have a route and a policy. */
 export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
@@ -24,43 +24,36 @@ export interface ScopeArguments {
   /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
   req: Request | undefined;
   /** The service of a resource, as the system unless a call says otherwise. */
-  service: Services;
+  service: (name: string) => AnyService;
 }
 
 /** What a hook gets. */
 export interface HookContext {
   user: Viewer | undefined;
   req: Request | undefined;
-  service: Services;
+  service: (name: string) => AnyService;
 }
 
-/**
- * What a hook, or the handler of a route, gives back. Not `unknown`: the compiler does not look into a function that may give
- * anything, so that it can name declarations which are made with it, its own among them.
- */
-// biome-ignore lint/suspicious/noExplicitAny: see above
-type Anything = any;
-
 /** Code around writes. A hook refuses by throwing `ApiError` (returning false is an error); a `before` hook may return changed values. */
-export interface Hooks<F extends Fields, T extends boolean = true> {
-  beforeCreate?(values: CreateValues<F>, ctx: HookContext): Anything;
-  afterCreate?(record: RecordOf<F, T>, ctx: HookContext): Anything;
-  beforeUpdate?(changes: UpdateValues<F>, record: RecordOf<F, T>, ctx: HookContext): Anything;
-  afterUpdate?(record: RecordOf<F, T>, previous: RecordOf<F, T>, ctx: HookContext): Anything;
-  beforeDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
-  afterDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
+export interface Hooks<F extends Fields> {
+  beforeCreate?(values: CreateInput<F>, ctx: HookContext): unknown;
+  afterCreate?(record: RecordOf<F>, ctx: HookContext): unknown;
+  beforeUpdate?(changes: UpdateInput<F>, record: RecordOf<F>, ctx: HookContext): unknown;
+  afterUpdate?(record: RecordOf<F>, previous: RecordOf<F>, ctx: HookContext): unknown;
+  beforeDelete?(record: RecordOf<F>, ctx: HookContext): unknown;
+  afterDelete?(record: RecordOf<F>, ctx: HookContext): unknown;
 }
 
 /** Everything that a resource declares beside its name. */
-export interface ResourceOptions<F extends Fields, T extends boolean = boolean> {
+export interface ResourceOptions<F extends Fields> {
   fields: F;
   description?: string;
   /** Who may do what. `reference`: who sees a record expanded in another one. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
   /** Which records exist for a caller, on every door. */
   scope?: (args: ScopeArguments) => ScopeFilter | undefined | Promise<ScopeFilter | undefined>;
-  hooks?: Hooks<F, T>;
-  routes?: (route: RouteBuilder<RecordOf<F, T>>) => readonly Route[];
+  hooks?: Hooks<F>;
+  routes?: (route: RouteBuilder<RecordOf<F>>) => readonly Route[];
   /** URL path below /api. Default `/` + plural kebab-case name. */
   path?: string;
   /** Table name. Default plural snake_case name. */
@@ -68,7 +61,7 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   /** Names (or tables) that the resource had before, latest first: migrations rename its table. Without effect once that is done. */
   renamedFrom?: string | readonly string[];
   /** Whether records carry createdAt and updatedAt. Default true. */
-  timestamps?: T;
+  timestamps?: boolean;
   /** Default `-createdAt`, or `_id` without timestamps. */
   defaultSort?: string;
   /** Which CRUD routes exist. Default all. */
