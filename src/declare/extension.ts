@@ -6,6 +6,7 @@ import type { RunningWorker } from '../platform/queues.ts';
 import type { Accounts, PasswordResetStep, SignInStep } from './accounts.ts';
 import type { Authenticator, Host } from './host.ts';
 import type { Route } from './route.ts';
+import type { SentEvent } from './sent-event.ts';
 
 /** The roles that a process can play. */
 export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
@@ -30,6 +31,8 @@ export interface FeatureParts<Api extends object = object> {
   encrypted?: readonly EncryptedColumn[];
   /** Listeners of in-process events, by name. */
   listeners?: Record<string, (payload: never) => unknown>;
+  /** What it sends to the addresses of others, for the OpenAPI document. */
+  sent?: readonly SentEvent[];
   /** What the feature offers to code, as `app.<name>`. */
   api?: Api;
   /** What is wrong with it in the light of the whole app, a line each; asked once all routes are known. */

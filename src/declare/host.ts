@@ -6,7 +6,7 @@ import type { AnyResource } from './resource.ts';
 import type { Auth, Route } from './route.ts';
 import type { AnyService } from './service.ts';
 import type { SimulatedDevices } from './simulated.ts';
-import type { Transact } from './transaction.ts';
+import type { Transact, Transaction } from './transaction.ts';
 
 /** A record as stored, every field included except passwords. Made by the resource that it belongs to. */
 export interface StoredRecord {
@@ -82,6 +82,8 @@ export interface Host extends Platform {
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
   transaction: Transact;
+  /** The transaction in whose function the caller runs: what belongs to it is stored by its statements. */
+  currentTransaction(): Transaction | undefined;
 }
 
 /** `app.push`. */

@@ -156,6 +156,7 @@ function openApiParts(features: readonly FeatureParts[]) {
   return {
     routes: routesOf(features),
     authenticators: features.flatMap((feature) => feature.authenticators ?? []),
+    sent: features.flatMap((feature) => feature.sent ?? []),
   };
 }
 
@@ -193,6 +194,7 @@ export function assemble(
     simulated: push.simulated,
     mail: mail.sender,
     transaction: createTransact(platform, records, { push, mail: mail.sender }),
+    currentTransaction: records.transactions.current,
   };
 
   const features: FeatureParts[] = [

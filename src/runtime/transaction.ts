@@ -25,7 +25,7 @@ export function createTransact(
           push: { enqueue: (message) => push.enqueueWithin(within, message) },
           mail: { send: (message) => mail.send(message, within) },
         };
-        return await records.transactions.run(() => work(tx));
+        return await records.transactions.run(tx, () => work(tx));
       } finally {
         await statements.end();
       }

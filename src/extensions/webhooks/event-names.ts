@@ -5,12 +5,12 @@ import { recordActions } from '../../declare/record-event.ts';
 export const TEST_EVENT = 'webhook.test';
 
 /** The names of all events of a resource. */
-function recordEventNames({ name, declaration }: ResourceView): string[] {
+export function recordEventNames({ name, declaration }: ResourceView): string[] {
   return recordActions(declaration).map((action) => `${name}.${action}`);
 }
 
 /** The resources whose events are sent. */
-function sentResources(resources: readonly ResourceView[]): ResourceView[] {
+export function sentResources(resources: readonly ResourceView[]): ResourceView[] {
   return resources.filter((view) => view.declaration.webhooks !== false);
 }
 

@@ -4,29 +4,37 @@ import { deliveryRoutes } from './delivery-routes.ts';
 import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
 import { createFanOut } from './fan-out.ts';
 import { createWebhookMetrics } from './metrics.ts';
+import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
+import { type EventDeclarations, takenEventNames } from './published-events.ts';
 import { createRecovering } from './recover.ts';
 import { recoveryRoutes } from './recovery-routes.ts';
 import { endpointRoutes } from './routes.ts';
+import { sentEvents } from './sent-events.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
 import { encryptedSecrets } from './signing-keys.ts';
 import { createStatusReader, type WebhookOperations } from './status.ts';
 import { createSweeps } from './sweeps.ts';
-import { webhookDeliveries, webhookEndpoints, webhookRecoveries } from './tables.ts';
+import { webhookDeliveries, webhookEndpoints, webhookEvents, webhookRecoveries } from './tables.ts';
 import { startWebhookWorker } from './worker.ts';
 
 export type { WebhookOptions } from './settings.ts';
 
 /**
- * Outgoing webhooks: users register URLs, and get the changes of the records that they may read, signed.
+ * Outgoing webhooks: users register URLs, and get the changes of the records that they may read, signed; and the events that the
+ * app publishes itself.
  *
  * @example createApp({ resources, extensions: [webhooks({ retrySchedule: ['10s', '5m'] })] }, process.env)
+ * @example webhooks({ events: { 'invoice.paid': { schema: z.object({ amount: z.number() }) } } })
  */
-export function webhooks(options: WebhookOptions = {}): Extension<'webhooks', WebhookOperations> {
+export function webhooks<const E extends EventDeclarations = Record<never, never>>(
+  options: Omit<WebhookOptions, 'events'> & { events?: E } = {},
+): Extension<'webhooks', WebhooksApi<E> & WebhookOperations> {
   return defineExtension({
     name: 'webhooks',
     tables: {
       webhook_endpoints: webhookEndpoints,
       webhook_deliveries: webhookDeliveries,
+      webhook_events: webhookEvents,
       webhook_recoveries: webhookRecoveries,
     },
     mistakes: () => settingsMistakes(options),
@@ -48,10 +56,12 @@ export function webhooks(options: WebhookOptions = {}): Extension<'webhooks', We
           ...recoveryRoutes(host, settings, recovering),
         ],
         consumers: [createFanOut(host, users, settings)],
-        sweeps: [...createSweeps(host, users, settings), ...recovering.sweeps],
+        sweeps: [...createSweeps(host, users, settings), ...recovering.sweeps, forgetEvents(host, settings)],
         encrypted: encryptedSecrets,
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
-        api: status,
+        sent: sentEvents(host.resources, settings.events),
+        api: { ...status, publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'] },
+        mistakes: () => takenEventNames(settings.events, host.resources),
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings) },
       };
     },

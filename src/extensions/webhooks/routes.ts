@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 /** The routes of endpoints. An endpoint of somebody else is a 404 on all of them. */
 export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
   const { database, keyring, queues, events } = host;
-  const names = eventNames(host.resources, []);
+  const names = eventNames(host.resources, Object.keys(settings.events));
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
   const common = { policy: settings.policy, tags: ['webhooks'] };
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { type EventDeclarations, eventMistakes } from './published-events.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';
 
 const count = z.number().int().positive();
@@ -44,6 +45,8 @@ const schema = z.strictObject({
   keepDeliveriesDays: z.number().positive().default(14),
   /** Hours for which messages carry the signature of a secret that was rotated away, too; 0: not at all. */
   secretGraceHours: z.number().min(0).max(8760).default(24),
+  /** Events of the app's own, by name: `invoice.paid`. */
+  events: z.custom<EventDeclarations>().default({}),
   /** ms between removals of what is too old. */
   cleanMs: count.default(600_000),
 });
@@ -65,7 +68,7 @@ export function settingsMistakes(options: WebhookOptions): readonly string[] {
   if (!parsed.success) {
     return parsed.error.issues.map((issue) => `${['webhooks', ...issue.path].join('.')}: ${issue.message}`);
   }
-  const faults: string[] = [];
+  const faults = eventMistakes(options.events);
   for (const name of ['policy', 'globalPolicy'] as const) {
     compilePolicy(parsed.data[name], (text) => faults.push(`webhooks.${name}: ${text}`));
   }

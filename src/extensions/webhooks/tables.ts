@@ -106,6 +106,16 @@ export const webhookDeliveries = pgTable(
   ],
 );
 
+/** The app's own events, remembered for a time: what each one is and whose. What it tells stands in its deliveries. */
+export const webhookEvents = pgTable('webhook_events', {
+  /** The event's. */
+  id: text('id').primaryKey(),
+  name: text('name').notNull(),
+  /** The user whose own endpoints get it. */
+  ownerId: text('owner_id'),
+  createdAt: time('created_at').notNull().defaultNow(),
+});
+
 /** That everything is sent again which failed for an endpoint since a time. */
 export const webhookRecoveries = pgTable(
   'webhook_recoveries',

@@ -1,11 +1,13 @@
 import type { Authenticator } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
+import type { SentEvent } from '../../declare/sent-event.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { CompiledResource } from '../../records/compiled.ts';
 import { createComponents } from './components.ts';
 import type { Json } from './json.ts';
 import { operationOf } from './operation.ts';
 import { schemesOf, securitySchemes } from './security.ts';
+import { sentEvents } from './sent-events.ts';
 import { documentPaths, shownRoutes } from './shown-routes.ts';
 
 /** What the document is made from. */
@@ -14,6 +16,8 @@ export interface DocumentParts {
   routes: readonly Route[];
   resources: readonly CompiledResource[];
   authenticators: readonly Authenticator[];
+  /** What the app sends. */
+  sent: readonly SentEvent[];
   settings: Settings;
 }
 
@@ -27,7 +31,7 @@ function tagsOf(operations: readonly Json[], resources: readonly CompiledResourc
 }
 
 /** The OpenAPI 3.1 document of an app (https://spec.openapis.org/oas/v3.1.1.html): all that its routes take and answer. */
-export function createDocument({ routes, resources, authenticators, settings }: DocumentParts): Json {
+export function createDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
   const schemes = schemesOf(authenticators);
@@ -41,12 +45,14 @@ export function createDocument({ routes, resources, authenticators, settings }: 
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
     return operation;
   });
+  const webhooks = sentEvents(sent, new Set(operations.map(({ operationId }) => operationId as string)), components);
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },
     servers: [{ url: '/' }],
     tags: tagsOf(operations, resources),
     paths,
+    ...(sent.length === 0 ? {} : { webhooks }),
     components: { securitySchemes: securitySchemes(schemes), ...components.all() },
   };
 }
