@@ -7,19 +7,21 @@ import { addressOf } from '../platform/http/client-address.ts';
 import { newId } from '../platform/ids.ts';
 import type { Executor } from '../platform/postgres/database.ts';
 import { createLoader } from '../platform/postgres/loader.ts';
+import { createToucher } from '../platform/postgres/toucher.ts';
 import type { Entity } from '../records/context.ts';
-
-const DAY_MS = 86_400_000;
-const REFRESH_MS = 5 * 60_000;
 
 /** Beyond any that a person could look through. */
 const MOST_LISTED = 1000;
 
+// All times are by the clock of the database, which is the same for all processes.
+const UNUSED = `"last_used_at" < now() - interval '5 minutes'`;
+
 // Relies on sessions_token_hash_unique. The user's record comes along: one round trip a request, shared by those that came in together.
 const FIND = `
-  select s."token_hash", s."id", s."last_used_at", %columns% from "sessions" s join %users% u on u."id" = s."user_id"
+  select s."token_hash", s."id", s.${UNUSED}, %columns%
+  from "sessions" s join %users% u on u."id" = s."user_id"
   where s."token_hash" = any($1) and s."expires_at" > now()`;
-const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and "last_used_at" < now() - interval '5 minutes'`;
+const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and ${UNUSED}`;
 // The lock on the user orders it with a change of the password: either the change sees this session and ends it, or this sees
 // that the password is no longer the one that was checked, and starts none.
 const INSERT = `
@@ -27,7 +29,7 @@ const INSERT = `
     select u."id" from %users% u where u."id" = $2 and u."%password%" = coalesce($7, u."%password%") for share
   )
   insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
-  select $1, owner."id", $3, $4, $5, $6 from owner returning 1`;
+  select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6 from owner returning "expires_at"`;
 // Index sessions_user_id_index.
 const LIST = `
   select "id", "created_at", "last_used_at", "expires_at", "ip", "user_agent" from "sessions"
@@ -36,7 +38,7 @@ const LIST = `
 const REMOVE = 'delete from "sessions" where "id" = $1 and "user_id" = $2 returning 1';
 const REMOVE_ALL = 'delete from "sessions" where "user_id" = $1 and "id" is distinct from $2';
 
-type FoundRow = [tokenHash: string, id: string, lastUsedAt: string, ...user: unknown[]];
+type FoundRow = [tokenHash: string, id: string, unused: boolean, ...user: unknown[]];
 type ListedRow = [string, string, string, string, string, string];
 
 /** A session as its creator gets it: the only time that the token is seen. */
@@ -95,24 +97,20 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
     ([tokenHash]) => tokenHash,
   );
 
-  /** At most every 5 minutes, and never in the way of the request. */
-  function touch(id: string, lastUsedAt: string): void {
-    if (Date.now() - Date.parse(lastUsedAt) < REFRESH_MS) return;
-    database
-      .write({ name: 'session_touch', text: TOUCH, values: [id] })
-      .catch((error) => log.warn({ err: error }, 'lastUsedAt of a session was not refreshed'));
-  }
+  const touch = createToucher(database, { name: 'session_touch', text: TOUCH }, (error) =>
+    log.warn({ err: error }, 'lastUsedAt of a session was not refreshed'),
+  );
 
   return {
     async start(userId, req, passwordHash) {
       const token = newToken();
-      const expiresAt = new Date(Date.now() + settings.auth.sessionTtlDays * DAY_MS).toISOString();
       const agent = String(req.headers['user-agent'] ?? '')
         .slice(0, 512)
         .toWellFormed();
-      const values = [newId(), userId, hashToken(token), expiresAt, addressOf(req), agent, passwordHash];
-      const rows = await database.write({ name: 'session_insert', text: insert, values });
-      return rows.length === 0 ? undefined : { token, expiresAt };
+      const { sessionTtlDays } = settings.auth;
+      const values = [newId(), userId, hashToken(token), sessionTtlDays, addressOf(req), agent, passwordHash];
+      const [row] = await database.write<[expiresAt: string]>({ name: 'session_insert', text: insert, values });
+      return row && { token, expiresAt: row[0] };
     },
     async list(userId, currentId) {
       const rows = await database.read<ListedRow>({ name: 'session_list', text: LIST, values: [userId, currentId] });
@@ -142,10 +140,10 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
       async authenticate(token) {
         const row = await look(hashToken(token));
         if (row === undefined) throw invalidSession();
-        const [, id, lastUsedAt, ...columns] = row;
+        const [, id, unused, ...columns] = row;
         const user: StoredRecord & Viewer = users.fromRow(columns);
         if (user.status !== undefined && user.status !== 'active') throw invalidSession();
-        touch(id, lastUsedAt);
+        if (unused) touch(id);
         return { user, auth: { via: 'session', scopes: ['*'], id } };
       },
     },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { clientOf, startTestApp } from '../support/app.ts';
 
@@ -235,6 +235,26 @@ test('lastUsedAt is refreshed, at most every five minutes', async () => {
   await database.query(`update sessions set last_used_at = now() - interval '6 minutes' where user_id = $1`, [ann.id]);
   await ann.call('GET', '/api/auth/me');
   await expect.poll(async () => Date.now() - (await used())).toBeLessThan(60_000);
+});
+
+test('a process whose clock is an hour slow, or fast, starts sessions of the same length and refreshes lastUsedAt as the others do', async () => {
+  onTestFinished(() => void vi.useRealTimers());
+  const row = async (id: string) =>
+    (await database.query('select *, xmin from sessions where user_id = $1', [id])).rows[0];
+  for (const hours of [-1, 1]) {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hours * 3_600_000 });
+    const ann = await person('Ann');
+    const { created_at, expires_at, xmin } = await row(ann.id);
+    expect(expires_at.getTime() - created_at.getTime()).toBe(30 * 86_400_000);
+    await ann.call('GET', '/api/auth/me');
+    expect((await row(ann.id)).xmin).toBe(xmin);
+    await database.query(`update sessions set last_used_at = now() - interval '6 minutes' where user_id = $1`, [
+      ann.id,
+    ]);
+    await Promise.all(Array.from({ length: 20 }, () => ann.call('GET', '/api/auth/me')));
+    await expect.poll(async () => (await row(ann.id)).last_used_at > created_at).toBe(true);
+    vi.useRealTimers();
+  }
 });
 
 const someone = await person('Someone');

@@ -6,10 +6,9 @@ import { hashToken } from '../../platform/crypto/token.ts';
 import { invalidSession } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createLoader } from '../../platform/postgres/loader.ts';
+import { createToucher } from '../../platform/postgres/toucher.ts';
 import { hasValidChecksum, isLabelled, prefixOf } from './key.ts';
 import { find, TOUCH } from './sql.ts';
-
-const REFRESH_MS = 60_000;
 
 type FoundRow = [
   keyHash: string,
@@ -17,7 +16,7 @@ type FoundRow = [
   userId: string,
   prefix: string,
   scopes: string[],
-  lastUsedAt: string | null,
+  unused: boolean,
   revoked: boolean,
   expired: boolean,
   owned: boolean,
@@ -47,19 +46,9 @@ export function createAuthenticator(
     (hashes) => database.read<FoundRow>({ name: 'api_key_find', text, values: [hashes] }),
     ([keyHash]) => keyHash,
   );
-  const touching = new Set<string>();
-
-  /** At most once a minute, and never in the way of the request. */
-  function touch(id: string, lastUsedAt: string | null, req: Request): void {
-    if (lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < REFRESH_MS) return;
-    // Requests that came in together see the same old time: one of them writes.
-    if (touching.has(id)) return;
-    touching.add(id);
-    database
-      .write({ name: 'api_key_touch', text: TOUCH, values: [id, addressOf(req)] })
-      .catch((error) => log.warn({ err: error }, 'lastUsedAt of an API key was not refreshed'))
-      .finally(() => touching.delete(id));
-  }
+  const touch = createToucher(database, { name: 'api_key_touch', text: TOUCH }, (error) =>
+    log.warn({ err: error }, 'lastUsedAt of an API key was not refreshed'),
+  );
 
   /** The same answer whatever the reason: only the event tells. */
   function refuse(req: Request, reason: Reason, known: { keyId?: string; userId?: string; prefix?: string }): never {
@@ -80,14 +69,14 @@ export function createAuthenticator(
       if (!hasValidChecksum(key)) return refuse(req, 'checksum', {});
       const row = await look(hashToken(key));
       if (row === undefined) return refuse(req, 'unknown', { prefix: prefixOf(key) });
-      const [, id, userId, prefix, scopes, lastUsedAt, revoked, expired, owned, ...columns] = row;
+      const [, id, userId, prefix, scopes, unused, revoked, expired, owned, ...columns] = row;
       const known = { keyId: id, userId, prefix };
       if (!owned) return refuse(req, 'user_deleted', known);
       if (revoked) return refuse(req, 'revoked', known);
       if (expired) return refuse(req, 'expired', known);
       const user: StoredRecord & Viewer = users.fromRow(columns);
       if (!isActive(user)) return refuse(req, 'user_disabled', known);
-      touch(id, lastUsedAt, req);
+      if (unused) touch(id, addressOf(req));
       return { user, auth: { via: 'api-key', scopes, id } };
     },
   };

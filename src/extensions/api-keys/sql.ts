@@ -1,5 +1,7 @@
 import { API_KEY_COLUMNS } from './record.ts';
 
+/** Whether a use of the key is to be noted: by the clock of the database, which is the same for all processes. */
+const isUnused = (key: string) => `coalesce(${key}.last_used_at < now() - interval '1 minute', true)`;
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
 /**
@@ -29,14 +31,14 @@ export const CREATE = `
  * @param columns of the user `u`
  */
 export const find = (users: string, columns: string) => `
-  select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, k.last_used_at, k.revoked_at is not null,
+  select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, ${isUnused('k')}, k.revoked_at is not null,
     coalesce(k.expires_at <= now(), false), u.id is not null, ${columns}
   from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
 
 /** $1 id, $2 address. Changes nothing else: a key that was revoked meanwhile stays so. */
 export const TOUCH = `
   update api_keys set last_used_at = now(), last_used_ip = $2
-  where id = $1 and revoked_at is null and (last_used_at is null or last_used_at < now() - interval '1 minute')`;
+  where id = $1 and revoked_at is null and ${isUnused('api_keys')}`;
 
 /** $1 user, who does not see those that were revoked. By api_keys_user_id_index. */
 export const LIST = `

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { newKey } from '../../../src/extensions/api-keys/key.ts';
 import { clientOf } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
@@ -99,6 +99,18 @@ test('lastUsedAt and lastUsedIp are written at the first use, and then at most o
   await vi.waitFor(async () => expect((await lastUse(id)).last_used_at > first.last_used_at).toBe(true));
   const [listed] = (await cy.call('GET', '/api/auth/api-keys')).body.data;
   expect(listed).toMatchObject({ id, lastUsedIp: '127.0.0.1', lastUsedAt: expect.stringMatching(/Z$/) });
+});
+
+test('a process whose clock is an hour slow notes a use as the others do', async () => {
+  const eve = await person('Eve');
+  const { id, call: script } = await key(eve);
+  await query(`update api_keys set last_used_at = now() - interval '61 seconds' where id = $1`, [id]);
+  const [{ last_used_at: former }] = await query('select last_used_at from api_keys where id = $1', [id]);
+  onTestFinished(() => void vi.useRealTimers());
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+  await script('GET', '/api/auth/me');
+  vi.useRealTimers();
+  await vi.waitFor(async () => expect((await lastUse(id)).last_used_at > former).toBe(true));
 });
 
 test('a use that is noted late never revives a key that was revoked meanwhile', async () => {

@@ -1,0 +1,25 @@
+import type { Queryable } from './queryable.ts';
+
+/**
+ * Makes what notes that a row was used, beside the request that used it.
+ *
+ * @param statement `$1` is the row's id. It must leave alone what was noted lately: other processes note it too
+ * @param failed told of what went wrong; the request is not
+ * @returns notes a use; `more` are the statement's further values
+ */
+export function createToucher(
+  database: Pick<Queryable, 'write'>,
+  statement: { name: string; text: string },
+  failed: (error: unknown) => void,
+): (id: string, ...more: unknown[]) => void {
+  const touching = new Set<string>();
+  return (id, ...more) => {
+    // Requests that came in together see the same old time: one of them writes.
+    if (touching.has(id)) return;
+    touching.add(id);
+    database
+      .write({ ...statement, values: [id, ...more] })
+      .catch(failed)
+      .finally(() => touching.delete(id));
+  };
+}
