@@ -5,6 +5,9 @@ import type { MailTemplate, PasswordResetMail } from './mail/templates.ts';
 
 const MOST_HASH_BYTES = 256 * 2 ** 20;
 
+/** A century. More is a slip of the pen, and no date can hold it. */
+const MOST_DAYS = 36_500;
+
 /** A year. More is a slip of the pen. */
 const MOST_MINUTES = 525_600;
 
@@ -20,7 +23,7 @@ const settingsSchema = z.strictObject({
     .strictObject({
       enabled: z.boolean().default(true),
       register: z.boolean().default(true),
-      sessionTtlDays: z.number().positive().default(30),
+      sessionTtlDays: z.number().positive().max(MOST_DAYS).default(30),
       devicesFollowSessions: z.boolean().default(true),
       /** The page on which a new password is set; e-mails link to it with `token` in the query. Default `${APP_URL}/reset-password`. */
       resetUrl: z

@@ -448,6 +448,7 @@ test('what is right is accepted', () => {
 test.each<[string, object]>([
   ['auth.resetUrl', { auth: { resetUrl: 'javascript:alert(1)' } }],
   ['auth.resetTokenTtlMinutes', { auth: { resetTokenTtlMinutes: 0 } }],
+  ['auth.sessionTtlDays', { auth: { sessionTtlDays: 1e9 } }],
   ['auth.legacyPassword', { auth: { legacyPassword: 'bcrypt' } }],
   ['mail.templates.passwordReset', { mail: { templates: { passwordReset: 'Hello' } } }],
   ['mail.templates.welcome', { mail: { templates: { welcome: () => 1 } } }],
