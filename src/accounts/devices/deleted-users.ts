@@ -1,13 +1,7 @@
-import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
+import { whenUsersAreDeleted } from '../deleted-users.ts';
 
 // Index devices_user_id_index.
 const REMOVE = 'delete from devices where user_id = any($1)';
 
 /** Removes the devices of users who are deleted, those that follow no session included. Runs in the relay. */
-export const devicesOfDeletedUsers: OutboxConsumer = {
-  wants: (row) => row.name === 'user.deleted',
-  async handle(rows, tx) {
-    await tx.write({ text: REMOVE, values: [rows.map((row) => row.recordId)] });
-    return undefined;
-  },
-};
+export const devicesOfDeletedUsers = whenUsersAreDeleted(REMOVE);

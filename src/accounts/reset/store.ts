@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { ResourceView, StoredRecord } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
-import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
+import { whenUsersAreDeleted } from '../deleted-users.ts';
 
 const TOKEN = /^[\w-]{43}$/;
-const ROWS_AT_ONCE = 1000;
-/** A relay that is asked to stop waits for the run in work. */
-const BATCHES_A_RUN = 20;
 const EVERY_MS = 60_000;
 
 const GRANT = `
@@ -29,7 +28,7 @@ const TAKE_BACK = `
 // Index password_resets_expires_at_index. A day is longer than an e-mail is tried to be sent.
 const REMOVE_OLD = `
   delete from password_resets where user_id in (
-    select user_id from password_resets where expires_at < now() - interval '1 day' order by expires_at limit ${ROWS_AT_ONCE}
+    select user_id from password_resets where expires_at < now() - interval '1 day' order by expires_at limit $1
     for update skip locked
   ) returning 1`;
 const REMOVE_OF_USERS = 'delete from password_resets where user_id = any($1)';
@@ -79,19 +78,9 @@ export function resetSweep(database: Pick<Database, 'write'>): Sweep {
   return {
     name: 'password resets',
     everyMs: EVERY_MS,
-    async run() {
-      for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
-        if ((await database.write({ text: REMOVE_OLD, values: [] })).length < ROWS_AT_ONCE) return;
-      }
-    },
+    run: () => removeInBatches(database, REMOVE_OLD),
   };
 }
 
 /** Removes the links of users who are deleted. */
-export const resetsOfDeletedUsers: OutboxConsumer = {
-  wants: (row) => row.name === 'user.deleted',
-  async handle(rows, tx) {
-    await tx.write({ text: REMOVE_OF_USERS, values: [rows.map((row) => row.recordId)] });
-    return undefined;
-  },
-};
+export const resetsOfDeletedUsers = whenUsersAreDeleted(REMOVE_OF_USERS);

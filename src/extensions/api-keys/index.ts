@@ -3,7 +3,7 @@ import { StartupError } from '../../platform/environment.ts';
 import { adminKeyRoutes } from './admin-routes.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { createKeys } from './keys.ts';
-import { keysOfGoneUsers, oldKeysSweep } from './removal.ts';
+import { keysOfDeletedUsers, oldKeysSweep } from './removal.ts';
 import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, readSettings, settingsMistakes } from './settings.ts';
@@ -41,7 +41,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
       return {
         routes: [...ownKeyRoutes(host, keys, scopes, settings), ...adminKeyRoutes(host, users, keys)],
         authenticators: [createAuthenticator(host, users, (route) => scopes().neededOn(route))],
-        consumers: [keysOfGoneUsers(users.name)],
+        consumers: [keysOfDeletedUsers],
         sweeps: [oldKeysSweep(host.database)],
         ...(settings.revokeOnPasswordReset ? { passwordResetStep: keys.revokeOnReset } : {}),
         mistakes: () => scopes().mistakes,

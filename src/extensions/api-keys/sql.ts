@@ -69,7 +69,7 @@ export const EXISTS = 'select 1 from api_keys where id = $1';
 export const REVOKE_ALL = `update api_keys set revoked_at = now() where user_id = $1 and ${ACTIVE} returning id`;
 
 /** $1 users who are gone: the address that a key was used from does not outlive them. */
-export const REVOKE_OF_GONE = `
+export const REVOKE_OF_DELETED = `
   update api_keys set revoked_at = coalesce(revoked_at, now()), last_used_ip = null where user_id = any($1)`;
 
 /** $1 days that keys stay, $2 how many go. By api_keys_expires_at_index and api_keys_revoked_at_index. */

@@ -36,15 +36,8 @@ export const ENDPOINT_COLUMNS = [
 
 /** An endpoint as its owner sees it. */
 export function showEndpoint(row: EndpointRow) {
-  const [id, , url, events, description, scope, enabled, consecutiveFailures] = row;
-  const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt] = row.slice(8) as [
-    lastSuccessAt: string | null,
-    lastFailureAt: string | null,
-    lastError: string | null,
-    disabledReason: string | null,
-    createdAt: string,
-    updatedAt: string,
-  ];
+  const [id, , url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
+  const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt] = times;
   const working = consecutiveFailures > 0 ? 'failing' : 'active';
   return {
     id,

@@ -1,12 +1,10 @@
 import type { Sweep } from '../outbox/relay.ts';
+import { removeInBatches } from '../outbox/remove-in-batches.ts';
 import type { Platform } from '../platform.ts';
 import { MAIL_QUEUE, mailJob } from './sender.ts';
 
 const KEPT_DAYS = 7;
 const JOBS_AT_ONCE = 1000;
-const ROWS_AT_ONCE = 1000;
-/** A relay that is asked to stop waits for the run in work. */
-const BATCHES_A_RUN = 20;
 const RETENTION_EVERY_MS = 60_000;
 
 // Index mails_due_at_index. One that is new most likely has its job.
@@ -18,7 +16,7 @@ const OVERDUE = `
 // Index mails_finished_at_index.
 const OLD = `
   delete from mails where id in (
-    select id from mails where finished_at < now() - interval '${KEPT_DAYS} days' order by finished_at limit ${ROWS_AT_ONCE}
+    select id from mails where finished_at < now() - interval '${KEPT_DAYS} days' order by finished_at limit $1
     for update skip locked
   ) returning 1`;
 
@@ -44,11 +42,7 @@ export function mailSweeps({
     {
       name: 'mail retention',
       everyMs: RETENTION_EVERY_MS,
-      async run() {
-        for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
-          if ((await database.write({ text: OLD, values: [] })).length < ROWS_AT_ONCE) return;
-        }
-      },
+      run: () => removeInBatches(database, OLD),
     },
   ];
 }
