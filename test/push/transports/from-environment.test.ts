@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { createApp, defineUser } from '../../../src/index.ts';
+import { readEnvironment } from '../../../src/platform/environment.ts';
+import { readSettings } from '../../../src/platform/settings.ts';
+import { transportsFrom } from '../../../src/push/transports/from-environment.ts';
+import { BARE_ENV } from '../../support/processes.ts';
+import { VARIABLES as APNS } from './apns/redirected.ts';
+import { device } from './content.ts';
+import { SERVICE_ACCOUNT } from './fcm/redirected.ts';
+import { vapid } from './web-push/local.ts';
+
+const SERVERS = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
+const FCM = { FCM_SERVICE_ACCOUNT: JSON.stringify(SERVICE_ACCOUNT) };
+const VAPID = {
+  VAPID_PUBLIC_KEY: vapid.publicKey,
+  VAPID_PRIVATE_KEY: vapid.privateKey,
+  VAPID_SUBJECT: vapid.subject,
+};
+const ALL = { ...APNS, ...FCM, ...VAPID };
+
+const transportsOf = (variables: Record<string, string>) =>
+  transportsFrom(readEnvironment({ ...SERVERS, ...variables }), readSettings({}));
+
+test.each<[string, Record<string, string>, string[]]>([
+  ['nothing', {}, []],
+  ['all', ALL, ['apns', 'fcm', 'web-push']],
+  ['FCM', FCM, ['fcm']],
+  ['APNs', APNS, ['apns']],
+  ['VAPID', VAPID, ['web-push']],
+])('the credentials of %s make the transports %3$j', async (_, variables, names) => {
+  const transports = transportsOf(variables);
+  expect(transports.map((transport) => transport.name)).toEqual(names);
+  await Promise.all(transports.map((transport) => transport.close!()));
+});
+
+describe('with all three, a device goes', () => {
+  const first = (platform: 'ios' | 'android' | 'web', token: string) =>
+    transportsOf(ALL).find((transport) => transport.accepts!(device(platform, token)))?.name;
+
+  test.each([
+    ['ios', 'ab'.repeat(32), 'apns'],
+    ['ios', 'cXYZ:APA91b-of-an-iOS-app', 'fcm'],
+    ['android', 'cXYZ:APA91b', 'fcm'],
+    ['web', '{}', 'web-push'],
+  ] as const)('of %s with the token %s to %s', (platform, token, name) => {
+    expect(first(platform, token)).toBe(name);
+  });
+});
+
+test('every fault of every credential is told at once, with the other faults of the start', () => {
+  const wrong = {
+    ...SERVERS,
+    PORT: '70000',
+    FCM_SERVICE_ACCOUNT: '{}',
+    APNS_KEY: '/nowhere.p8',
+    VAPID_PUBLIC_KEY: vapid.publicKey,
+  };
+  expect(() => createApp({ resources: [defineUser()] }, { ...wrong, PORT: '0' })).toThrow(
+    /APNS_TOPIC[\s\S]*APNS_KEY_ID[\s\S]*APNS_TEAM_ID[\s\S]*APNS_KEY names a file[\s\S]*FCM_SERVICE_ACCOUNT is malformed[\s\S]*VAPID_PRIVATE_KEY[\s\S]*VAPID_SUBJECT/,
+  );
+});
+
+test('credentials do not matter to an app that names its transports', async () => {
+  const app = createApp({ resources: [defineUser()], transports: [] }, { ...SERVERS, FCM_SERVICE_ACCOUNT: '{}' });
+  await app.close();
+});
+
+test('an app with all credentials has loaded no library of a provider: what does not send does not pay for them', () => {
+  const program = `
+    import Module from 'node:module';
+    import { createApp, defineUser } from './src/index.ts';
+    const app = createApp({ resources: [defineUser()] }, process.env);
+    const packages = Object.keys(Module._cache).map((path) => /node_modules.((?:@[^/]+.)?[^/]+)/.exec(path)?.[1]);
+    console.log(JSON.stringify([...new Set(packages)]));
+    await app.close();`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...BARE_ENV, ...SERVERS, ...ALL },
+    encoding: 'utf8',
+  });
+  const loaded: string[] = JSON.parse(stdout || stderr);
+  expect(loaded).toContain('express');
+  expect(loaded.filter((name) => /firebase|node-apn|web-push|google/.test(name))).toEqual([]);
+});
