@@ -4,6 +4,7 @@ import { deliveryRoutes } from './delivery-routes.ts';
 import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
 import { createFanOut } from './fan-out.ts';
 import { createWebhookMetrics } from './metrics.ts';
+import { createOperations, type WebhookOperations } from './operations.ts';
 import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
 import { type EventDeclarations, takenEventNames } from './published-events.ts';
 import { createRecovering } from './recover.ts';
@@ -12,7 +13,7 @@ import { endpointRoutes } from './routes.ts';
 import { sentEvents } from './sent-events.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
 import { encryptedSecrets } from './signing-keys.ts';
-import { createStatusReader, type WebhookOperations } from './status.ts';
+import { createStatusReader } from './status.ts';
 import { createSweeps } from './sweeps.ts';
 import { webhookDeliveries, webhookEndpoints, webhookEvents, webhookRecoveries } from './tables.ts';
 import { startWebhookWorker } from './worker.ts';
@@ -60,7 +61,10 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         encrypted: encryptedSecrets,
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
         sent: sentEvents(host.resources, settings.events),
-        api: { ...status, publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'] },
+        api: {
+          ...createOperations(host, status, recovering),
+          publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
+        },
         mistakes: () => takenEventNames(settings.events, host.resources),
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings) },
       };

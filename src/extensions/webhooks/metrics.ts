@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Host } from '../../declare/host.ts';
 import type { Outcome } from './deliver.ts';
-import type { WebhookOperations, WebhookQueue } from './status.ts';
+import type { StatusReader, WebhookQueue } from './status.ts';
 
 /** What is counted of attempts as they are made. */
 export interface WebhookMetrics {
@@ -38,7 +38,7 @@ const TOLD: readonly Told[] = [
 /** Registers the metrics of webhooks. Where the database cannot be asked they are told as NaN: the others are still worth telling. */
 export function createWebhookMetrics(
   { metrics: { registry }, log }: Pick<Host, 'metrics' | 'log'>,
-  { queue }: Pick<WebhookOperations, 'queue'>,
+  { queue }: Pick<StatusReader, 'queue'>,
 ): WebhookMetrics {
   const registers = [registry];
   let last: { at: number; queue: Promise<WebhookQueue | undefined> } | undefined;

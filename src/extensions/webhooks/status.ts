@@ -54,8 +54,8 @@ export interface WebhookStatus {
 const NEWEST = 10_000;
 const RECENT_MS = 3_600_000;
 
-/** What an operator asks of webhooks: `app.webhooks`. */
-export interface WebhookOperations {
+/** Reads how webhooks are doing. */
+export interface StatusReader {
   queue(): Promise<WebhookQueue>;
   /** @param worst endpoints to tell of, at most */
   status(worst?: number): Promise<WebhookStatus>;
@@ -66,7 +66,7 @@ export function createStatusReader(
   { database }: Pick<Host, 'database'>,
   users: ResourceView,
   settings: WebhookSettings,
-): WebhookOperations {
+): StatusReader {
   const text = queueSql(usersSql(users));
   const roles = globalRoles(settings);
 

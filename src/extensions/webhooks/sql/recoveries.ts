@@ -77,3 +77,10 @@ export function recoverPage(users: UsersSql): string {
 export const DELETE_RECOVERIES = `
   delete from webhook_recoveries r where finished_at < now() - $1 * interval '1 millisecond'
     or not exists (select from webhook_endpoints e where e.id = r.endpoint_id and e.removed_at is null)`;
+
+/** $1 since when, $2 an endpoint or null for all: those with something to recover. By webhook_deliveries_failed_index. */
+export const FAILED_ENDPOINTS = `
+  select distinct d.endpoint_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+  where d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.created_at >= $1 and ($2::text is null or d.endpoint_id = $2)
+    and e.removed_at is null
+  order by 1`;

@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+
+/** How each command is called. */
+const USAGE = {
+  status: '[--worst 10] [--json]',
+  retry: '--endpoint <id> and/or --since <time> [--json]',
+  drain: '[--timeout 5m] [--json]',
+} as const;
+
+type Command = keyof typeof USAGE;
+
+/** What was asked for at the command line. */
+export interface WebhookArguments {
+  command: Command;
+  json: boolean;
+  /** Endpoints to tell of. */
+  worst: number;
+  /** Undefined: all. */
+  endpoint: string | undefined;
+  /** ISO 8601; undefined: everything in the log. */
+  since: string | undefined;
+  timeoutMs: number;
+}
+
+const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const EPOCH_MS = 0;
+
+function wrong(text: string, command?: Command): never {
+  const commands = command === undefined ? (Object.keys(USAGE) as Command[]) : [command];
+  throw new Error(`${text}\n${commands.map((one) => `npm run webhooks -- ${one} ${USAGE[one]}`).join('\n')}`);
+}
+
+/** `90s`, `5m`, `2h`, `1d` in ms; undefined for anything else. */
+function spanOf(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  return unit === undefined ? undefined : Number(count) * UNIT_MS[unit]!;
+}
+
+/** A time in ISO 8601, or as a span before now. */
+function timeOf(text: string): string {
+  const span = spanOf(text);
+  const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
+  const at = span !== undefined ? Date.now() - span : isIso ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at) || at < EPOCH_MS)
+    wrong(`--since ${text} should look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z.`, 'retry');
+  return new Date(at).toISOString();
+}
+
+/**
+ * Reads the command line of `npm run webhooks`.
+ *
+ * @throws Error with lines for the person at the terminal
+ */
+export function readWebhookArguments(given: readonly string[]): WebhookArguments {
+  const [command, ...rest] = given as [Command | undefined, ...string[]];
+  if (command === undefined) wrong('Say what to do:');
+  if (!Object.hasOwn(USAGE, command)) wrong(`Unknown command ${command}. There are:`);
+  const { values, tokens } = parseArgs({
+    args: rest,
+    options: {
+      json: { type: 'boolean', default: false },
+      worst: { type: 'string', default: '10' },
+      endpoint: { type: 'string' },
+      since: { type: 'string' },
+      timeout: { type: 'string', default: '5m' },
+    },
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind === 'positional') wrong(`Unknown argument ${token.value}.`, command);
+    if (token.kind !== 'option') continue;
+    if (!USAGE[command].includes(`--${token.name}`)) wrong(`Unknown argument ${token.rawName}.`, command);
+    if (token.name !== 'json' && (token.value ?? '') === '') wrong(`${token.rawName} needs a value.`, command);
+  }
+  const text = (name: 'worst' | 'endpoint' | 'since' | 'timeout') => values[name] as string | undefined;
+  const [worst, timeoutMs] = [Number(text('worst')), spanOf(text('timeout')!)];
+  if (!Number.isInteger(worst) || worst < 0 || worst > 1000)
+    wrong(`--worst must be from 0 to 1000, not ${text('worst')}.`, command);
+  if (timeoutMs === undefined) wrong(`--timeout ${text('timeout')} should look like 90s, 5m or 1h.`, command);
+  const [endpoint, since] = [text('endpoint'), text('since')];
+  if (command === 'retry' && endpoint === undefined && since === undefined)
+    wrong('Say of which endpoint, since when, or both.', command);
+  if (endpoint !== undefined && !/^[0-9a-f]{24}$/.test(endpoint))
+    wrong(`--endpoint ${endpoint} is no id: it should be 24 hex digits.`, command);
+  return { command, json: values.json === true, worst, endpoint, since: since && timeOf(since), timeoutMs };
+}

@@ -1,0 +1,88 @@
+import type { RecoveredEndpoint } from '../../src/extensions/webhooks/recover-failed.ts';
+import type { WebhookQueue, WebhookStatus } from '../../src/extensions/webhooks/status.ts';
+
+const shown = (count: number) => count.toLocaleString('en-US');
+
+/** A span for people: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
+function span(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`;
+  return `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
+/** A text of somebody else's at a terminal: without what would steer it. */
+const plain = (text: string) => text.replaceAll(/\p{Cc}/gu, ' ');
+
+/** Lines of cells that stand under one another. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
+  return rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('   ')}`.trimEnd());
+}
+
+function oldestText(ms: number | null): string {
+  return ms === null ? '' : `, the earliest for ${span(ms)}`;
+}
+
+/** What waits, in one line. */
+export function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEventMs }: WebhookQueue): string {
+  const parts = [
+    `${shown(events)} events wait for the relay${oldestText(oldestEventMs)}`,
+    `${shown(due)} deliveries wait to be sent${oldestText(oldestMs)}`,
+    `${shown(inFlight)} are in flight`,
+    `${shown(retrying)} wait for their next attempt`,
+    ...(held > 0 ? [`${shown(held)} are kept for endpoints that get nothing now`] : []),
+  ];
+  return parts.join('; ');
+}
+
+function endpointsLine({ active, failing, disabled }: WebhookStatus['endpoints']): string {
+  const off = Object.values(disabled).reduce((sum, count) => sum + count, 0);
+  const why = Object.entries(disabled).map(([reason, count]) => `${shown(count)} ${reason}`);
+  return `${shown(active)} active, ${shown(failing)} failing, ${shown(off)} disabled${off > 0 ? ` (${why.join(', ')})` : ''}`;
+}
+
+/** What `status` prints. */
+export function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: WebhookStatus): string[] {
+  const results = Object.entries(attempts).map(([result, count]) => [plain(result), shown(count)]);
+  const rows = worst.map((one) => [
+    one.id,
+    plain(one.host),
+    one.status,
+    shown(one.due),
+    one.oldestMs === null ? '-' : span(one.oldestMs),
+    shown(one.retrying),
+    shown(one.failed),
+    plain(one.lastError ?? '-'),
+  ]);
+  return [
+    `Endpoints: ${endpointsLine(endpoints)}.`,
+    `Queue: ${queueLine(queue)}.`,
+    `Log: ${shown(failed)} deliveries used up their schedule (npm run webhooks -- retry sends them again).`,
+    '',
+    results.length === 0 ? `No attempt in the last ${span(recentMs)}.` : `Attempts of the last ${span(recentMs)}:`,
+    ...table(results),
+    ...(rows.length === 0
+      ? []
+      : [
+          '',
+          'Endpoints with most to do:',
+          ...table([['id', 'host', 'status', 'due', 'oldest', 'retrying', 'failed', 'last error'], ...rows]),
+        ]),
+  ];
+}
+
+const WHY_NOT: Record<string, string> = {
+  disabled: 'is disabled: its owner enables it first',
+  busy: 'is being recovered since another time: ask again when that has finished',
+};
+
+/** What `retry` prints. */
+export function retryLines(recovered: readonly RecoveredEndpoint[]): string[] {
+  if (recovered.length === 0) return ['Nothing has failed.'];
+  return recovered.map(({ endpoint, state, total }) =>
+    state === 'begun'
+      ? `${endpoint}: ${shown(total)} ${total === 1 ? 'delivery is' : 'deliveries are'} sent again`
+      : `${endpoint} ${WHY_NOT[state]}`,
+  );
+}

@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { startReceiver } from '../fakes/receiver.ts';
+import { blog } from '../fixtures/blog/app.ts';
+import { startTestApp } from '../support/app.ts';
+import { newKey } from '../support/patients.ts';
+import { BARE_ENV } from '../support/processes.ts';
+import { BLOG, makeProject } from '../support/project.ts';
+
+// Every command is a process that loads the whole app.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+const project = makeProject();
+project.declare(BLOG);
+afterAll(project.remove);
+const SVC_ENCRYPTION_KEYS = newKey();
+const { env: own, person } = await startTestApp(blog, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
+const client = new Client({ connectionString: own.DATABASE_URL });
+await client.connect();
+afterAll(() => client.end());
+const stores = {
+  DATABASE_URL: own.DATABASE_URL!,
+  REDIS_URL: own.REDIS_URL!,
+  REDIS_PREFIX: own.REDIS_PREFIX!,
+  SVC_ENCRYPTION_KEYS,
+};
+
+/** Runs a command, as its npm command does. */
+async function webhooks(args: string, env: Record<string, string> = stores) {
+  const script = join(project.folder, 'scripts', 'webhooks.ts');
+  const child = spawn(process.execPath, [script, ...args.split(' ').filter(Boolean)], { env: { ...BARE_ENV, ...env } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const out = { said: '', wrong: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.wrong += text));
+  const [code] = await once(child, 'close');
+  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
+}
+
+test('what is wrong at the command line is told with how the command is called', async () => {
+  const { readWebhookArguments } = await import('../../scripts/webhooks/arguments.ts');
+  const says = (args: string) => {
+    try {
+      readWebhookArguments(args.split(' ').filter(Boolean));
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  expect(says('')).toMatch(/^Say what to do:\nnpm run webhooks -- status /);
+  expect(says('stop')).toMatch(/^Unknown command stop\. There are:\n/);
+  expect(says('retry')).toMatch(/^Say of which endpoint, since when, or both\.\nnpm run webhooks -- retry /);
+  expect(says('retry --endpoint 12')).toMatch(/^--endpoint 12 is no id/);
+  expect(says('retry --since yesterday')).toMatch(/^--since yesterday should look like 2h, 1d, 2030-01-31 or/);
+  expect(says('retry --since 2030-02-31T99:00Z')).toMatch(/^--since 2030-02-31T99:00Z should look like/);
+  expect(says('drain --timeout soon')).toMatch(/^--timeout soon should look like 90s, 5m or 1h\./);
+  expect(says('status --worst -1')).toMatch(/^--worst must be from 0 to 1000, not -1\./);
+  expect(says('status --since 1d')).toMatch(/^Unknown argument --since\./);
+  expect(says('status all')).toMatch(/^Unknown argument all\./);
+  for (const right of ['status', 'status --json --worst 3', 'retry --since 2h', 'drain --timeout 90s'])
+    expect(says(right)).toBe('');
+  const { code, said, wrong } = await webhooks('retry');
+  expect({ code, said }).toEqual({ code: 1, said: '' });
+  expect(wrong).toMatch(/^Say of which endpoint/);
+});
+
+test('status tells what waits and what failed, retry sends that again, drain waits until nothing waits', async () => {
+  const [ada, eve] = [await person('Ada'), await person('Eve')];
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const subscribe = async (who: typeof ada) => {
+    const { body } = await who.call('POST', '/api/webhooks', {
+      url: `${receiver.url}?token=not-to-be-shown`,
+      events: ['post.created'],
+    });
+    return body.data.id as string;
+  };
+  const [working, off] = [await subscribe(ada), await subscribe(eve)];
+  receiver.answer(500, 204);
+  await ada.call('POST', '/api/posts', { title: 'one', status: 'published' });
+  await ada.call('POST', '/api/posts', { title: 'two' });
+  await receiver.received(3);
+  const drained = async () => (await client.query(`select from webhook_deliveries where status = 'sending'`)).rowCount;
+  await vi.waitUntil(async () => (await drained()) === 0, { timeout: 30_000 });
+  // As if the schedule had been used up, and one endpoint were disabled.
+  await client.query(
+    `update webhook_deliveries set status = 'failed', next_attempt_at = null, finished_at = now() where status = 'pending' or endpoint_id = $1`,
+    [off],
+  );
+  await client.query(`update webhook_endpoints set enabled = false, disabled_reason = 'failing' where id = $1`, [off]);
+
+  const told = JSON.parse((await webhooks('status --json')).said);
+  expect(told).toMatchObject({
+    endpoints: { disabled: { failing: 1 } },
+    queue: { due: 0, inFlight: 0, events: 0, oldestMs: null },
+    attempts: { succeeded: 2, 'status 500': 1 },
+  });
+  expect(told.failed).toBeGreaterThanOrEqual(1);
+  expect(told.worst.find(({ id }: { id: string }) => id === off)).toMatchObject({ status: 'disabled', failed: 1 });
+  const { said } = await webhooks('status');
+  expect(said).toMatch(
+    /^Endpoints: \d active, \d failing, 1 disabled \(1 failing\)\.\nQueue: 0 events wait for the relay/,
+  );
+  expect(said).toContain(new URL(receiver.url).host);
+  expect(said).not.toContain('not-to-be-shown');
+
+  await client.query(`update webhook_deliveries set status = 'failed', finished_at = now() where endpoint_id = $1`, [
+    working,
+  ]);
+  const before = receiver.requests.length;
+  const retried = await webhooks('retry --since 1d');
+  expect(retried.said.split('\n').toSorted()).toEqual(
+    [`${working}: 2 deliveries are sent again`, `${off} is disabled: its owner enables it first`].toSorted(),
+  );
+  expect(retried.code).toBe(1);
+  const drain = await webhooks('drain --timeout 60s');
+  expect(drain).toMatchObject({ code: 0, said: expect.stringMatching(/^(.*\n)*Drained: 0 events wait/) });
+  expect(receiver.requests.length).toBe(before + 2);
+  expect(JSON.parse((await webhooks(`retry --endpoint ${working} --json`)).said)).toEqual([]);
+});
+
+test('drain gives up after its time, with exit code 1 and what is left', async () => {
+  const ada = await person('Ida');
+  const { body } = await ada.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['post.created'] });
+  await client.query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, status, lease_until)
+     values ('f00000000000000000000001', $1, 'e', 'msg_1', 'post.created', '{}', 'sending', now() + interval '1 hour')`,
+    [body.data.id],
+  );
+  const { code, said } = await webhooks('drain --timeout 1s --json');
+  expect(code).toBe(1);
+  expect(JSON.parse(said)).toMatchObject({ drained: false, inFlight: 1 });
+});
