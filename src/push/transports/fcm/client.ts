@@ -26,10 +26,8 @@ const ROUNDS = 3;
 
 /** Opens the client. The library is loaded here: who does not send through FCM does not pay for it. */
 export async function openFcmClient(account: ServiceAccount, deadlineMs: number): Promise<FcmClient> {
-  const [{ initializeApp, cert, deleteApp }, { getMessaging }] = await Promise.all([
-    import('firebase-admin/app'),
-    import('firebase-admin/messaging'),
-  ]);
+  const { initializeApp, cert, deleteApp } = await import('firebase-admin/app');
+  const { getMessaging } = await import('firebase-admin/messaging');
   const app = initializeApp({ credential: cert(account), projectId: account.projectId }, `belfry-${randomUUID()}`);
   const messaging = getMessaging(app);
 
