@@ -30,6 +30,8 @@ export interface Lane {
   send(key: ChunkKey & { size: number }): Promise<void>;
   /** Lets go of what is not claimed yet: the sweep gives it to others. */
   letGo(): void;
+  /** Waits no longer for what the transport was handed: its claims run out, and others send it again. */
+  abandon(): void;
 }
 
 interface Waiting {
@@ -61,8 +63,10 @@ function earliest(times: readonly (number | undefined)[]): number | undefined {
 export function createLane(parts: LaneParts, transportOf: (name: string | null) => Transport | TransportResult): Lane {
   const { database, log, claims, settle } = parts;
   const waiting: Waiting[] = [];
+  const handed = new Set<Waiting>();
   let inHand = 0;
   let claiming = false;
+  let abandoned = false;
 
   const record = createNaturalBatch<AnsweredChunk>(async (answered) => {
     const byTransport = Map.groupBy(answered, ({ chunk }) => chunk.transport);
@@ -96,12 +100,17 @@ export function createLane(parts: LaneParts, transportOf: (name: string | null) 
   }
 
   async function finish(answering: Promise<AnsweredChunk>, chunk: ClaimedChunk, done: Waiting): Promise<void> {
+    handed.add(done);
     try {
-      await record(await answering);
+      const answered = await answering;
+      // Its job has been told so, and the database may be closed.
+      if (abandoned) return;
+      await record(answered);
       done.resolve();
     } catch (error) {
       done.reject(error);
     } finally {
+      handed.delete(done);
       claims.remove(chunk);
       inHand -= chunk.devices.length;
       pump();
@@ -158,6 +167,10 @@ export function createLane(parts: LaneParts, transportOf: (name: string | null) 
       }),
     letGo() {
       for (const one of waiting.splice(0)) one.resolve();
+    },
+    abandon() {
+      abandoned = true;
+      for (const one of handed) one.reject(new Error('stopped before the transport answered'));
     },
   };
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DevicePlatform } from '../accounts/devices/index.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PushContent } from './message.ts';
@@ -151,17 +150,17 @@ function cleaned(result: TransportResult | undefined): TransportResult {
 
 /** Gives what a transport gives, or rejects: when it does, when it is late, and when that is no list. */
 async function inTime(call: () => unknown): Promise<readonly unknown[]> {
-  const late = new AbortController();
-  const timeout = sleep(SEND_TIMEOUT_MS, undefined, { signal: late.signal }).then(() => {
-    throw new Error(`no answer within ${SEND_TIMEOUT_MS / 1000} s`);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(`no answer within ${SEND_TIMEOUT_MS / 1000} s`);
+    timer = setTimeout(() => reject(error), SEND_TIMEOUT_MS);
   });
-  timeout.catch(() => undefined);
   try {
-    const results: unknown = await Promise.race([call(), timeout]);
+    const results: unknown = await Promise.race([call(), late]);
     if (!Array.isArray(results)) throw new Error('its answer is not a list of results');
     return results;
   } finally {
-    late.abort();
+    clearTimeout(timer);
   }
 }
 

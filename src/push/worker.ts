@@ -12,14 +12,14 @@ import { emitOutcome } from './status.ts';
 import type { Transport, TransportResult } from './transport.ts';
 
 /** Jobs in work at once of a queue: chunks of small pushes are gathered among them. */
-const JOBS_AT_ONCE = 200;
+const JOBS_AT_ONCE = 500;
 /** Audiences that are looked up at once. */
 const AUDIENCES_AT_ONCE = 2;
 /** What a provider's silence at the start may cost. */
 const CHECK_MS = 10_000;
 
 /** What the worker works with. */
-export type WorkerParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
+export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 /**
  * Asks every transport whether its provider takes its credentials.
@@ -51,7 +51,7 @@ export async function startPushWorker(
   transports: readonly Transport[],
   finished: Finished,
 ): Promise<RunningWorker> {
-  const { env, log, database, queues, events } = parts;
+  const { env, settings, log, database, queues, events } = parts;
   await checkTransports(transports, log);
   const byName = new Map(transports.map((transport) => [transport.name, transport]));
   const installed = new Set(byName.keys());
@@ -113,7 +113,11 @@ export async function startPushWorker(
     async stop() {
       stopping = true;
       for (const { lane } of lanes) lane.letGo();
+      const giveUp = setTimeout(() => {
+        for (const { lane } of lanes) lane.abandon();
+      }, settings.graceMs);
       await Promise.all([audiences.stop(), ...lanes.map(({ running }) => running.stop())]);
+      clearTimeout(giveUp);
       claims.stop();
       await Promise.all(transports.map((transport) => transport.close?.()));
     },

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createApp, defineUser } from '../../src/index.ts';
+import type { Sending, Transport } from '../../src/push/transport.ts';
+import { startTestApp } from '../support/app.ts';
+
+const many: (readonly Sending[])[] = [];
+const single: string[] = [];
+let inFlight = 0;
+let most = 0;
+let gate: Promise<void> = Promise.resolve();
+let open: () => void = () => undefined;
+
+async function counted<T>(devices: number, results: () => T): Promise<T> {
+  inFlight += devices;
+  most = Math.max(most, inFlight);
+  await gate;
+  inFlight -= devices;
+  return results();
+}
+const okay = ({ devices }: Pick<Sending, 'devices'>) =>
+  devices.map(({ token }) => ({ ok: true, id: `id of ${token}` }));
+const bulk: Transport = {
+  name: 'bulk: several at once',
+  accepts: ({ platform }) => platform === 'android',
+  send(_message, devices, context) {
+    return counted(devices.length, () => {
+      single.push(context.id);
+      return okay({ devices });
+    });
+  },
+  sendMany(sendings) {
+    many.push(sendings);
+    return counted(
+      sendings.reduce((sum, { devices }) => sum + devices.length, 0),
+      () => sendings.map(okay),
+    );
+  },
+};
+const plain: Transport = { ...bulk, name: 'plain', accepts: ({ platform }) => platform === 'ios' };
+delete plain.sendMany;
+const hanging: Transport = { name: 'hanging', send: () => new Promise(() => undefined) };
+const { app, env } = await startTestApp({
+  resources: [defineUser()],
+  transports: [bulk, plain, hanging],
+  // Calls that hang must not hold up the end of the test.
+  settings: { graceMs: 500 },
+});
+
+beforeEach(() => {
+  many.length = 0;
+  single.length = 0;
+  most = 0;
+});
+
+/** A gate that transports wait at, until `open`. */
+function closeGate(): void {
+  gate = new Promise((resolve) => {
+    open = resolve;
+  });
+}
+afterEach(() => open());
+
+test('small pushes that come together go in few calls of at most 500 devices, each with its own message and result', async () => {
+  closeGate();
+  const sends = Array.from({ length: 900 }, (_, i) => app.push.send({ tokens: [`a${i}`, `b${i}`], title: `T${i}` }));
+  await expect.poll(() => inFlight, { timeout: 20_000 }).toBeGreaterThan(800);
+  open();
+  const results = await Promise.all(sends);
+  for (const [i, { status, results: own }] of results.entries()) {
+    expect([status, own.map((one) => one.id)]).toEqual(['sent', [`id of a${i}`, `id of b${i}`]]);
+  }
+  const sendings = many.flat();
+  expect(sendings.length + single.length).toBe(900);
+  expect(many.length + single.length).toBeLessThan(300);
+  for (const call of many) expect(call.reduce((sum, { devices }) => sum + devices.length, 0)).toBeLessThanOrEqual(500);
+  for (const { message, devices, context } of sendings) {
+    const i = devices[0]!.token.slice(1);
+    expect([message.title, devices.map(({ token }) => token), context.id]).toEqual([
+      `T${i}`,
+      [`a${i}`, `b${i}`],
+      results[Number(i)]!.id,
+    ]);
+  }
+});
+
+test('a push alone is sent at once, by itself', async () => {
+  const { id } = await app.push.send({ tokens: ['alone'], title: 'Hi' });
+  expect([single, many]).toEqual([[id], []]);
+});
+
+test('without sendMany each push has a call of its own', async () => {
+  const sends = Array.from({ length: 50 }, (_, i) =>
+    app.push.send({ tokens: [`p${i}`], platform: 'ios', title: 'Hi' }),
+  );
+  const ids = (await Promise.all(sends)).map(({ id }) => id);
+  expect(single.toSorted()).toEqual(ids.toSorted());
+});
+
+test('a transport has no more than 2,500 devices under way in a process', async () => {
+  closeGate();
+  const tokens = Array.from({ length: 8000 }, (_, i) => `w${i}`);
+  const { id } = await app.push.enqueue({ tokens, title: 'Hi' });
+  await expect.poll(() => inFlight, { timeout: 20_000 }).toBeGreaterThanOrEqual(2000);
+  // A small push finds the calls full, and is sent before the rest of the large one.
+  const small = app.push.send({ tokens: ['small'], title: 'Hi' });
+  open();
+  expect((await small).status).toBe('sent');
+  const status = async () => (await app.push.send({ tokens: [], title: id })).status;
+  expect(await status()).toBe('no-devices');
+  await expect.poll(() => single.length + many.flat().length, { timeout: 20_000 }).toBe(17);
+  expect(most).toBeLessThanOrEqual(2500);
+});
+
+test('a transport that hangs holds up no other', async () => {
+  const web = (i: number) =>
+    JSON.stringify({ endpoint: `https://push.example/${i}`, keys: { p256dh: 'k', auth: 'a' } });
+  const tokens = Array.from({ length: 3000 }, (_, i) => web(i));
+  await app.push.enqueue({ tokens, platform: 'web', title: 'Hi' });
+  for (let i = 0; i < 300; i++) await app.push.enqueue({ tokens: [web(-i)], platform: 'web', title: 'Hi' });
+  expect((await app.push.send({ tokens: ['free'], title: 'Hi' })).status).toBe('sent');
+});
+
+test('a provider that refuses its credentials stops the start of a push-worker, and is named; silence does not', async () => {
+  const check = (name: string, answer: () => Promise<void>): Transport => ({ name, send: hanging.send, check: answer });
+  const transports = [
+    check('one', async () => {
+      throw new Error('the key is of another team');
+    }),
+    check('two', async () => undefined),
+  ];
+  const refused = createApp({ resources: [defineUser()], transports }, env);
+  await expect(refused.start({ roles: ['push-worker'] })).rejects.toThrow(
+    /transport "one": the key is of another team/,
+  );
+  await refused.close();
+  const web = createApp({ resources: [defineUser()], transports }, env);
+  await web.start({ port: 0, roles: ['web'] });
+  await web.close();
+});
+
+test('transports are closed when the push-worker has stopped', async () => {
+  const closed: string[] = [];
+  const closing: Transport = { name: 'closing', send: hanging.send, close: async () => void closed.push('closing') };
+  const worker = createApp({ resources: [defineUser()], transports: [closing] }, env);
+  await worker.start({ roles: ['push-worker'] });
+  expect(closed).toEqual([]);
+  await worker.close();
+  expect(closed).toEqual(['closing']);
+});

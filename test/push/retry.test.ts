@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { retryAt } from '../../src/push/retry.ts';
+
+const NOW = 1_800_000_000_000;
+const failed = { attempts: 1, retryAfterMs: undefined, createdAt: NOW, expiresAt: undefined };
+
+test.each([
+  [1, 1000],
+  [2, 5000],
+  [3, 30_000],
+  [4, 120_000],
+  [5, 600_000],
+])('after try %i it waits %i ms, a fifth more or less', (attempts, wait) => {
+  const at = (random: number) => retryAt({ ...failed, attempts }, NOW, random)! - NOW;
+  expect([at(0), at(0.5), at(1)]).toEqual([wait * 0.8, wait, wait * 1.2]);
+});
+
+test('after the sixth try it is given up', () => {
+  expect(retryAt({ ...failed, attempts: 6 }, NOW, 0.5)).toBeUndefined();
+});
+
+test('never before the provider allows it, never at or after the end of the ttl, never after 28 days', () => {
+  const some = fc.record({
+    attempts: fc.integer({ min: 1, max: 8 }),
+    retryAfterMs: fc.option(fc.integer({ min: 1, max: 10 ** 10 }), { nil: undefined }),
+    ttl: fc.option(fc.integer({ min: 0, max: 10 ** 7 }), { nil: undefined }),
+    age: fc.integer({ min: 0, max: 10 ** 6 }),
+    random: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
+  const property = fc.property(some, ({ attempts, retryAfterMs, ttl, age, random }) => {
+    const createdAt = NOW - age;
+    const expiresAt = ttl === undefined ? undefined : createdAt + ttl;
+    const at = retryAt({ attempts, retryAfterMs, createdAt, expiresAt }, NOW, random);
+    if (at === undefined) return;
+    expect(at).toBeGreaterThanOrEqual(NOW + (retryAfterMs ?? 800));
+    expect(at).toBeLessThan(expiresAt ?? createdAt + 28 * 86_400_000);
+  });
+  fc.assert(property, { numRuns: 1000 });
+});
