@@ -36,6 +36,11 @@ interface Legacy {
 /** What is stored in place of a hash for a user who has no password: none is right. */
 export const NO_PASSWORD = '!';
 
+/** The hash of a user `u` in a statement. Where passwords are optional a column may be empty: that is no password either. */
+export function storedHash(column: string): string {
+  return `coalesce(u."${column}", '${NO_PASSWORD}')`;
+}
+
 interface StoredHash extends ScryptCost {
   salt: Buffer;
   hash: Buffer;

@@ -9,6 +9,7 @@ import type { Executor } from '../platform/postgres/database.ts';
 import { createLoader } from '../platform/postgres/loader.ts';
 import { createToucher } from '../platform/postgres/toucher.ts';
 import type { Entity } from '../records/context.ts';
+import { storedHash } from './password-hash.ts';
 
 /** Beyond any that a person could look through. */
 const MOST_LISTED = 1000;
@@ -26,7 +27,7 @@ const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and 
 // that the password is no longer the one that was checked, and starts none.
 const INSERT = `
   with owner as (
-    select u."id" from %users% u where u."id" = $2 and u."%password%" = coalesce($7, u."%password%") for share
+    select u."id" from %users% u where u."id" = $2 and ($7::text is null or %hash% = $7) for share
   )
   insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
   select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6 from owner returning "expires_at"`;
@@ -87,10 +88,8 @@ export interface Sessions {
 export function createSessions(host: Host, { resource }: Entity, users: ResourceView): Sessions {
   const { database, settings, log } = host;
   const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
-  const insert = INSERT.replace('%users%', `"${users.table}"`).replaceAll(
-    '%password%',
-    resource.field.get('password')!.column,
-  );
+  const hash = storedHash(resource.field.get('password')!.column);
+  const insert = INSERT.replace('%users%', `"${users.table}"`).replace('%hash%', hash);
 
   const look = createLoader(
     (hashes) => database.read<FoundRow>({ name: 'session_find', text: find, values: [hashes] }),

@@ -5,6 +5,7 @@ import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Executor } from '../platform/postgres/database.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { create } from '../records/operations/create.ts';
+import { storedHash } from './password-hash.ts';
 import { registrationFaults } from './password-rules.ts';
 
 /** An account with the hash that its password is checked against. */
@@ -36,12 +37,13 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   const { database } = host;
   const table = `"${view.table}"`;
   const password = entity.resource.field.get('password')!.column;
+  const hash = storedHash(password);
   // Relies on the unique index of the e-mail.
-  const find = (by: string) => `select u."${password}", ${view.columns('u')} from ${table} u where u."${by}" = $1`;
+  const find = (by: string) => `select ${hash}, ${view.columns('u')} from ${table} u where u."${by}" = $1`;
   const [findByEmail, findById] = [find('email'), find('id')];
-  const read = `select "${password}" from ${table} where "id" = $1`;
+  const read = `select ${hash} from ${table} u where u."id" = $1`;
   const replace = `update ${table} set "${password}" = $2 where "id" = $1 returning 1`;
-  const change = `update ${table} set "${password}" = $3 where "id" = $1 and "${password}" = $2 returning 1`;
+  const change = `update ${table} u set "${password}" = $3 where u."id" = $1 and ${hash} = $2 returning 1`;
 
   function accountOf([row]: [string, ...unknown[]][]): Account | undefined {
     return row === undefined ? undefined : { passwordHash: row[0], user: view.fromRow(row.slice(1)) };
