@@ -43,7 +43,11 @@ export function createSettle(parts: SettleParts, installed: ReadonlySet<string>,
     const gone = kept.flatMap(({ chunk, answers }) =>
       answers
         .filter((answer) => answer.unregistered)
-        .map(({ deviceId, error = '' }) => ({ deviceId, error, seenUntil: new Date(chunk.createdAt).toISOString() })),
+        .map(({ deviceId, error = '', goneSince = chunk.createdAt }) => ({
+          deviceId,
+          error,
+          seenUntil: new Date(Math.min(goneSince, chunk.createdAt)).toISOString(),
+        })),
     );
     if (gone.length === 0) return 0;
     return removeGone({

@@ -23,6 +23,8 @@ export interface TransportResult {
   error?: string;
   /** The provider says that the token is gone: the device is removed. */
   unregistered?: boolean;
+  /** With `unregistered`: epoch ms since when the provider knows it. A device that registered again after that is kept. */
+  goneSince?: number;
   /** The provider refuses credentials, project, topic or key: nothing is wrong with the device. It is kept, and an alarm raised. */
   misconfigured?: boolean;
   /** It may work later. Without any of these three, the message or the device is what is wrong, and will stay so. */
@@ -140,7 +142,8 @@ function cleaned(result: TransportResult | undefined): TransportResult {
   }
   const error = storable(result.error, 'The transport gave no reason')!;
   const failed: TransportResult = { ok: false, error, unregistered: result.unregistered === true };
-  if (failed.unregistered) return failed;
+  const { goneSince } = result;
+  if (failed.unregistered) return typeof goneSince === 'number' && goneSince > 0 ? { ...failed, goneSince } : failed;
   if (result.misconfigured === true) return { ...failed, misconfigured: true };
   if (result.retryable !== true) return failed;
   const { retryAfterMs } = result;

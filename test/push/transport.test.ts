@@ -104,6 +104,21 @@ test('unregistered: true removes the device, another failure does not', async ()
   expect(events).toEqual([{ name: 'push.failed', payload: { id: result.id, status: 'failed', devices: 2 } }]);
 });
 
+test('a device that registered again after the provider lost it is kept', async () => {
+  const ann = await person('Ann');
+  const [lost, back] = [await register(ann), await register(ann)];
+  answer = (_, devices) =>
+    devices.map((device) => ({
+      ok: false,
+      error: 'no',
+      unregistered: true,
+      ...(device.id === back.id ? { goneSince: Date.now() - 3_600_000 } : {}),
+    }));
+  await app.push.send({ to: ann.id, title: 'Hi' });
+  await expect.poll(() => idsOf(ann)).toEqual([back.id]);
+  expect(lost.id).not.toBe(back.id);
+});
+
 describe('a send resolves with failed results', () => {
   test.each<[string, Transport['send']]>([
     [

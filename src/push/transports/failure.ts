@@ -10,6 +10,8 @@ export interface Failure {
   name: string;
   /** The provider's own words. */
   detail?: string | undefined;
+  /** With `gone`: epoch ms since when the provider knows it. */
+  goneSince?: number | undefined;
   /** With `retryable`: what the provider asked to wait. */
   retryAfterMs?: number | undefined;
 }
@@ -29,11 +31,11 @@ function withoutToken(text: string, token: string): string {
  * @param secret what must not stand in the text: the device's token, of a browser its endpoint
  */
 export function failedResult(failure: Failure, secret: TransportDevice['token']): TransportResult {
-  const { name, detail = '', retryAfterMs } = failure;
+  const { name, detail = '', goneSince, retryAfterMs } = failure;
   const error = detail === '' ? name : `${name}: ${withoutToken(detail, secret)}`;
   switch (failure.class) {
     case 'gone':
-      return { ok: false, error, unregistered: true };
+      return { ok: false, error, unregistered: true, ...(goneSince === undefined ? {} : { goneSince }) };
     case 'misconfigured':
       return { ok: false, error, misconfigured: true };
     case 'retryable':

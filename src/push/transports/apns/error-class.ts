@@ -3,7 +3,8 @@ import type { Failure, FailureClass } from '../failure.ts';
 /** A notification that did not get through, as @parse/node-apn tells it. */
 export interface ApnsFault {
   status?: number;
-  response?: { reason?: string };
+  /** `timestamp`: epoch ms since when the token is not valid; of 410 only. */
+  response?: { reason?: string; timestamp?: unknown };
   error?: { message?: string };
   code?: string;
 }
@@ -68,7 +69,8 @@ export function apnsFailure({ status, response, error, code }: ApnsFault): Failu
   const known = reason === undefined ? undefined : BY_REASON[reason];
   if (known !== undefined) {
     const [kind, name, retryAfterMs] = known;
-    return { class: kind, name, detail: reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    const since = Number(response?.timestamp);
+    return { class: kind, name, detail: reason, retryAfterMs, goneSince: since > 0 ? since : undefined };
   }
   if (status === 429) {
     return { class: 'retryable', name: 'MessageRateExceeded', detail: reason, retryAfterMs: RATE_WAIT_MS };

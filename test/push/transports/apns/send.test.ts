@@ -102,6 +102,14 @@ describe('errors', () => {
     expect(fake.requests).toHaveLength(1);
   });
 
+  test('410 tells since when: a device that registered again after that is kept', async () => {
+    const since = Date.UTC(2026, 0, 2);
+    expect(await answerTo(apnsError(410, 'Unregistered', { timestamp: since }))).toMatchObject({ goneSince: since });
+    for (const timestamp of ['soon', -1, null, {}]) {
+      expect(await answerTo(apnsError(410, 'Unregistered', { timestamp }))).not.toHaveProperty('goneSince');
+    }
+  });
+
   test.each<[string, ApnsReply, RegExp]>([
     ['an answer of 500 without body', { status: 500 }, /^ProviderUnavailable/],
     ['a stream that is reset', 'reset stream', /^ConnectionLost/],
