@@ -14,6 +14,7 @@ export type EndpointRow = [
   disabledReason: string | null,
   createdAt: string,
   updatedAt: string,
+  publicKey: string | null,
 ];
 
 /** The columns that an endpoint is shown from. The secret is not among them. */
@@ -32,12 +33,13 @@ export const ENDPOINT_COLUMNS = [
   'disabled_reason',
   'created_at',
   'updated_at',
+  'public_key',
 ];
 
 /** An endpoint as its owner sees it. */
 export function showEndpoint(row: EndpointRow) {
   const [id, , url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
-  const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt] = times;
+  const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey] = times;
   const working = consecutiveFailures > 0 ? 'failing' : 'active';
   return {
     id,
@@ -54,6 +56,7 @@ export function showEndpoint(row: EndpointRow) {
     disabledReason,
     createdAt,
     updatedAt,
+    ...(publicKey === null ? {} : { signing: 'v1a' as const, publicKey }),
   };
 }
 

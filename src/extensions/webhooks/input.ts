@@ -4,6 +4,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { isStorable } from '../../platform/postgres/storable.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.ts';
 import type { WebhookSettings } from './settings.ts';
+import { SIGNINGS } from './sign.ts';
 
 const URL_FAULTS: Record<string, string> = {
   invalid: 'Must be a valid URL',
@@ -55,6 +56,8 @@ const description = z
   .max(500, { error: 'Must be at most 500 characters' })
   .refine(isStorable, { error: 'Must not contain invalid characters' });
 
+const signing = z.enum(SIGNINGS, { error: `Must be one of: ${SIGNINGS.join(', ')}` });
+
 /** The body of a create. */
 export function createSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
@@ -62,6 +65,7 @@ export function createSchema(settings: WebhookSettings, names: readonly string[]
     events: eventsSchema(settings, names),
     description: description.nullish(),
     scope: z.enum(['own', 'global'], { error: 'Must be one of: own, global' }).default('own'),
+    signing: signing.default('v1'),
   });
 }
 
@@ -74,6 +78,9 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
     enabled: z.boolean({ error: 'Must be true or false' }).optional(),
   });
 }
+
+/** The body that asks for a new secret: it may be left out. */
+export const rotateSchema = z.strictObject({ signing: signing.optional() });
 
 const DAY_MS = 86_400_000;
 // Who asks for all that is kept has reckoned the time a moment ago.

@@ -21,6 +21,8 @@ export const endpointShape = z
     disabledReason: z.enum(['gone', 'failing', 'manual']).nullable(),
     createdAt: time,
     updatedAt: time,
+    signing: z.literal('v1a').optional().meta({ description: 'Messages carry an ed25519 signature, too.' }),
+    publicKey: z.string().optional().meta({ description: 'What it is verified with: `whpk_…`.' }),
   })
   .meta({ id: 'Webhook' });
 

@@ -5,11 +5,11 @@ import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
-import { createSchema, updateSchema } from './input.ts';
+import { createSchema, rotateSchema, updateSchema } from './input.ts';
 import { endpointShape, endpointWithSecretShape } from './output.ts';
 import { endpointIds, ownerOf, readOwn } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
-import { newSecret } from './sign.ts';
+import { newSigningSecrets } from './sign.ts';
 import { CREATE, LIST, LOCK_OWNER, REMOVE, UPDATE } from './sql/endpoints.ts';
 import { ROTATE } from './sql/secrets.ts';
 import { laneOf, wakeUp } from './wake-up.ts';
@@ -27,18 +27,19 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
 
   async function create(ctx: RouteContext) {
     const owner = ownerOf(ctx);
-    const { url, events: subscribed, description = null, scope } = ctx.input;
+    const { url, events: subscribed, description = null, scope, signing } = ctx.input;
     const { user, req, service } = ctx;
     const args = { user, action: 'create', doc: undefined, req, service };
     if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
       throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
     }
     const id = newId();
-    const secret = newSecret();
-    const stored = keyring.encrypt(secret, secretContext(id));
+    const { secret, publicKey, kept } = newSigningSecrets(signing);
+    const stored = keyring.encrypt(kept, secretContext(id));
     const [row] = await database.transaction(async (tx) => {
       await tx.write({ text: LOCK_OWNER, values: [owner] });
-      const values = [id, owner, url, subscribed, description, scope, stored, settings.maxEndpointsPerUser];
+      const most = settings.maxEndpointsPerUser;
+      const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey];
       return tx.write<EndpointRow>({ text: CREATE, values });
     });
     if (row === undefined) {
@@ -68,8 +69,9 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
 
   async function rotateSecret(ctx: RouteContext) {
     const [id, owner] = endpointIds(ctx);
-    const secret = newSecret();
-    const values = [id, owner, keyring.encrypt(secret, secretContext(id)), graceMs];
+    const now = showEndpoint(await readOwn(database, ctx)).signing ?? 'v1';
+    const { secret, publicKey, kept } = newSigningSecrets(ctx.input.signing ?? now);
+    const values = [id, owner, keyring.encrypt(kept, secretContext(id)), graceMs, publicKey];
     const [row] = await database.write<EndpointRow>({ text: ROTATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     ctx.res.setHeader('Cache-Control', 'no-store');
@@ -138,7 +140,9 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
       method: 'POST',
       path: '/webhooks/:id/rotate-secret',
       summary: 'Give a webhook endpoint a new secret, shown this once',
-      description: 'For a grace time messages are signed with the old secret, too.',
+      description:
+        'For a grace time messages are signed with the old secret, too. `signing` changes how they are signed; left out, it stays.',
+      input: rotateSchema,
       output: endpointWithSecretShape,
       errors: ['NOT_FOUND'],
       operationId: 'rotateWebhookSecret',

@@ -2,10 +2,10 @@ import type { KeyObject } from 'node:crypto';
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import type { Keyring } from '../../platform/crypto/keyring.ts';
 import { secretContext } from './endpoint.ts';
-import { sign, signingKey } from './sign.ts';
+import { sign, signingKeys } from './sign.ts';
 
-/** The key of an endpoint, from its stored secret. */
-export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject;
+/** The keys of an endpoint, from its stored secret. */
+export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject[];
 
 /** The columns that hold secrets of endpoints. */
 export const encryptedSecrets: readonly EncryptedColumn[] = ['secret', 'previous_secret', 'older_secret'].map(
@@ -16,17 +16,17 @@ const MOST = 10_000;
 
 /** Keeps the keys that were used last: decrypting a secret and making a key of it takes longer than a signature. */
 export function createSigningKeys(keyring: Keyring): SigningKeys {
-  const keys = new Map<string, KeyObject>();
+  const keys = new Map<string, KeyObject[]>();
   return (endpointId, storedSecret) => {
     // By endpoint too: a ciphertext that was copied from another one must not be found here.
     const place = `${endpointId}/${storedSecret}`;
     const kept = keys.get(place);
-    const key = kept ?? signingKey(keyring.decrypt(storedSecret, secretContext(endpointId)));
-    // Taken out and put in again, a key becomes the youngest; the oldest is the first.
+    const found = kept ?? signingKeys(keyring.decrypt(storedSecret, secretContext(endpointId)));
+    // Taken out and put in again, they become the youngest; the oldest are the first.
     keys.delete(place);
-    keys.set(place, key);
+    keys.set(place, found);
     if (keys.size > MOST) keys.delete(keys.keys().next().value!);
-    return key;
+    return found;
   };
 }
 
@@ -45,7 +45,7 @@ export function signatureHeaders(
     'webhook-id': messageId,
     'webhook-timestamp': String(timestampSeconds),
     'webhook-signature': sign(
-      secrets.map((secret) => keys(endpointId, secret)),
+      secrets.flatMap((secret) => keys(endpointId, secret)),
       messageId,
       timestampSeconds,
       body,

@@ -27,6 +27,8 @@ export const webhookEndpoints = pgTable(
     enabled: boolean('enabled').notNull().default(true),
     /** Ciphertext; empty once the endpoint is removed. */
     secret: text('secret').notNull(),
+    /** `whpk_…`, of an endpoint whose messages are signed by a private key too. */
+    publicKey: text('public_key'),
     /** The secrets before the last two rotations, ciphertext too: messages carry their signatures for a grace time. */
     previousSecret: text('previous_secret'),
     previousSecretUntil: time('previous_secret_until'),

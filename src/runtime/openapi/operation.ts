@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { SignInScheme } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import { recordShapes } from '../../declare/record-shape.ts';
@@ -30,12 +31,19 @@ function queryParameters(route: Route, resource: CompiledResource | undefined, p
   return route.crud === 'read' ? readParameters(resource!, resourceOf) : [];
 }
 
+/** Whether a shape has nothing that must be there: who sends no body then has sent an empty one. */
+function takesNothing({ input }: Route): boolean {
+  return input !== undefined && '_zod' in input && (input as unknown as z.ZodType).safeParse({}).success;
+}
+
 /** What stands in the body of a route that reads one. A handler that checks it itself may take none. */
 function requestBody(route: Route, name: string, components: Components): Json {
   if (!takesBody(route)) return {};
   const shape = route.input ?? route.bodyShape;
   const schema = shape === undefined ? {} : shapeSchema(shape, 'input', `${name}Body`, components);
-  return { requestBody: { required: shape !== undefined, content: { 'application/json': { schema } } } };
+  return {
+    requestBody: { required: shape !== undefined && !takesNothing(route), content: { 'application/json': { schema } } },
+  };
 }
 
 /** Whether a rate limit holds for a route. Where tests have none the document says what holds elsewhere. */

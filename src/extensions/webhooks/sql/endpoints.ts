@@ -9,10 +9,10 @@ export const REMOVED = `removed_at = now(), enabled = false, secret = '', previo
 /** $1 owner: creates of one owner wait for each other, so that the count in CREATE is right. Held to the end of the transaction. */
 export const LOCK_OWNER = `select pg_advisory_xact_lock(hashtextextended('webhook_endpoints/' || $1, 0))`;
 
-/** $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner. No row: the limit is reached. */
+/** $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner, $9 public key. No row: the limit is reached. */
 export const CREATE = `
-  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret)
-  select $1, $2, $3, $4::text[], $5, $6, $7
+  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $9
   where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
   returning ${COLUMNS}`;
 

@@ -5,12 +5,13 @@ export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.pre
       case when e.older_secret_until > now() then e.older_secret end as older_secret`;
 
 /**
- * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used; 0: it is forgotten at once. All secrets of an endpoint
+ * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used; 0: it is forgotten at once, $5 the new public key. All secrets of an endpoint
  * are bound to the same words, so that a ciphertext may change its column.
  */
 export const ROTATE = `
   update webhook_endpoints e set
     secret = $3,
+    public_key = $5,
     previous_secret = case when $4 > 0 then e.secret end,
     previous_secret_until = case when $4 > 0 then now() + $4 * interval '1 millisecond' end,
     older_secret = case when $4 > 0 and e.previous_secret_until > now() then e.previous_secret end,
