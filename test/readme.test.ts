@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 import { faultsOf } from './runtime/openapi/validators.ts';
 import { createTestDatabase } from './support/database.ts';
-import { startProcess } from './support/processes.ts';
+import { envOfOneRole, startProcess } from './support/processes.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -46,25 +46,14 @@ async function freePort(): Promise<number> {
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
-const env = {
-  NODE_ENV: 'development',
-  LOG_LEVEL: 'warn',
-  PORT: '0',
-  DATABASE_URL: database.databaseUrl,
-  REDIS_URL: database.redisUrl,
-  REDIS_PREFIX: database.redisPrefix,
-  RELAY: 'off',
-  WEBHOOKS_WORKER: 'off',
-  PUSH_WORKER: 'off',
-};
+const env = { ...envOfOneRole(database), LOG_LEVEL: 'warn' };
 
 // The one test of src/app as it is shipped; whatever a team adds to it does no harm here.
 test('src/app runs in its four processes, its document is valid, and the tour works as it is written', {
   timeout: 120_000,
 }, async () => {
   const web = startProcess('src/web.ts', env);
-  await vi.waitUntil(() => web.said().includes('listens on'), { timeout: 60_000, interval: 25 });
-  const url = /listens on (\S+)/.exec(web.said())![1]!;
+  const url = await web.url();
   const workers = ['relay', 'webhook-worker', 'push-worker'].map((name) => startProcess(`workers/${name}.ts`, env));
   const document = await (await fetch(`${url}/api/openapi.json`)).json();
   expect(await faultsOf(document as Record<string, unknown>)).toEqual([]);

@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/platform/postgres/database.ts';
 import { idempotencySweep } from '../../src/runtime/http/idempotency/sweep.ts';
 import { type Answer, clientOf, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startBlog } from '../support/processes.ts';
+import { envOfOneRole, startBlog } from '../support/processes.ts';
 
 const ran: string[] = [];
 let gate: Promise<void> | undefined;
@@ -643,19 +643,8 @@ test('web is killed between the record and its answer: repeated at another proce
   const [watch, gate, hold] = clients as [pg.Client, pg.Client, pg.Client];
   const count = async (sql: string) => (await watch.query(sql)).rowCount!;
   const web = async () => {
-    const process = startBlog('web', {
-      NODE_ENV: 'development',
-      LOG_LEVEL: 'error',
-      PORT: '0',
-      DATABASE_URL: own.databaseUrl,
-      REDIS_URL: own.redisUrl,
-      REDIS_PREFIX: own.redisPrefix,
-      RELAY: 'off',
-      WEBHOOKS_WORKER: 'off',
-      PUSH_WORKER: 'off',
-    });
-    await vi.waitUntil(() => process.said().includes('listens on'), { timeout: 30_000 });
-    return { ...process, url: /listens on (\S+)/.exec(process.said())![1]! };
+    const process = startBlog('web', envOfOneRole(own));
+    return { ...process, url: await process.url() };
   };
   const first = await web();
   const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };

@@ -2,23 +2,12 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { startReceiver } from '../fakes/receiver.ts';
 import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startBlog } from '../support/processes.ts';
+import { envOfOneRole, startBlog } from '../support/processes.ts';
 
 const RECORDS = 300;
 const database = await createTestDatabase();
 afterAll(() => database.drop());
-const env = {
-  NODE_ENV: 'development',
-  LOG_LEVEL: 'error',
-  TRUST_PROXY: 'loopback',
-  PORT: '0',
-  DATABASE_URL: database.databaseUrl,
-  REDIS_URL: database.redisUrl,
-  REDIS_PREFIX: database.redisPrefix,
-  RELAY: 'off',
-  WEBHOOKS_WORKER: 'off',
-  PUSH_WORKER: 'off',
-};
+const env = { ...envOfOneRole(database), TRUST_PROXY: 'loopback' };
 const patience = { timeout: 90_000, interval: 50 };
 
 test('relay, worker and web killed in the middle lose no event of an acknowledged record, and repeat one only with its id', {
@@ -27,11 +16,7 @@ test('relay, worker and web killed in the middle lose no event of an acknowledge
   const receiver = await startReceiver();
   const start = (role: 'web' | 'relay' | 'webhook-worker') => startBlog(role, env);
   let web = start('web');
-  const urlOf = async (process: typeof web) => {
-    await vi.waitUntil(() => process.said().includes('listens on'), patience);
-    return /listens on (\S+)/.exec(process.said())![1]!;
-  };
-  let url = await urlOf(web);
+  let url = await web.url();
   const workers = ['relay', 'webhook-worker'] as const;
   let running = workers.map(start);
 
@@ -61,7 +46,7 @@ test('relay, worker and web killed in the middle lose no event of an acknowledge
   await web.ended;
   await clients;
   web = start('web');
-  url = await urlOf(web);
+  url = await web.url();
   expect(acknowledged.size).toBeGreaterThan(RECORDS / 2);
 
   const arrivals = () =>

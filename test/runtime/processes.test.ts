@@ -2,22 +2,14 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { startReceiver } from '../fakes/receiver.ts';
 import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startBlog, startProcess } from '../support/processes.ts';
+import { envOfOneRole, startBlog, startProcess } from '../support/processes.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
+// Each starts processes, which take long on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
-const env = {
-  NODE_ENV: 'development',
-  LOG_LEVEL: 'info',
-  PORT: '0',
-  DATABASE_URL: database.databaseUrl,
-  REDIS_URL: database.redisUrl,
-  REDIS_PREFIX: database.redisPrefix,
-  RELAY: 'off',
-  WEBHOOKS_WORKER: 'off',
-  PUSH_WORKER: 'off',
-};
+const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
 const started = { timeout: 30_000, interval: 25 };
 
 test('every fault of the environment is listed at once, and the process exits with 1 before a port is opened', async () => {
@@ -52,9 +44,8 @@ test('four processes apart carry a change to a receiver, and stop cleanly at SIG
 }, async () => {
   const receiver = await startReceiver();
   const web = startBlog('web', env);
-  await vi.waitUntil(() => web.said().includes('listens on'), started);
+  const url = await web.url();
   const others = (['relay', 'webhook-worker', 'push-worker'] as const).map((role) => startBlog(role, env));
-  const url = /listens on (\S+)/.exec(web.said())![1]!;
 
   const call = clientOf(url);
   const { body } = await call('POST', '/api/auth/register', {
@@ -88,8 +79,7 @@ test('four processes apart carry a change to a receiver, and stop cleanly at SIG
 
 test('a port in use is said, with exit code 1', async () => {
   const first = startBlog('web', env);
-  await vi.waitUntil(() => first.said().includes('listens on'), started);
-  const port = new URL(/listens on (\S+)/.exec(first.said())![1]!).port;
+  const { port } = new URL(await first.url());
   const second = startBlog('web', { ...env, PORT: port });
   expect(await second.ended).toBe(1);
   expect(second.said()).toContain(`port ${port} is in use`);

@@ -1,9 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
 import type { SettingsInput } from '../../src/platform/settings.ts';
 import { clientOf, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startBlog } from '../support/processes.ts';
+import { envOfOneRole, startBlog } from '../support/processes.ts';
 
 const note = defineResource('note', {
   fields: { text: f.string() },
@@ -115,22 +115,10 @@ test.each([
 
 test('of 400 requests at once to two web processes exactly 300 pass', { timeout: 60_000 }, async () => {
   const database = await createTestDatabase();
-  const env = {
-    NODE_ENV: 'development',
-    LOG_LEVEL: 'error',
-    PORT: '0',
-    TRUST_PROXY: 'loopback',
-    DATABASE_URL: database.databaseUrl,
-    REDIS_URL: database.redisUrl,
-    REDIS_PREFIX: database.redisPrefix,
-    RELAY: 'off',
-    WEBHOOKS_WORKER: 'off',
-    PUSH_WORKER: 'off',
-  };
+  const env = { ...envOfOneRole(database), TRUST_PROXY: 'loopback' };
   const start = async () => {
     const web = startBlog('web', env);
-    await vi.waitUntil(() => web.said().includes('listens on'), { timeout: 30_000, interval: 25 });
-    return { ...web, call: clientOf(/listens on (\S+)/.exec(web.said())![1]!) };
+    return { ...web, call: clientOf(await web.url()) };
   };
   const webs = [await start(), await start()];
   const statuses = async (ip: string) => {

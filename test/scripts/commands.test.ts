@@ -1,28 +1,13 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
-import { BARE_ENV } from '../support/processes.ts';
+import { startScript } from '../support/scripts.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
-function begin(command: string, env: Record<string, string> = {}) {
-  const [script, ...args] = command.split(' ');
-  const child = spawn(process.execPath, [join('scripts', script!), ...args], {
-    env: { ...BARE_ENV, ...env },
-  });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  const out = { said: '' };
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (out.said += text));
-  const ended = once(child, 'close').then(([code]) => ({ code, said: out.said.trim() }));
-  return { out, ended };
-}
+const begin = (command: string, env?: Record<string, string>) => startScript('.', command, env);
 
 test.each([
   ['demo.ts fast', 'Unknown argument fast. npm run demo takes none.'],

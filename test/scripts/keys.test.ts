@@ -1,34 +1,17 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { idOf, newKey } from '../support/patients.ts';
-import { BARE_ENV } from '../support/processes.ts';
 import { BLOG, makeProject } from '../support/project.ts';
+import { startScript } from '../support/scripts.ts';
 
 const project = makeProject();
 project.declare(BLOG);
 afterAll(project.remove);
 
-/** Runs a script as its npm command does. */
-function begin(command: string, env: Record<string, string> = {}) {
-  const [script, ...args] = command.split(' ');
-  const child = spawn(process.execPath, [join(project.folder, 'scripts', script!), ...args], {
-    env: { ...BARE_ENV, ...env },
-  });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  const out = { said: '' };
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (out.said += text));
-  const ended = once(child, 'close').then(([code, signal]) => ({ code: code ?? signal, said: out.said.trim() }));
-  return { child, out, ended };
-}
+const begin = (command: string, env?: Record<string, string>) => startScript(project.folder, command, env);
 
 // Every command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 90_000 });

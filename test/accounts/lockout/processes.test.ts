@@ -1,24 +1,13 @@
 import { Redis } from 'ioredis';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { app } from '../../fixtures/blog/app.ts';
 import { clientOf } from '../../support/app.ts';
 import { createTestDatabase } from '../../support/database.ts';
-import { type AppProcess, startBlog } from '../../support/processes.ts';
+import { envOfOneRole, startBlog } from '../../support/processes.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
-const env = {
-  NODE_ENV: 'test',
-  LOG_LEVEL: 'error',
-  PORT: '0',
-  DATABASE_URL: database.databaseUrl,
-  REDIS_URL: database.redisUrl,
-  REDIS_PREFIX: database.redisPrefix,
-  RELAY: 'off',
-  WEBHOOKS_WORKER: 'off',
-  PUSH_WORKER: 'off',
-};
-const started = { timeout: 60_000, interval: 25 };
+const env = { ...envOfOneRole(database), NODE_ENV: 'test' };
 const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
 
 const redis = new Redis(database.redisUrl);
@@ -30,11 +19,6 @@ async function placesTaken(): Promise<number> {
   return Math.max(...states.map((text) => Object.keys(JSON.parse(text ?? '{}').flights ?? {}).length));
 }
 
-async function urlOf(process: AppProcess): Promise<string> {
-  await vi.waitUntil(() => process.said().includes('listens on'), started);
-  return /listens on (\S+)/.exec(process.said())![1]!;
-}
-
 test('two processes lock together, and one that is killed in the middle of attempts keeps nobody out', {
   timeout: 120_000,
 }, async () => {
@@ -43,7 +27,7 @@ test('two processes lock together, and one that is killed in the middle of attem
   await migrating.close();
 
   const processes = [startBlog('web', env), startBlog('web', env)];
-  const calls = (await Promise.all(processes.map(urlOf))).map((url) => clientOf(url));
+  const calls = (await Promise.all(processes.map((process) => process.url()))).map((url) => clientOf(url));
   const first = calls[0]!;
   const login = (at: number, email: string, password: string) =>
     calls[at % 2]!('POST', '/api/auth/login', { email, password });
@@ -53,7 +37,7 @@ test('two processes lock together, and one that is killed in the middle of attem
   const wrong = await Promise.all(Array.from({ length: 20 }, (_, i) => login(i, account.email, 'wrong horse battery')));
   expect(wrong.map(({ status }) => status).sort()).toEqual([...Array(5).fill(401), ...Array(15).fill(429)]);
   for (const at of [0, 1]) expect((await login(at, account.email, account.password)).status).toBe(429);
-  expect((await clientOf(await urlOf(processes[1]!), token)('GET', '/api/auth/me')).status).toBe(200);
+  expect((await clientOf(await processes[1]!.url(), token)('GET', '/api/auth/me')).status).toBe(200);
 
   const bob = { ...account, name: 'Bob', email: 'bob@example.com' };
   expect((await first('POST', '/api/auth/register', bob)).status).toBe(201);

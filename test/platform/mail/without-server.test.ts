@@ -41,7 +41,7 @@ test('in production an e-mail waits for a mail server, is not captured, and the 
 test('in development an e-mail is one line of the log, with whom it is for and no text of it', async () => {
   const { env } = await place();
   const web = startBlog('web', { ...env, NODE_ENV: 'development', PORT: '0', OWN_DATABASE: 'yes' });
-  const url = await until(() => /listens on (\S+)/.exec(web.said())?.[1]);
+  const url = await web.url();
   const post = (path: string, body: object) =>
     fetch(url + path, {
       method: 'POST',

@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { BARE_ENV } from './processes.ts';
+
+/**
+ * Runs a script as its npm command does, with this environment and no other. It is killed when the test ends.
+ *
+ * @param root of the project
+ * @param command `keys.ts rotate`
+ */
+export function startScript(root: string, command: string, env: Record<string, string> = {}) {
+  const [script, ...args] = command.split(' ');
+  const child = spawn(process.execPath, [join(root, 'scripts', script!), ...args], { env: { ...BARE_ENV, ...env } });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const out = { said: '' };
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (out.said += text));
+  const ended = once(child, 'close').then(([code, signal]) => ({ code: code ?? signal, said: out.said.trim() }));
+  return { child, out, ended };
+}
