@@ -1,4 +1,4 @@
-import { Field, type Fields, type Presence } from './field.ts';
+import { type Access, Field, type Fields, type Presence } from './field.ts';
 import type { CreateInput, DataOf } from './infer.ts';
 import { resourceName } from './naming.ts';
 
@@ -13,7 +13,7 @@ export const f = {
   /** `http://` and `https://` URLs. */
   url: () => new Field<string>({ kind: 'url' }),
   /** 8 to 128 characters; hashed, never returned, not changed by an update. */
-  password: () => new Field<undefined, 'optional', string, string>({ kind: 'password' }),
+  password: () => new Field<undefined, 'optional', string, string, 'password'>({ kind: 'password' }),
   /** Finite numbers. */
   number: () => new Field<number>({ kind: 'number' }),
   /** Whole numbers within ±(2^53−1). */
@@ -28,7 +28,8 @@ export const f = {
   /** Reference to a record of another resource; only its form is checked, not that the record exists. */
   ref: (target: string) => new Field<string>({ kind: 'ref', target: resourceName(target) }),
   /** Arrays; each item is validated with the inner field. */
-  array: <T, I, C>(inner: Field<T, Presence, I, C>) => new Field<T[], 'optional', I[]>({ kind: 'array', inner }),
+  array: <T, I, C>(inner: Field<T, Presence, I, C, Access>) =>
+    new Field<T[], 'optional', I[]>({ kind: 'array', inner }),
   /** Objects of the given shape; unknown keys are refused. */
   object: <F extends Fields>(shape: F) => new Field<DataOf<F>, 'optional', CreateInput<F>>({ kind: 'object', shape }),
   /** Any JSON, not validated. */

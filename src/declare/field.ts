@@ -73,8 +73,17 @@ export interface FieldSpec {
 /** Whether a value is there on create and in answers: drives the inferred types only. */
 export type Presence = 'optional' | 'required' | 'defaulted';
 
+/**
+ * Who may set a field, as far as the types tell: `open` to clients, `immutable` once it is there, `closed` to them, `owner`
+ * set by the sign-in. A `password` is set on create only, and not returned. Drives the inferred types only.
+ */
+export type Access = 'open' | 'immutable' | 'closed' | 'owner' | 'password';
+
+type Closed<W extends Access> = W extends 'owner' | 'password' ? W : 'closed';
+type Immutable<W extends Access> = W extends 'open' ? 'immutable' : W;
+
 // biome-ignore lint/suspicious/noExplicitAny: stands for a field of any type
-export type AnyField = Field<any, Presence, any, any>;
+export type AnyField = Field<any, Presence, any, any, Access>;
 
 /** The fields of a resource or of an object field, by name. */
 export type Fields = Record<string, AnyField>;
@@ -83,139 +92,141 @@ export type Fields = Record<string, AnyField>;
  * A typed field of a declaration. Every modifier returns a new field; none changes the one that it is called on.
  *
  * `T` is what records hold, `P` whether it is there, `I` what create and update take, `C` what a `check` sees: the value after
- * the built-in rules and the custom rules of what is in it, before the field's own `schema`.
+ * the built-in rules and the custom rules of what is in it, before the field's own `schema`. `W` is who may set it.
  */
-export class Field<T, P extends Presence = 'optional', I = T, C = T> {
+export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends Access = 'open'> {
   /** Type-level only. */
   declare readonly $type: T;
   /** Type-level only. */
   declare readonly $presence: P;
   /** Type-level only. */
   declare readonly $input: I;
+  /** Type-level only. */
+  declare readonly $access: W;
   readonly spec: FieldSpec;
 
   constructor(spec: FieldSpec) {
     this.spec = spec;
   }
 
-  #with<Next extends Presence = P>(change: Partial<FieldSpec>): Field<T, Next, I, C> {
-    return new Field<T, Next, I, C>({ ...this.spec, ...change });
+  #with<Next extends Presence = P, By extends Access = W>(change: Partial<FieldSpec>): Field<T, Next, I, C, By> {
+    return new Field<T, Next, I, C, By>({ ...this.spec, ...change });
   }
 
   /** Must be present on create unless it has a default; empty strings and null are refused. */
-  required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required', I, C> {
+  required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required', I, C, W> {
     return this.#with({ required: true, requiredMessage: message });
   }
   /** Undoes `required`. */
-  optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional', I, C> {
+  optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional', I, C, W> {
     return this.#with({ required: false });
   }
   /** Value of a create that leaves the field out. A function is called per record; objects are cloned per record. */
-  default(value: I | (() => I)): Field<T, 'defaulted', I, C> {
+  default(value: I | (() => I)): Field<T, 'defaulted', I, C, W> {
     return this.#with({ default: value });
   }
   /** Least string length, number, date (ISO, Date or epoch ms) or item count. */
-  min(value: number | string | Date, message?: string): Field<T, P, I, C> {
+  min(value: number | string | Date, message?: string): Field<T, P, I, C, W> {
     return this.#with({ min: { value, message } });
   }
   /** Greatest string length, number, date (ISO, Date or epoch ms) or item count. */
-  max(value: number | string | Date, message?: string): Field<T, P, I, C> {
+  max(value: number | string | Date, message?: string): Field<T, P, I, C, W> {
     return this.#with({ max: { value, message } });
   }
   /** Strings must match. */
-  pattern(regex: RegExp, message?: string): Field<T, P, I, C> {
+  pattern(regex: RegExp, message?: string): Field<T, P, I, C, W> {
     return this.#with({ pattern: { regex, message } });
   }
   /** Whether white space at both ends is removed before validation. */
-  trim(on = true): Field<T, P, I, C> {
+  trim(on = true): Field<T, P, I, C, W> {
     return this.#with({ trim: on });
   }
   /** Lower-cases before validation. */
-  lowercase(): Field<T, P, I, C> {
+  lowercase(): Field<T, P, I, C, W> {
     return this.#with({ lowercase: true });
   }
   /** Upper-cases before validation. */
-  uppercase(): Field<T, P, I, C> {
+  uppercase(): Field<T, P, I, C, W> {
     return this.#with({ uppercase: true });
   }
   /** Unique index; a duplicate answers 409. */
-  unique(): Field<T, P, I, C> {
+  unique(): Field<T, P, I, C, W> {
     return this.#with({ unique: true });
   }
   /** Plain index. */
-  index(): Field<T, P, I, C> {
+  index(): Field<T, P, I, C, W> {
     return this.#with({ index: true });
   }
   /** Custom rule: returns true, or the message of what is wrong. `message` is told instead, and where it returns false. */
-  check(check: Check<C>, message?: string): Field<T, P, I, C> {
+  check(check: Check<C>, message?: string): Field<T, P, I, C, W> {
     return this.#with({ checks: [...(this.spec.checks ?? []), { check: check as Check<never>, message }] });
   }
   /** Extra validation by a Standard Schema library; runs after the built-in rules, its output replaces the value. */
-  schema<Output, Input>(standard: StandardSchema<Output, Input>): Field<Output, P, I & Input, C> {
-    return new Field<Output, P, I & Input, C>({ ...this.spec, standard });
+  schema<Output, Input>(standard: StandardSchema<Output, Input>): Field<Output, P, I & Input, C, W> {
+    return new Field<Output, P, I & Input, C, W>({ ...this.spec, standard });
   }
   /** Description in the OpenAPI document. */
-  describe(text: string): Field<T, P, I, C> {
+  describe(text: string): Field<T, P, I, C, W> {
     return this.#with({ description: text });
   }
   /** Example in the OpenAPI document. */
-  example(value: I): Field<T, P, I, C> {
+  example(value: I): Field<T, P, I, C, W> {
     return this.#with({ example: value });
   }
   /** Stored as AES-256-GCM ciphertext, decrypted on read. */
-  encrypted(): Field<T, P, I, C> {
+  encrypted(): Field<T, P, I, C, W> {
     return this.#with({ encrypted: true });
   }
   /** Marks personal data. */
-  pii(): Field<T, P, I, C> {
+  pii(): Field<T, P, I, C, W> {
     return this.#with({ pii: true });
   }
   /** Never returned, never accepted. */
-  hidden(): Field<T, P, I, C> {
+  hidden(): Field<T, P, I, C, Closed<W>> {
     return this.#with({ hidden: true });
   }
   /** Never returned. */
-  writeOnly(): Field<T, P, I, C> {
+  writeOnly(): Field<T, P, I, C, W> {
     return this.#with({ writeOnly: true });
   }
   /** Returned, never accepted. */
-  readOnly(): Field<T, P, I, C> {
+  readOnly(): Field<T, P, I, C, Closed<W>> {
     return this.#with({ readOnly: true });
   }
   /** Accepted on create only. */
-  immutable(): Field<T, P, I, C> {
+  immutable(): Field<T, P, I, C, Immutable<W>> {
     return this.#with({ immutable: true });
   }
   /** Accepted only from users who match the policy, for that record. */
-  writableBy(policy: Policy): Field<T, P, I, C> {
+  writableBy(policy: Policy): Field<T, P, I, C, W> {
     return this.#with({ writableBy: policy });
   }
   /** Returned only to users who match the policy, for that record. */
-  visibleTo(policy: Policy): Field<T, P, I, C> {
+  visibleTo(policy: Policy): Field<T, P, I, C, W> {
     return this.#with({ visibleTo: policy });
   }
   /** Lets clients filter with `?field=value` and `?field[op]=value`; the type's own operators when none are given. */
-  filterable(operators?: readonly Operator[]): Field<T, P, I, C> {
+  filterable(operators?: readonly Operator[]): Field<T, P, I, C, W> {
     return this.#with({ filterable: operators ?? true });
   }
   /** Lets clients sort; adds an index. */
-  sortable(): Field<T, P, I, C> {
+  sortable(): Field<T, P, I, C, W> {
     return this.#with({ sortable: true });
   }
   /** Lets `?q=` match it: case-insensitive substring. */
-  searchable(): Field<T, P, I, C> {
+  searchable(): Field<T, P, I, C, W> {
     return this.#with({ searchable: true });
   }
   /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
-  owner(): Field<T, 'defaulted', I, C> {
+  owner(): Field<T, 'defaulted', I, C, 'owner'> {
     return this.#with({ owner: true });
   }
   /** Populates the reference on every read, as if `?include=<field>` were sent. */
-  populate(): Field<T, P, I, C> {
+  populate(): Field<T, P, I, C, W> {
     return this.#with({ populate: true });
   }
   /** Names that the field had before, latest first: migrations rename its column. Without effect once that is done. */
-  renamedFrom(...names: readonly string[]): Field<T, P, I, C> {
+  renamedFrom(...names: readonly string[]): Field<T, P, I, C, W> {
     return this.#with({ renamedFrom: names });
   }
 }

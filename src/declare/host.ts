@@ -4,7 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
 import type { Auth, Route } from './route.ts';
-import type { AnyService } from './service.ts';
+import type { Services } from './service.ts';
 import type { SimulatedDevices } from './simulated.ts';
 import type { Transact, Transaction } from './transaction.ts';
 
@@ -19,7 +19,7 @@ export interface Looking {
   user: Viewer | undefined;
   req?: Request | undefined;
   /** What scope and policy functions get as `service`; left out: that of the app. */
-  service?: (name: string) => AnyService;
+  service?: Services;
 }
 
 /**
@@ -73,7 +73,7 @@ export interface Authenticator {
 /** What a feature or an extension works with: the platform, and what the app's declarations became. */
 export interface Host extends Platform {
   /** The records of a resource, for code. Throws for an unknown name. */
-  service(name: string): AnyService;
+  service: Services;
   resources: readonly ResourceView[];
   /** The user resource when accounts are enabled. */
   users: ResourceView | undefined;

@@ -8,6 +8,43 @@ function underscored(name: string): string {
     .toLowerCase();
 }
 
+type Lower = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 'h' | 'i' | 'j' | 'k' | 'l' | 'm' | LaterLower;
+type LaterLower = 'n' | 'o' | 'p' | 'q' | 'r' | 's' | 't' | 'u' | 'v' | 'w' | 'x' | 'y' | 'z';
+type Upper = Uppercase<Lower>;
+type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9';
+
+/** Whether a word begins at the capital that stands between these two. */
+type BeginsWord<Before extends string, Rest extends string> = Before extends Lower | Digit
+  ? true
+  : Before extends Upper
+    ? Rest extends `${Lower}${string}`
+      ? true
+      : false
+    : false;
+
+type Hyphenated<
+  Name extends string,
+  Before extends string,
+  Made extends string,
+> = Name extends `${infer C}${infer Rest}`
+  ? C extends Lower | Digit
+    ? Hyphenated<Rest, C, `${Made}${C}`>
+    : C extends Upper
+      ? Hyphenated<Rest, C, `${Made}${BeginsWord<Before, Rest> extends true ? '-' : ''}${Lowercase<C>}`>
+      : C extends '-'
+        ? Hyphenated<Rest, C, Before extends '-' ? Made : `${Made}-`>
+        : C extends '_'
+          ? Hyphenated<Rest, C, `${Made}-`>
+          : string
+  : Made;
+
+/** What `resourceName` makes of a name, for the compiler; `string` for a name that is not known or not plain. */
+export type ResourceName<N extends string> = N extends string
+  ? string extends N
+    ? string
+    : Hyphenated<N, '', ''>
+  : never;
+
 /** `ProductCategory`, `product_category` and `product-category` all become `product-category`. */
 export function resourceName(declared: string): string {
   // What is no text becomes a name that the start refuses.

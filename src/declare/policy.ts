@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { AnyService } from './service.ts';
+import type { Services } from './service.ts';
 import type { Viewer } from './viewer.ts';
 
 export type { Viewer } from './viewer.ts';
@@ -16,7 +16,7 @@ export interface PolicyArguments {
   /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
   req: Request | undefined;
   /** The service of a resource, as the system unless a call says otherwise. */
-  service: (name: string) => AnyService;
+  service: Services;
 }
 
 /** A custom rule: returning true allows outright. */

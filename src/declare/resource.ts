@@ -1,10 +1,11 @@
 import type { Request } from 'express';
 import type { Fields } from './field.ts';
-import type { CreateInput, RecordOf, UpdateInput } from './infer.ts';
-import { resourceName } from './naming.ts';
+import type { CreateValues, RecordOf, UpdateValues } from './infer.ts';
+import { type ResourceName, resourceName } from './naming.ts';
 import type { Policy, Viewer } from './policy.ts';
-import type { Route, RouteBuilder } from './route.ts';
-import type { AnyService } from './service.ts';
+import type { Anything, Route, RouteBuilder } from './route.ts';
+import type { Services } from './service.ts';
+import type { Service } from './typed-service.ts';
 
 /** The actions of a resource that have a route and a policy. */
 export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
@@ -24,36 +25,36 @@ export interface ScopeArguments {
   /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
   req: Request | undefined;
   /** The service of a resource, as the system unless a call says otherwise. */
-  service: (name: string) => AnyService;
+  service: Services;
 }
 
 /** What a hook gets. */
 export interface HookContext {
   user: Viewer | undefined;
   req: Request | undefined;
-  service: (name: string) => AnyService;
+  service: Services;
 }
 
 /** Code around writes. A hook refuses by throwing `ApiError` (returning false is an error); a `before` hook may return changed values. */
-export interface Hooks<F extends Fields> {
-  beforeCreate?(values: CreateInput<F>, ctx: HookContext): unknown;
-  afterCreate?(record: RecordOf<F>, ctx: HookContext): unknown;
-  beforeUpdate?(changes: UpdateInput<F>, record: RecordOf<F>, ctx: HookContext): unknown;
-  afterUpdate?(record: RecordOf<F>, previous: RecordOf<F>, ctx: HookContext): unknown;
-  beforeDelete?(record: RecordOf<F>, ctx: HookContext): unknown;
-  afterDelete?(record: RecordOf<F>, ctx: HookContext): unknown;
+export interface Hooks<F extends Fields, T extends boolean = true> {
+  beforeCreate?(values: CreateValues<F>, ctx: HookContext): Anything;
+  afterCreate?(record: RecordOf<F, T>, ctx: HookContext): Anything;
+  beforeUpdate?(changes: UpdateValues<F>, record: RecordOf<F, T>, ctx: HookContext): Anything;
+  afterUpdate?(record: RecordOf<F, T>, previous: RecordOf<F, T>, ctx: HookContext): Anything;
+  beforeDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
+  afterDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
 }
 
 /** Everything that a resource declares beside its name. */
-export interface ResourceOptions<F extends Fields> {
+export interface ResourceOptions<F extends Fields, T extends boolean = boolean> {
   fields: F;
   description?: string;
   /** Who may do what. `reference`: who sees a record expanded in another one. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
   /** Which records exist for a caller, on every door. */
   scope?: (args: ScopeArguments) => ScopeFilter | undefined | Promise<ScopeFilter | undefined>;
-  hooks?: Hooks<F>;
-  routes?: (route: RouteBuilder<RecordOf<F>>) => readonly Route[];
+  hooks?: Hooks<F, T>;
+  routes?: (route: RouteBuilder<RecordOf<F, T>>) => readonly Route[];
   /** URL path below /api. Default `/` + plural kebab-case name. */
   path?: string;
   /** Table name. Default plural snake_case name. */
@@ -61,7 +62,7 @@ export interface ResourceOptions<F extends Fields> {
   /** Names (or tables) that the resource had before, latest first: migrations rename its table. Without effect once that is done. */
   renamedFrom?: string | readonly string[];
   /** Whether records carry createdAt and updatedAt. Default true. */
-  timestamps?: boolean;
+  timestamps?: T;
   /** Default `-createdAt`, or `_id` without timestamps. */
   defaultSort?: string;
   /** Which CRUD routes exist. Default all. */
@@ -77,14 +78,17 @@ export interface ResourceOptions<F extends Fields> {
   personalFields?: readonly string[];
 }
 
-/** A declared resource: plain data that `createApp` compiles. */
-export interface Resource<N extends string = string, F extends Fields = Fields> extends ResourceOptions<F> {
+/** A declared resource: plain data that `createApp` compiles. `T` is its option `timestamps`. */
+export interface Resource<N extends string = string, F extends Fields = Fields, T extends boolean = boolean>
+  extends ResourceOptions<F, T> {
   /** Normalised: kebab-case. */
   name: N;
+  /** Type-level only. */
+  readonly $service?: Service<F, T>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: stands for a resource of any fields
-export type AnyResource = Resource<string, any>;
+export type AnyResource = Resource<string, any, any>;
 
 /** Names (or tables) that a resource had before, latest first. */
 export function earlierNames({ renamedFrom }: AnyResource): readonly string[] {
@@ -92,9 +96,9 @@ export function earlierNames({ renamedFrom }: AnyResource): readonly string[] {
 }
 
 /** Declares a resource. Mistakes in it are reported by `createApp`, all at once. */
-export function defineResource<const N extends string, F extends Fields>(
+export function defineResource<const N extends string, F extends Fields, T extends boolean = true>(
   name: N,
-  options: ResourceOptions<F>,
-): Resource<N, F> {
-  return { ...options, name: resourceName(name) as N };
+  options: ResourceOptions<F, T>,
+): Resource<ResourceName<N>, NoInfer<F>, NoInfer<T>> {
+  return { ...options, name: resourceName(name) as ResourceName<N> };
 }

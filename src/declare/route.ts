@@ -4,7 +4,7 @@ import type { ErrorCode } from '../platform/errors.ts';
 import type { LimitRule } from '../platform/limits/rule.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Policy, Viewer } from './policy.ts';
-import type { AnyService } from './service.ts';
+import type { Services } from './service.ts';
 import type { StandardSchema } from './standard-schema.ts';
 import type { Transact } from './transaction.ts';
 
@@ -14,6 +14,13 @@ export interface Auth {
   scopes: readonly string[];
   id: string;
 }
+
+/**
+ * What a handler of a custom route, or a hook, gives. Not `unknown`: what may be anything the compiler does not ask for, and so
+ * the function can use declarations that are made with it, the one that it stands in among them.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Anything = any;
 
 /** What every handler gets, built in or custom. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers are written against their own input and record
@@ -32,7 +39,7 @@ export interface RouteContext<Input = any, Doc = any> {
   req: Request;
   res: Response;
   /** The service of a resource, as the system unless a call says otherwise. */
-  service: (name: string) => AnyService;
+  service: Services;
   /** Changes of several records, all or nothing. */
   transaction: Transact;
   push: { send(message: unknown): Promise<unknown>; enqueue(message: unknown): Promise<{ id: string }> };
@@ -117,16 +124,16 @@ export type RouteOptions = Pick<
 type DocOf<P extends string, D> = P extends `${string}/:id` | `${string}/:id/${string}` ? D : undefined;
 
 interface AddRoute<D> {
-  <const P extends string>(path: P, handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => unknown): Route;
+  <const P extends string>(path: P, handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => Anything): Route;
   <const P extends string>(
     path: P,
     options: Omit<RouteOptions, 'input'> & { input?: undefined },
-    handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => unknown,
+    handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => Anything,
   ): Route;
   <const P extends string, Output>(
     path: P,
     options: Omit<RouteOptions, 'input'> & { input: StandardSchema<Output> },
-    handler: (ctx: RouteContext<Output, DocOf<P, D>>) => unknown,
+    handler: (ctx: RouteContext<Output, DocOf<P, D>>) => Anything,
   ): Route;
 }
 

@@ -10,6 +10,11 @@ export interface ActAs {
   req?: Request | undefined;
 }
 
+/** As the system. */
+interface AsSystem extends ActAs {
+  user?: never;
+}
+
 /** On whose behalf a record is changed. */
 export interface ActAsOn extends ActAs {
   /** Only while its `updatedAt` is still this; else PRECONDITION_FAILED. */
@@ -70,10 +75,14 @@ export interface Page<R, Q = unknown> {
   meta: MetaOf<Q>;
 }
 
-/** What a service does, by what it takes to create a record and to change one, and what records hold. */
-export interface RecordService<Input, Changes, Data> {
+/**
+ * What a service does, by what it takes to create a record and to change one, and what records hold; `Body` and `Changed` are
+ * what it takes on behalf of a user.
+ */
+export interface RecordService<Input, Changes, Data, Body = Input, Changed = Changes> {
   /** Validates and stores a record, emits `<resource>.created`. */
-  create(input: Input, as?: ActAs): Promise<Data>;
+  create(input: Input, as?: AsSystem): Promise<Data>;
+  create(input: Body, as: ActAs | undefined): Promise<Data>;
   /** @throws ApiError NOT_FOUND when there is no such record or it is out of reach */
   read(id: string, as?: ActAs): Promise<Data>;
   /** Without a user any stored field may be filtered and sorted by, and `limit` goes up to 1,000. */
@@ -83,7 +92,8 @@ export interface RecordService<Input, Changes, Data> {
   /** How many records a list has in all. */
   count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
   /** Changes the given fields, emits `<resource>.updated`. */
-  update(id: string, input: Changes, as?: ActAsOn): Promise<Data>;
+  update(id: string, input: Changes, as?: AsSystem & ActAsOn): Promise<Data>;
+  update(id: string, input: Changed, as: ActAsOn | undefined): Promise<Data>;
   /** Removes a record, emits `<resource>.deleted`. Gives the record as it was. */
   delete(id: string, as?: ActAsOn): Promise<Data>;
 }
@@ -93,3 +103,16 @@ type AnyValues = Record<string, any>;
 
 /** A service whose fields aren't known at compile time. */
 export type AnyService = RecordService<AnyValues, AnyValues, AnyValues & { id: string }>;
+
+/** Gives the service of a resource: typed, by its declaration, or by its name. Throws for one that the app does not have. */
+export interface Services {
+  <S>(resource: Serviced<S>): S;
+  (name: string): AnyService;
+}
+
+/** A declaration, as far as services need it. */
+export interface Serviced<S, N extends string = string> {
+  name: N;
+  /** Type-level only. */
+  readonly $service?: S | undefined;
+}

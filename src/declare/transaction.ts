@@ -1,6 +1,6 @@
 import type { MailMessage } from '../platform/mail/message.ts';
 import type { Queryable } from '../platform/postgres/queryable.ts';
-import type { AnyService } from './service.ts';
+import type { Services } from './service.ts';
 
 /**
  * What is done in it is committed whole or not at all. Its services see their own changes; nobody else sees them, and no event
@@ -8,7 +8,7 @@ import type { AnyService } from './service.ts';
  */
 export interface Transaction {
   /** The records of a resource, for code. */
-  service(name: string): AnyService;
+  service: Services;
   push: {
     /** Stores a push message, to be sent once the transaction is committed. */
     enqueue(message: unknown): Promise<{ id: string }>;

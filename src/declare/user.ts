@@ -2,14 +2,14 @@ import { f } from './f.ts';
 import type { Fields } from './field.ts';
 import { defineResource, type Resource, type ResourceOptions } from './resource.ts';
 
-function template<const R extends readonly string[]>(roles: R) {
+function template<Role extends string>(roles: readonly Role[]) {
   return {
     name: f.string().required().max(100).searchable().sortable(),
     email: f.email().required().unique().immutable().filterable().visibleTo('owner | admin'),
     password: f.password().required(),
     roles: f
-      .array(f.enum(roles as unknown as readonly [string, ...string[]]))
-      .default(['user'])
+      .array(f.enum(roles as unknown as readonly [Role, ...Role[]]))
+      .default(['user' as Role])
       .writableBy('admin')
       .visibleTo('owner | admin')
       .filterable(),
@@ -19,25 +19,33 @@ function template<const R extends readonly string[]>(roles: R) {
 }
 
 /** The fields of the account template. */
-export type UserFields = ReturnType<typeof template>;
+export type UserFields<Role extends string = 'user' | 'admin'> = ReturnType<typeof template<Role>>;
+
+/** The template's fields with further ones; one of the template's name replaces it. */
+type WithUserFields<F extends Fields, Role extends string> = F & Omit<UserFields<Role>, keyof F>;
 
 /** Options of `defineUser`: those of a resource, further fields, further roles. */
-export type UserOptions<F extends Fields> = Partial<Omit<ResourceOptions<F & UserFields>, 'fields'>> & {
+export type UserOptions<F extends Fields, Role extends string, T extends boolean> = Partial<
+  Omit<ResourceOptions<WithUserFields<F, Role>, T>, 'fields'>
+> & {
   /** Further fields; a field of the template's name replaces it. */
   fields?: F;
   /** The role words. Default `user` and `admin`. */
-  roles?: readonly string[];
+  roles?: readonly Role[];
 };
 
 /** Declares the user resource from the account template. */
 // biome-ignore lint/complexity/noBannedTypes: {} is "no further fields" here
-export function defineUser<F extends Fields = {}>(options: UserOptions<F> = {}): Resource<'user', UserFields & F> {
-  const { fields, roles = ['user', 'admin'], policies, ...rest } = options;
+export function defineUser<F extends Fields = {}, const Role extends string = never, T extends boolean = true>(
+  options: UserOptions<F, Role | 'user' | 'admin', T> = {},
+): Resource<'user', WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>, NoInfer<T>> {
+  const { fields, roles = [], policies, ...rest } = options;
+  const all: Fields = { ...template([...new Set(['user', 'admin', ...roles])]), ...fields };
   return defineResource('user', {
     description: 'An account',
     owner: '_id',
-    ...(rest as object),
-    fields: { ...template([...new Set(['user', 'admin', ...roles])]), ...fields } as UserFields & F,
+    ...(rest as { timestamps?: NoInfer<T> }),
+    fields: all as WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>,
     policies: {
       list: 'admin',
       read: 'owner | admin',

@@ -1,4 +1,4 @@
-import type { AnyService } from '../declare/service.ts';
+import type { Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Store } from './store/store.ts';
@@ -18,7 +18,7 @@ export interface Entity {
 /** What operations need beside the entity. */
 export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log'> {
   entities: ReadonlyMap<string, Entity>;
-  service(name: string): AnyService;
+  service: Services;
   /** @throws Error in a transaction, of services that are not of it */
   assertReach(): void;
   /** Hashes a password field's value before it is stored. */

@@ -1,14 +1,14 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ResourceView } from '../declare/host.ts';
-import { resourceName } from '../declare/naming.ts';
 import type { Route } from '../declare/route.ts';
-import type { AnyService } from '../declare/service.ts';
+import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createResourceView } from './resource-view.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
 import { createService } from './service.ts';
+import { servicesBy } from './services.ts';
 import { createStore } from './store/store.ts';
 import { createCodec } from './stored.ts';
 import { resourceTable } from './table.ts';
@@ -23,7 +23,7 @@ export interface Records {
   context: RecordsContext;
   entities: ReadonlyMap<string, Entity>;
   views: readonly ResourceView[];
-  service(name: string): AnyService;
+  service: Services;
   routes: readonly Route[];
   transactions: TransactionGuard;
 }
@@ -46,12 +46,7 @@ export function createRecords(
     entities.set(resource.name, { resource, codec, store, versionOf: createVersionOf(resource), turn: createTurn() });
   }
   const services = new Map<string, AnyService>();
-  const service = (name: string): AnyService => {
-    const found = services.get(resourceName(name));
-    if (found === undefined)
-      throw new Error(`there is no resource "${name}"; resources: ${[...services.keys()].join(', ')}`);
-    return found;
-  };
+  const service = servicesBy((name) => services.get(name), services);
   const transactions = createTransactionGuard();
   const context: RecordsContext = {
     ...platform,

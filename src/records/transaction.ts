@@ -1,7 +1,7 @@
-import { resourceName } from '../declare/naming.ts';
 import type { Transaction } from '../declare/transaction.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createService } from './service.ts';
+import { servicesBy } from './services.ts';
 import type { Turn } from './turns.ts';
 
 /**
@@ -22,11 +22,10 @@ export function servicesWithin(
     return { ...entity, store, turn };
   };
   const entities = new Map([...outside.entities].map(([name, entity]) => [name, within(entity)]));
-  const service: Transaction['service'] = (name) => {
-    // An unknown name fails as it does outside.
-    outside.service(name);
-    return createService(context, entities.get(resourceName(name))!);
-  };
+  const service = servicesBy((name) => {
+    const entity = entities.get(name);
+    return entity && createService(context, entity);
+  }, entities);
   const context: RecordsContext = {
     ...outside,
     entities,

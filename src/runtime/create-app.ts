@@ -3,6 +3,7 @@ import type { Extension } from '../declare/extension.ts';
 import type { RecordOf } from '../declare/infer.ts';
 import { type PlatformEvent, type RecordAction, type RecordEvent, recordActions } from '../declare/record-event.ts';
 import type { AnyResource, Resource } from '../declare/resource.ts';
+import type { AnyService, Serviced } from '../declare/service.ts';
 import type { Transaction } from '../declare/transaction.ts';
 import type { Service } from '../declare/typed-service.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
@@ -31,8 +32,21 @@ export interface AppOptions<R extends readonly AnyResource[]> {
   listeners?: (app: App<R>) => void;
 }
 
-type FieldsOf<R extends readonly AnyResource[], N extends string> =
-  Extract<R[number], { name: N }> extends Resource<string, infer F> ? F : never;
+/** Whether the app's resources are known to the compiler. */
+type Known<R extends readonly AnyResource[]> = string extends R[number]['name'] ? false : true;
+
+/** The declaration of a name, or of several. */
+type Named<R extends readonly AnyResource[], N extends string> =
+  Known<R> extends true ? Extract<R[number], { name: N }> : AnyResource;
+
+type RecordIn<X extends AnyResource> = X extends Resource<string, infer F, infer T> ? RecordOf<F, T> : never;
+
+/** The service of a declaration; of one of several an untyped one, which can be called. */
+type ServiceIn<X extends AnyResource, All = X> =
+  X extends Resource<string, infer F, infer T> ? ([All] extends [X] ? Service<F, T> : AnyService) : never;
+
+type ServiceNamed<R extends readonly AnyResource[], N extends string> =
+  Known<R> extends true ? ServiceIn<Named<R, N>> : AnyService;
 
 /** An event that is of none of the app's resources, as far as these are known. */
 type OtherEvent<R extends readonly AnyResource[], N extends string> = string extends R[number]['name']
@@ -70,13 +84,14 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
    */
   on<N extends R[number]['name'], A extends RecordAction>(
     name: `${N}.${A}`,
-    handler: (event: RecordEvent<N, A, RecordOf<FieldsOf<R, N>>>) => unknown,
+    handler: (event: RecordEvent<N, A, RecordIn<Named<R, N>>>) => unknown,
   ): void;
   // biome-ignore lint/suspicious/noExplicitAny: what an event of the platform carries is told in its feature's documentation
   on(name: PlatformEvent, handler: (payload: any) => unknown): void;
   on<Payload, N extends string = string>(name: OtherEvent<R, N>, handler: (payload: Payload) => unknown): void;
-  /** The records of a resource, for code. */
-  service<N extends R[number]['name']>(name: N): Service<FieldsOf<R, N>>;
+  /** The records of a resource, for code: by its declaration or its name. */
+  service<S>(resource: Serviced<S, R[number]['name']>): S;
+  service<N extends R[number]['name']>(name: N): ServiceNamed<R, N>;
   /** Changes of several records, all or nothing; their events are sent on commit only. */
   transaction<T>(work: (tx: TypedTransaction<R>) => Promise<T>): Promise<T>;
   push: Push['sender'];
@@ -135,7 +150,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
         throw new Error(`There is no event "${name}": ${resource} has ${actions.join(', ')}`);
       parts.platform.events.on(name, handler);
     },
-    service: (name) => parts.records.service(name) as never,
+    service: (resource: Serviced<unknown> | string) => parts.records.service(resource as string) as never,
     transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,
     simulated: parts.push.simulated,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { pluralName, resourceName, snakeCase } from '../../src/declare/naming.ts';
+import { NAMES } from './resource-names.ts';
 
 test.each([
   ['ProductCategory', 'product-category', 'product-categories', 'product_categories'],
@@ -13,4 +14,8 @@ test.each([
   expect(resourceName(declared)).toBe(name);
   expect(pluralName(name)).toBe(plural);
   expect(snakeCase(plural)).toBe(table);
+});
+
+test.each(Object.entries(NAMES))('a resource declared as %s is called %s, as the compiler says', (declared, name) => {
+  expect(resourceName(declared)).toBe(name);
 });

@@ -2,7 +2,16 @@
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { apiKeys, createApp, defineExtension, defineResource, defineUser, f } from '../../src/index.ts';
+import {
+  apiKeys,
+  type CreateInput,
+  createApp,
+  defineExtension,
+  defineResource,
+  defineUser,
+  f,
+  type UpdateInput,
+} from '../../src/index.ts';
 
 const post = defineResource('post', {
   fields: {
@@ -173,8 +182,8 @@ const kinds = defineResource('kind', {
 
 const kind = createApp({ resources: [kinds] }, {}).service('kind');
 type Made = Awaited<ReturnType<typeof kind.create>>;
-type Input = Parameters<typeof kind.create>[0];
-type Change = Parameters<typeof kind.update>[1];
+type Input = CreateInput<typeof kinds.fields>;
+type Change = UpdateInput<typeof kinds.fields>;
 
 /** Fails to compile unless every one is true. */
 type All<T extends true[]> = T;

@@ -193,6 +193,6 @@ test('a resource without timestamps has none, and is listed in the order of its 
   expect(body.data.map((record: { a: string }) => record.a)).toEqual(['x', 'y']);
   expect(Object.keys(body.data[0]).sort()).toEqual(['a', 'id']);
   expect((await call('GET', '/api/product-categories?sort=createdAt')).status).toBe(400);
-  const made = await app.service('ProductCategory').create({ a: 'z' });
-  expect((await app.service('ProductCategory').update(made.id, { a: 'zz' })).a).toBe('zz');
+  const made = await app.service('product-category').create({ a: 'z' });
+  expect((await app.service('product-category').update(made.id, { a: 'zz' })).a).toBe('zz');
 });

@@ -1,0 +1,22 @@
+/** Names as declared, and what becomes of them: of the compiler's doing, too. */
+export const NAMES = {
+  post: 'post',
+  Post: 'post',
+  ProductCategory: 'product-category',
+  productCategory: 'product-category',
+  product_category: 'product-category',
+  'product-category': 'product-category',
+  'Product-Category': 'product-category',
+  product__category: 'product--category',
+  'product--category': 'product-category',
+  'product-_category': 'product--category',
+  APIKey: 'api-key',
+  'API-Key': 'api-key',
+  userAPIKey: 'user-api-key',
+  ABC: 'abc',
+  ABcDEf: 'a-bc-d-ef',
+  V2Plan: 'v2-plan',
+  v2plan: 'v2plan',
+  A1B2C: 'a1-b2-c',
+  a1B: 'a1-b',
+} as const;
