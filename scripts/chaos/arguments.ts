@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util';
+
+const USAGE = 'npm run chaos -- [--deliveries 10000] [--kills 4] [--seed 1] [--hurry] [--json]';
+
+/** What was asked for at the command line. */
+export interface ChaosArguments {
+  deliveries: number;
+  /** Of the relay, and as many of the webhook-worker. */
+  kills: number;
+  /** Of everything that is random. */
+  seed: number;
+  /** Puts the clock forward after the last fault, instead of waiting for leases and retries. */
+  hurry: boolean;
+  json: boolean;
+}
+
+/**
+ * Reads the command line.
+ *
+ * @throws Error with lines for the person at the terminal
+ */
+export function readChaosArguments(given: readonly string[]): ChaosArguments {
+  const number = (name: string, text: string, most: number) => {
+    if (!/^\d+$/.test(text) || Number(text) > most)
+      throw new Error(`--${name} must be from 0 to ${most}, not ${text}.\n${USAGE}`);
+    return Number(text);
+  };
+  let values: ReturnType<typeof parse>['values'];
+  try {
+    ({ values } = parse(given));
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${USAGE}`);
+  }
+  return {
+    deliveries: number('deliveries', values.deliveries, 1_000_000),
+    kills: number('kills', values.kills, 100),
+    seed: number('seed', values.seed ?? String(Math.floor(Math.random() * 2 ** 31)), 2 ** 31),
+    hurry: values.hurry,
+    json: values.json,
+  };
+}
+
+function parse(given: readonly string[]) {
+  return parseArgs({
+    args: [...given],
+    options: {
+      deliveries: { type: 'string', default: '10000' },
+      kills: { type: 'string', default: '4' },
+      seed: { type: 'string' },
+      hurry: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
+  });
+}

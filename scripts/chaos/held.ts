@@ -1,0 +1,49 @@
+import pg from 'pg';
+
+/** Runs something on a connection of its own: those that last do not outlive a restart of Postgres. */
+async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A delivery that a worker holds: claimed, and the result not written. */
+export interface Held {
+  /** `webhook-id`. */
+  messageId: string;
+  /** The number of the attempt. */
+  attempt: number;
+}
+
+const HELD = `select message_id as "messageId", attempts as attempt from webhook_deliveries where status = 'sending'`;
+
+/** The deliveries that workers hold. */
+export function heldDeliveries(databaseUrl: string): Promise<Held[]> {
+  return withClient(databaseUrl, async (client) => (await client.query<Held>(HELD)).rows);
+}
+
+const END_LEASES = `
+  update webhook_deliveries d set lease_until = now() from unnest($1::text[], $2::int[]) as h(message_id, attempt)
+  where d.message_id = h.message_id and d.attempts = h.attempt and d.status = 'sending'`;
+const MAKE_DUE = `update webhook_deliveries set next_attempt_at = now() where status = 'pending' and next_attempt_at > now()`;
+
+/** Puts the clock forward: ends the leases of what was held at a fault, and makes every retry due. */
+export async function hurryUp(databaseUrl: string, held: readonly Held[]): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    await client.query(END_LEASES, [held.map(({ messageId }) => messageId), held.map(({ attempt }) => attempt)]);
+    await client.query(MAKE_DUE);
+  });
+}
+
+const UNFINISHED = `
+  select (select count(*) from outbox)::int + (select count(*) from webhook_deliveries where status in ('pending', 'sending'))::int as n`;
+
+/** Events and deliveries that are not done with. */
+export function unfinished(databaseUrl: string): Promise<number> {
+  return withClient(databaseUrl, async (client) => (await client.query<{ n: number }>(UNFINISHED)).rows[0]!.n);
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Manner, Receivers } from './receiver.ts';
+
+/** A user with endpoints that hear of new posts. */
+interface Person {
+  token: string;
+  endpoints: string[];
+}
+
+/** A record to be made: whose, and whether all may read it. */
+interface Planned {
+  author: Person;
+  published: boolean;
+}
+
+const PEOPLE = 4;
+const ENDPOINTS = 5;
+const CLIENTS = 8;
+const AGAIN_MS = 100;
+const PATIENCE_MS = 60_000;
+const MANNERS: readonly Manner[] = ['prompt', 'prompt', 'slow', 'slow', 'failing'];
+
+let asked = 0;
+
+/** Sends from an address of its own each time, as rate limits are by address. Undefined: not answered, or by a fault of the server. */
+async function send(url: string, token: string, body: object, key: string = randomUUID()) {
+  asked += 1;
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'x-forwarded-for': `10.${(asked >> 16) & 255}.${(asked >> 8) & 255}.${asked & 255}`,
+  };
+  if (token !== '') Object.assign(headers, { authorization: `Bearer ${token}`, 'idempotency-key': key });
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }).catch(() => undefined);
+  const answer = (await response?.json().catch(() => undefined)) as { data: Record<string, never> } | undefined;
+  if (response?.ok === true) return answer?.data;
+  if (response !== undefined && response.status < 500 && response.status !== 409)
+    throw new Error(`${url} answered ${response.status}: ${JSON.stringify(answer)}`);
+  return undefined;
+}
+
+async function join(url: string, name: string, receivers: Receivers): Promise<Person> {
+  const account = { name, email: `${name}@example.com`, password: 'a bell rings at noon' };
+  const { token } = (await send(`${url}/api/auth/register`, '', account))!;
+  const endpoints = MANNERS.map((_, index) => `${name}-${index}`);
+  for (const [index, endpoint] of endpoints.entries()) {
+    const made = await send(`${url}/api/webhooks`, token!, { url: receivers.url(endpoint), events: ['post.created'] });
+    receivers.open(endpoint, made!.secret!, MANNERS[index]!);
+  }
+  return { token: token!, endpoints };
+}
+
+/** What each endpoint must hear of: records by endpoint. */
+export type Expected = Map<string, Set<string>>;
+
+/** A load: users, their endpoints, and the records that will make about so many deliveries. */
+export interface Load {
+  endpoints: number;
+  deliveries: number;
+  /** Creates the records, in bursts over the time. Gives what was acknowledged. */
+  run(ms: number): Promise<Expected>;
+}
+
+/** Registers users and endpoints, and plans the records. */
+export async function prepareLoad(
+  url: string,
+  receivers: Receivers,
+  { deliveries, random }: { deliveries: number; random: () => number },
+): Promise<Load> {
+  const people = await Promise.all(Array.from({ length: PEOPLE }, (_, i) => join(url, `person${i}`, receivers)));
+  const all = people.flatMap(({ endpoints }) => endpoints);
+  const planned: Planned[] = [];
+  let sum = 0;
+  while (sum < deliveries) {
+    const author = people[Math.floor(random() * PEOPLE)]!;
+    const published = random() < 0.25;
+    planned.push({ author, published });
+    sum += published ? all.length : ENDPOINTS;
+  }
+
+  /** Asks until it is acknowledged, under one key, so that it is made once. */
+  async function create({ author, published }: Planned, number: number): Promise<string> {
+    const key = randomUUID();
+    const record = {
+      title: `Post ${number}`,
+      status: published ? 'published' : 'draft',
+      body: 'Every delivery arrives.',
+    };
+    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(AGAIN_MS)) {
+      const made = await send(`${url}/api/posts`, author.token, record, key);
+      if (made !== undefined) return made.id!;
+    }
+    throw new Error(`a record was not acknowledged within ${PATIENCE_MS / 1000} s`);
+  }
+
+  return {
+    endpoints: all.length,
+    deliveries: sum,
+    async run(ms) {
+      const expected: Expected = new Map(all.map((name) => [name, new Set()]));
+      const begun = Date.now();
+      let next = 0;
+      const client = async () => {
+        while (next < planned.length) {
+          const number = next++;
+          // In bursts: there is more in flight at once.
+          const place = (number - (number % CLIENTS)) / planned.length;
+          await sleep(Math.max(0, begun + place * ms - Date.now()));
+          const one = planned[number]!;
+          const id = await create(one, number);
+          for (const name of one.published ? all : one.author.endpoints) expected.get(name)!.add(id);
+        }
+      };
+      await Promise.all(Array.from({ length: CLIENTS }, client));
+      return expected;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Webhook } from 'standardwebhooks';
+
+/** How an endpoint answers: at once; after a while; or some messages with 503 at first. */
+export type Manner = 'prompt' | 'slow' | 'failing';
+
+/** What arrived of one record at one endpoint: how often each `webhook-id` was accepted. */
+export type Arrivals = Map<string, number>;
+
+/** Receivers of the run. They verify with the public library. */
+export interface Receivers {
+  url(name: string): string;
+  /** Tells an endpoint its secret and how it behaves; what comes before is refused. */
+  open(name: string, secret: string, manner: Manner): void;
+  /** By record. */
+  arrivals(name: string): Map<string, Arrivals>;
+  /** Requests whose signature did not verify. */
+  refused(): number;
+  /** Deliveries accepted, repeated ones not counted. */
+  received(): number;
+  close(): Promise<void>;
+}
+
+const SLOW_MS = 60;
+/** One of so many is answered 503 at first, where an endpoint is `failing`. */
+const FAILING = 10;
+
+interface Endpoint {
+  webhook: Webhook;
+  manner: Manner;
+  arrived: Map<string, Arrivals>;
+  failed: Set<string>;
+}
+
+async function bodyOf(req: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/**
+ * Starts the receivers on a free port of this machine.
+ *
+ * @param random decides which messages fail at first
+ */
+export async function startReceivers(random: () => number): Promise<Receivers> {
+  const endpoints = new Map<string, Endpoint>();
+  let refused = 0;
+  let received = 0;
+
+  /** Whether a message is answered 503 this once. */
+  function fails({ manner, failed, arrived }: Endpoint, id: string, record: string): boolean {
+    if (manner !== 'failing' || failed.has(id) || arrived.get(record)?.has(id)) return false;
+    failed.add(id);
+    return random() < 1 / FAILING;
+  }
+
+  async function take(endpoint: Endpoint, req: IncomingMessage): Promise<number> {
+    const body = await bodyOf(req);
+    let record: string;
+    try {
+      const payload = endpoint.webhook.verify(body, req.headers as Record<string, string>);
+      record = (payload as { data: { id: string } }).data.id;
+    } catch {
+      refused += 1;
+      return 400;
+    }
+    const id = String(req.headers['webhook-id']);
+    if (fails(endpoint, id, record)) return 503;
+    if (endpoint.manner === 'slow') await sleep(SLOW_MS);
+    const ids: Arrivals = endpoint.arrived.get(record) ?? new Map();
+    endpoint.arrived.set(record, ids);
+    if (ids.size === 0) received += 1;
+    ids.set(id, (ids.get(id) ?? 0) + 1);
+    return 204;
+  }
+
+  const server = createServer({ keepAliveTimeout: 65_000 }, async (req, res) => {
+    const endpoint = endpoints.get(req.url!.slice(1));
+    try {
+      res.writeHead(endpoint === undefined ? 404 : await take(endpoint, req)).end();
+    } catch {
+      res.destroy(); // the sender was killed in the middle
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: (name) => `http://127.0.0.1:${port}/${name}`,
+    open(name, secret, manner) {
+      endpoints.set(name, { webhook: new Webhook(secret), manner, arrived: new Map(), failed: new Set() });
+    },
+    arrivals: (name) => endpoints.get(name)!.arrived,
+    refused: () => refused,
+    received: () => received,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

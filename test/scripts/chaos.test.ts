@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { balance, isWrong } from '../../scripts/chaos/books.ts';
+import { planFaults } from '../../scripts/chaos/faults.ts';
+import { seeded } from '../../scripts/chaos/random.ts';
+import type { Receivers } from '../../scripts/chaos/receiver.ts';
+import { BARE_ENV } from '../support/processes.ts';
+import { BLOG, makeProject } from '../support/project.ts';
+
+const project = makeProject();
+project.declare(BLOG);
+afterAll(project.remove);
+
+async function chaos(args: string) {
+  const script = join(project.folder, 'scripts', 'chaos.ts');
+  const child = spawn(process.execPath, [script, ...args.split(' ')], { env: BARE_ENV });
+  // It stops its servers when it is asked to end.
+  onTestFinished(() => void child.kill('SIGTERM'));
+  let said = '';
+  let wrong = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrong += text));
+  const [code] = await once(child, 'close');
+  return { code, said, wrong };
+}
+
+test('relay and worker killed, Redis emptied and Postgres restarted in the middle: each delivery arrives, and comes twice only when it was in flight', {
+  timeout: 180_000,
+}, async () => {
+  const { code, said, wrong } = await chaos('--deliveries 400 --kills 1 --seed 5 --hurry --json');
+  expect(wrong).toMatch(/SIGKILL relay/);
+  expect(wrong).toMatch(/SIGKILL webhook-worker, \d+ deliveries in flight/);
+  expect(wrong).toMatch(/FLUSHALL on Redis/);
+  expect(wrong).toMatch(/Postgres restarted, \d+ deliveries in flight/);
+  const books = JSON.parse(said);
+  expect(books).toMatchObject({ lost: 0, unexplained: 0, otherIds: 0, strangers: 0, refused: 0 });
+  expect(books.sent).toBeGreaterThanOrEqual(400);
+  expect(books.received).toBe(books.sent);
+  expect(code).toBe(0);
+});
+
+test('the same seed makes the same faults, another one others', () => {
+  const plan = (seed: number) => planFaults(3, seeded(seed));
+  expect(plan(1)).toEqual(plan(1));
+  expect(plan(1)).not.toEqual(plan(2));
+  expect(plan(1).map(({ kind }) => kind)).toContain('restart Postgres');
+  expect(plan(1).map(({ at }) => at)).toEqual(
+    plan(1)
+      .map(({ at }) => at)
+      .toSorted((a, b) => a - b),
+  );
+});
+
+test('books tell what is lost, repeated without a reason, under another id, or at the wrong place', () => {
+  const arrived = (entries: Record<string, Record<string, number>>) => ({
+    arrivals: () => new Map(Object.entries(entries).map(([record, ids]) => [record, new Map(Object.entries(ids))])),
+    refused: () => 0,
+  });
+  const heldOf = (ids: string[]) => ids.map((messageId) => ({ messageId, attempt: 1 }));
+  const books = (entries: Record<string, Record<string, number>>, held: string[][] = []) =>
+    balance(new Map([['here', new Set(['a', 'b'])]]), arrived(entries) as unknown as Receivers, held.map(heldOf));
+  const whole = { a: { m1: 1 }, b: { m2: 1 } };
+  expect(isWrong(books(whole))).toBe(false);
+  expect(books({ a: { m1: 1 } })).toMatchObject({ sent: 2, received: 1, lost: 1 });
+  expect(books({ ...whole, a: { m1: 2 } })).toMatchObject({ duplicates: 1, unexplained: 1 });
+  expect(books({ ...whole, a: { m1: 2 } }, [['m1', 'm9']])).toMatchObject({
+    duplicates: 1,
+    explained: 1,
+    unexplained: 0,
+  });
+  expect(books({ ...whole, a: { m1: 3 } }, [['m1']])).toMatchObject({ duplicates: 2, explained: 1, unexplained: 1 });
+  expect(books({ ...whole, a: { m1: 1, m3: 1 } })).toMatchObject({ otherIds: 1 });
+  expect(books({ ...whole, c: { m3: 1 } })).toMatchObject({ strangers: 1 });
+  expect([books({ a: { m1: 1 } }), books({ ...whole, c: { m3: 1 } })].every(isWrong)).toBe(true);
+});
