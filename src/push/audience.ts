@@ -1,18 +1,10 @@
-import { type DevicePlatform, findDevices, SIMULATED_PREFIX, tokenHash } from '../accounts/devices/index.ts';
+import { findDevices, SIMULATED_PREFIX, tokenHash } from '../accounts/devices/index.ts';
 import type { Executor } from '../platform/postgres/database.ts';
+import type { Audience } from './message.ts';
 import type { TransportDevice } from './transport.ts';
 
 /** Devices that are looked up and stored at once; the bound of what a send does before it gives control back. */
 export const PAGE_DEVICES = 1000;
-
-/** Whom a message goes to; each list without duplicates. */
-export interface Audience {
-  userIds: readonly string[];
-  deviceIds: readonly string[];
-  tokens: readonly string[];
-  /** Of the tokens. */
-  platform: DevicePlatform;
-}
 
 /** How far an audience is looked up. */
 export interface Cursor {

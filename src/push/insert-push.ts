@@ -1,6 +1,6 @@
 import type { Executor } from '../platform/postgres/database.ts';
-import type { Audience, Cursor } from './audience.ts';
-import type { PushMessage } from './message.ts';
+import type { Cursor } from './audience.ts';
+import type { Audience, PushMessage } from './message.ts';
 import type { Chunk } from './targets.ts';
 
 /** What a page of targets is as parameters: `$2` to `$14` of the statements that store one. */

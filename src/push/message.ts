@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   boundedText,
+  type DevicePlatform,
   dataFault,
   type EndpointRule,
   PLATFORMS,
@@ -11,7 +12,6 @@ import {
 import { checkUrl } from '../platform/address-guard.ts';
 import { type ErrorDetails, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
-import type { Audience } from './audience.ts';
 
 /** Entries of each of `to`, `deviceIds` and `tokens`: what can be checked and stored while the caller waits. */
 const AUDIENCE_MAX = 100_000;
@@ -43,6 +43,15 @@ export interface PushContent {
   silent?: boolean;
   /** Carries `url` as well. */
   data?: Record<string, unknown>;
+}
+
+/** Whom a message goes to; each list without duplicates. */
+export interface Audience {
+  userIds: readonly string[];
+  deviceIds: readonly string[];
+  tokens: readonly string[];
+  /** Of the tokens. */
+  platform: DevicePlatform;
 }
 
 /** Whom a message goes to, and what it says. */

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { cutBytes } from '../../../src/extensions/webhooks/delivery.ts';
 import { failureClass, statusClass } from '../../../src/extensions/webhooks/failure-class.ts';
-import { createNaturalBatch } from '../../../src/platform/natural-batch.ts';
 import { createPlaces } from '../../../src/extensions/webhooks/places.ts';
 import { afterAttempt } from '../../../src/extensions/webhooks/write-back.ts';
+import { createNaturalBatch } from '../../../src/platform/natural-batch.ts';
 
 test('both lanes together never exceed the places, the slow lane never its part, and nobody starves', async () => {
   const places = createPlaces(6, { slow: 2, asked: 1 });
