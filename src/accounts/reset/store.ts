@@ -23,8 +23,10 @@ const FIND = `
 const SPEND = `
   update password_resets set token_hash = null, requested_at = clock_timestamp()
   where user_id = $1 and token_hash = $2 and expires_at > now() returning 1`;
+// A row too where there was none: an e-mail may have been asked for that is not made yet.
 const TAKE_BACK = `
-  update password_resets set token_hash = null, requested_at = clock_timestamp() where user_id = $1 and token_hash is not null`;
+  insert into password_resets (user_id, requested_at, expires_at) values ($1, clock_timestamp(), now())
+  on conflict (user_id) do update set token_hash = null, requested_at = excluded.requested_at`;
 // Index password_resets_expires_at_index. A day is longer than an e-mail is tried to be sent.
 const REMOVE_OLD = `
   delete from password_resets where user_id in (
@@ -46,7 +48,7 @@ export interface Resets {
   find(token: string): Promise<StoredRecord | undefined>;
   /** Uses up a live link: true for one caller only. */
   spend(userId: string, token: string, on: Executor): Promise<boolean>;
-  /** Ends the link of a user who needs it no more. */
+  /** Ends the link of a user who needs it no more, one included that was asked for and is not made yet. */
   takeBack(userId: string, on: Executor): Promise<void>;
 }
 

@@ -272,6 +272,18 @@ test('a changed password takes the link back', async () => {
   expect((await reset(token, `${fresh} 2`)).body.error).toMatchObject(INVALID);
 });
 
+test('an e-mail that was asked for before a change of the password, and is made after it, carries no link', async () => {
+  const ann = await person('Ann');
+  await ann.call('POST', '/api/auth/password', { currentPassword: secret, newPassword: fresh });
+  await sql.query(
+    `insert into mails (id, kind, data, created_at) values ($1, 'password-reset', $2, now() - interval '1 minute')`,
+    ['e'.repeat(24), JSON.stringify({ email: ann.email, ip: '::1' })],
+  );
+  await allMade();
+  expect(await mailsTo(ann.email)).toHaveLength(0);
+  expect((await reset(await tokenFor(ann.email), `${fresh} 2`)).status).toBe(204);
+});
+
 test('a link stops working when its minutes are over', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
