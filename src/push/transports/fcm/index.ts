@@ -39,7 +39,11 @@ export function createFcmTransport(
   };
   const late: FcmAnswer | Failure = NOT_SENT_IN_TIME;
   const add = createBatches<TokenMessage, FcmAnswer | typeof late>({
-    send: async (messages) => (await open()).send(messages),
+    send: (messages) =>
+      open().then(
+        (opened) => opened.send(messages),
+        (error: unknown) => messages.map(() => ({ error })),
+      ),
     most: MESSAGES_A_CALL,
     atOnce: CALLS_AT_ONCE,
     gatherMs: GATHER_MS,
