@@ -1,4 +1,4 @@
-export type { Extension, FeatureParts } from './declare/extension.ts';
+export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
 export { f } from './declare/f.ts';
 export type { Host } from './declare/host.ts';
@@ -18,6 +18,7 @@ export { twoFactor } from './extensions/two-factor/index.ts';
 export { webhooks } from './extensions/webhooks/index.ts';
 export { verifyWebhook, WebhookVerificationError } from './extensions/webhooks/verify-webhook.ts';
 export { ApiError } from './platform/errors.ts';
+export { newId } from './platform/ids.ts';
 export type { Transport } from './push/transport.ts';
 export type { App, AppOptions } from './runtime/create-app.ts';
 export { createApp } from './runtime/create-app.ts';

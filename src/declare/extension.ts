@@ -11,6 +11,22 @@ import type { SentEvent } from './sent-event.ts';
 /** The roles that a process can play. */
 export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
 
+/** Work that a queue hands out, whose rows are in tables of the extension. */
+export interface Job {
+  /** The processes that do it. Default: `push-worker`. */
+  role?: Role;
+  /** How many at once in each process. Default 5. */
+  concurrency?: number;
+  /** How often it is tried, with growing pauses from a second on. Default 5. */
+  attempts?: number;
+  /**
+   * Does it. It may run twice (a process died, a sweep was early), so it claims its row, or does no harm the second time.
+   *
+   * @param id what was given to `jobs.add`: the id of a row
+   */
+  run(id: string): Promise<unknown>;
+}
+
 /** What a feature brings to a running app; `Api` is what it offers to code. */
 export interface FeatureParts<Api extends object = object> {
   routes?: readonly Route[];
@@ -23,7 +39,9 @@ export interface FeatureParts<Api extends object = object> {
   consumers?: readonly OutboxConsumer[];
   /** Periodic work of the relay. */
   sweeps?: readonly Sweep[];
-  /** Starts the workers of a role in this process. */
+  /** Jobs by name. `host.jobs.add` hands them out. */
+  jobs?: Readonly<Record<string, Job>>;
+  /** Starts workers of a role in this process, where `jobs` are not enough. */
   workers?: Partial<Record<Role, () => RunningWorker | Promise<RunningWorker>>>;
   /** Make e-mails when they are sent, by the kinds that `mail.sendComposed` names. */
   mails?: Readonly<Record<string, MailComposer>>;
@@ -43,13 +61,24 @@ export interface FeatureParts<Api extends object = object> {
 export interface ExtensionHost extends Host {
   /** Undefined when accounts are not enabled. */
   accounts: Accounts | undefined;
+  jobs: {
+    /**
+     * Hands out jobs of this extension, by name, in one round trip. While Redis is away this does nothing: what must not be lost is
+     * a row, and a sweep adds the rows that wait.
+     */
+    add(name: string, ids: readonly string[]): Promise<void>;
+  };
   /** All routes of the app, in the order in which they are mounted. Not known before every feature is set up. */
   routes(): readonly Route[];
 }
 
 /** A feature that an app can be made with: tables, and parts made once the app stands. */
 export interface Extension<Name extends string = string, Api extends object = object> {
+  /** Also where its `api` stands: `app.<name>`. */
   name: Name;
+  /** The versions of Belfry that it works with, as a semver range: `>=0.1.0 <2`. Default: every one. */
+  requires?: string;
+  /** Tables in drizzle, by their SQL names. Migrations make and change them like those of resources. */
   tables?: Record<string, PgTable>;
   /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are told at once. */
   mistakes?(): readonly string[];

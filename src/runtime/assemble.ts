@@ -2,7 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Administration } from '../accounts/administration.ts';
 import { accountTables, createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/password-hash.ts';
-import type { Extension, ExtensionHost, FeatureParts } from '../declare/extension.ts';
+import type { Extension, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
@@ -29,6 +29,8 @@ import { compileResources, createRecords, type Records, resourceTables } from '.
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
 import { featureRouteMistakes } from '../records/mistakes/route-mistakes.ts';
 import { connectPostgres } from './connect.ts';
+import { createExtensionJobs } from './extension-jobs.ts';
+import { extensionMistakes } from './extension-mistakes.ts';
 import { idempotencyParts, idempotencyTables } from './http/idempotency/index.ts';
 import { checkSchema } from './migrations/check-schema.ts';
 import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
@@ -108,16 +110,6 @@ function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
     },
     ...extensions.map((extension) => extension.tables ?? {}),
   );
-}
-
-function extensionMistakes(extensions: readonly Extension[]): string[] {
-  const names = extensions.map((extension) => extension.name);
-  const malformed = extensions.filter(({ name, setup }) => typeof name !== 'string' || typeof setup !== 'function');
-  return [
-    ...malformed.map(({ name }) => `extension "${name}": it needs a name and a function setup(host)`),
-    ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `extension "${name}" is installed twice`),
-    ...extensions.flatMap((extension) => extension.mistakes?.() ?? []),
-  ];
 }
 
 function declarationMistakes(declared: Declared, taken: ReadonlySet<string>): string[] {
@@ -205,11 +197,12 @@ export function assemble(
     { routes: openApiRoutes(settings, () => ({ ...openApiParts(features), resources: compiled, settings })) },
   ];
   const accounts = users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users);
-  const extensionHost: ExtensionHost = { ...host, accounts: accounts?.api, routes: () => routesOf(features) };
-  const extensions = declared.extensions.map((extension) => ({
-    name: extension.name,
-    parts: extension.setup(extensionHost),
-  }));
+  const extensionHost = { ...host, accounts: accounts?.api, routes: () => routesOf(features) };
+  const extensions = declared.extensions.map((extension) => {
+    const jobs = createExtensionJobs(platform.queues, extension.name);
+    const parts = extension.setup({ ...extensionHost, jobs: jobs.handout });
+    return { name: extension.name, parts, workers: jobs.features(parts.jobs) };
+  });
   if (accounts !== undefined) {
     const signIn = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
     const reset = extensions.flatMap(({ parts }) => parts.passwordResetStep ?? []);
@@ -220,7 +213,7 @@ export function assemble(
     extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
     core,
   );
-  features.push(...extensions.map(({ parts }) => parts));
+  features.push(...extensions.flatMap(({ parts, workers }) => [parts, ...workers]));
   wrong.push(...operationIdMistakes(routesOf(features)), ...features.flatMap((feature) => feature.mistakes?.() ?? []));
   if (wrong.length > 0) throw new StartupError('The declarations are wrong:', wrong);
   const apis = extensions.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }]));
