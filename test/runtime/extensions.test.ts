@@ -1,6 +1,16 @@
+import { pgTable, text } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
 import type { Route } from '../../src/declare/route.ts';
-import { createApp, defineExtension, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import {
+  createApp,
+  defineExtension,
+  defineResource,
+  defineUser,
+  type ExtensionHost,
+  f,
+  webhooks,
+} from '../../src/index.ts';
+import { VERSION } from '../../src/runtime/version.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 
@@ -68,4 +78,44 @@ test('an extension without a setup is refused by name', () => {
   expect(mistakes({ resources: [defineUser()], extensions: [{ name: 'empty' } as never] })).toContain(
     'extension "empty": it needs',
   );
+});
+
+const requiring = (requires: string) =>
+  mistakes({
+    resources: [defineUser()],
+    extensions: [defineExtension({ name: 'probe', requires, setup: () => ({}) })],
+  });
+
+test('an extension that needs another version of Belfry is refused, with both versions', () => {
+  expect(requiring('>=99')).toContain(`extension "probe" needs Belfry >=99; this is ${VERSION}`);
+});
+
+test('an extension that needs this version is not refused', () => {
+  expect(requiring(`>=${VERSION} <99`)).toBe('');
+  expect(requiring('*')).toBe('');
+});
+
+test('a range of versions that is none is refused', () => {
+  expect(requiring('new')).toContain('extension "probe": requires: "new" is not a range of versions');
+});
+
+test('two extensions with a table of one name are refused', () => {
+  const table = pgTable('notes', { id: text('id').primaryKey() });
+  const extension = (name: string) => defineExtension({ name, tables: { notes: table }, setup: () => ({}) });
+  expect(mistakes({ resources: [defineUser()], extensions: [extension('one'), extension('two')] })).toContain(
+    'table "notes": two extensions have it',
+  );
+});
+
+test('a job that an extension does not have cannot be handed out', async () => {
+  let jobs: ExtensionHost['jobs'] | undefined;
+  const extension = defineExtension({
+    name: 'probe',
+    setup(host) {
+      jobs = host.jobs;
+      return { jobs: { known: { run: async () => undefined } } };
+    },
+  });
+  createApp({ resources: [defineUser()], extensions: [extension] }, env);
+  await expect(jobs!.add('unknown', ['1'])).rejects.toThrow('extension "probe" has no job "unknown"');
 });
