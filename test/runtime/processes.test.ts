@@ -56,6 +56,8 @@ test('four processes apart carry a change to a receiver, and stop cleanly at SIG
   const ada = clientOf(url, body.data.token);
   expect((await ada('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] })).status).toBe(201);
   await ada('POST', '/api/posts', { title: 'carried' });
+  // A client's mistake: the token stands in the path, and in the query.
+  await call('GET', `/api/auth/${body.data.token}?token=${body.data.token}`);
   await vi.waitUntil(() => receiver.requests.length === 1, started);
   expect((await call('GET', '/readyz')).body).toEqual({
     status: 'ok',
