@@ -12,7 +12,7 @@ import { type Restarting, restartOnChange } from './dev/restarting.ts';
 import { claim } from './dev/single-instance.ts';
 import { emptyDataFolder } from './services/data-folder.ts';
 import { runGuarded } from './services/guarded.ts';
-import { stopLeftServer } from './services/left-server.ts';
+import { stopOrphanedServer } from './services/orphaned-server.ts';
 import { type Services, startServices } from './services/start.ts';
 import { whenAskedToStop } from './services/when-asked-to-stop.ts';
 
@@ -83,7 +83,7 @@ whenAskedToStop(stop);
 
 const webFolder = join(dataDir, 'web');
 try {
-  await stopLeftServer(webFolder);
+  await stopOrphanedServer(webFolder);
   const problem = await portProblem(port);
   if (problem === 'EADDRINUSE')
     fail(`Port ${port} is in use. Stop what listens there, or choose another: PORT=5002 npm run dev`);

@@ -1,5 +1,5 @@
 import { snakeCase } from '../src/declare/naming.ts';
-import type { Asked } from '../src/runtime/migrations/asked.ts';
+import type { RequestedChanges } from '../src/runtime/migrations/requested-changes.ts';
 
 /** What was asked of `npm run migration:generate`. */
 export interface MigrationArguments {
@@ -11,7 +11,7 @@ export interface MigrationArguments {
   check: boolean;
   /** A file without statements, to be written by hand. */
   empty: boolean;
-  asked: Asked;
+  requested: RequestedChanges;
 }
 
 const FLAGS = ['--allow-loss', '--check', '--empty'] as const;
@@ -59,7 +59,7 @@ function takeValued(given: readonly string[]): { words: string[]; values: Map<Va
   return { words, values };
 }
 
-function askedOf(values: Map<Valued, string[][]>): Asked {
+function requestedChanges(values: Map<Valued, string[][]>): RequestedChanges {
   const all = (option: Valued) => values.get(option) ?? [];
   // A field may be named as it is declared: its column is in snake case.
   const column = (table: string, name: string) => `${table}.${snakeCase(name)}`;
@@ -99,6 +99,6 @@ export function readMigrationArguments(given: readonly string[]): MigrationArgum
     allowLoss: left.includes('--allow-loss'),
     check: left.includes('--check'),
     empty: left.includes('--empty'),
-    asked: askedOf(values),
+    requested: requestedChanges(values),
   };
 }

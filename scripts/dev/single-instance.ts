@@ -1,5 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { commandOf, isRunning } from '../services/left-server.ts';
+import { commandOf, isRunning } from '../services/orphaned-server.ts';
 
 /** What a running `npm run dev` says about itself. */
 export interface Instance {

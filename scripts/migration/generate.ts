@@ -9,7 +9,7 @@ import { countValues } from './count-values.ts';
 import { explainLosses, explainRefusals } from './explain.ts';
 import { emptyMigration, lastSnapshot, migrationsOf, writeMigrations } from './files.ts';
 
-/** What a command says, and whether it did what was asked. */
+/** What a command says, and whether it did what was requested. */
 export interface Outcome {
   ok: boolean;
   lines: string[];
@@ -18,17 +18,17 @@ export interface Outcome {
 const refused = (lines: string[]): Outcome => ({ ok: false, lines });
 
 /** What a plan loses that nobody allowed. Throws when something was to be dropped that stays. */
-function unallowed({ losses }: Plan, { allowLoss, asked }: MigrationArguments): Loss[] {
+function unallowed({ losses }: Plan, { allowLoss, requested }: MigrationArguments): Loss[] {
   const key = ({ table, column }: Loss) => `${table}.${column}`;
   const columns = new Set(losses.filter(({ column }) => column !== undefined).map(key));
   const tables = new Set(losses.filter(({ column }) => column === undefined).map(({ table }) => table));
-  for (const name of asked.dropped)
+  for (const name of requested.dropped)
     if (!columns.has(name)) throw new Error(`--drop ${name}: nothing here would drop that column.`);
-  for (const name of asked.droppedTables)
+  for (const name of requested.droppedTables)
     if (!tables.has(name)) throw new Error(`--drop-table ${name}: nothing here would drop that table.`);
   if (allowLoss) return [];
   return losses.filter((loss) =>
-    loss.column === undefined ? !asked.droppedTables.has(loss.table) : !asked.dropped.has(key(loss)),
+    loss.column === undefined ? !requested.droppedTables.has(loss.table) : !requested.dropped.has(key(loss)),
   );
 }
 
@@ -70,7 +70,7 @@ export async function generate(
   const args = readMigrationArguments(given);
   const previous = lastSnapshot(folder);
   const next = await takeSnapshot(made.tables, made.declared);
-  const plan = await planChange(previous, next, made.declared, args.asked);
+  const plan = await planChange(previous, next, made.declared, args.requested);
   const changes = plan.statements.length + plan.indexes.length + plan.notes.length > 0;
   const lost = unallowed(plan, args);
   if (plan.refusals.length > 0) return refused(explainRefusals(plan.refusals, given));

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { stopLeftServer } from './left-server.ts';
+import { stopOrphanedServer } from './orphaned-server.ts';
 
 /** Where development Postgres keeps its data, as noted in the data folder; undefined before its first start. */
 export function notedPostgres(dataDir: string): { folder: string; password: string } | undefined {
@@ -14,7 +14,7 @@ export function notedPostgres(dataDir: string): { folder: string; password: stri
  */
 export async function emptyDataFolder(dataDir: string, keep: string[]): Promise<void> {
   const postgres = notedPostgres(dataDir)?.folder;
-  for (const folder of [postgres, join(dataDir, 'redis')]) if (folder) await stopLeftServer(folder);
+  for (const folder of [postgres, join(dataDir, 'redis')]) if (folder) await stopOrphanedServer(folder);
   if (postgres) rmSync(postgres, { recursive: true, force: true });
   for (const name of readdirSync(dataDir)) {
     if (!keep.includes(name)) rmSync(join(dataDir, name), { recursive: true, force: true });

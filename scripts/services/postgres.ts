@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, writeF
 import { join } from 'node:path';
 import { type Account, mayUse, postgresAccount } from './account.ts';
 import { notedPostgres } from './data-folder.ts';
-import { stopLeftServer } from './left-server.ts';
+import { stopOrphanedServer } from './orphaned-server.ts';
 import { pingPostgres } from './ping.ts';
 import { postgresBinaries, ROOT_PLACE } from './postgres-binaries.ts';
 import { type OwnServer, type Service, startServer } from './server.ts';
@@ -58,7 +58,7 @@ export async function startPostgres(dataDir: string | undefined): Promise<Servic
     ? { folder: makeThrowAway('postgres', account), password: randomBytes(18).toString('hex') }
     : developmentHome(dataDir, account);
   const { folder, password } = home;
-  await stopLeftServer(folder);
+  await stopOrphanedServer(folder);
   chmodSync(folder, 0o711);
   if (!existsSync(join(folder, 'data'))) initialise(bin, home, account, throwAway);
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stopLeftServer } from './left-server.ts';
+import { stopOrphanedServer } from './orphaned-server.ts';
 import { pingRedis } from './ping.ts';
 import { findRedis, installRedis } from './redis-binary.ts';
 import { type Service, startServer } from './server.ts';
@@ -16,7 +16,7 @@ export async function startRedis(dataDir: string | undefined, announce: (line: s
   const binary = findRedis() ?? installRedis(announce);
   const folder = throwAway ? makeThrowAway('redis') : join(dataDir, 'redis');
   mkdirSync(folder, { recursive: true });
-  await stopLeftServer(folder);
+  await stopOrphanedServer(folder);
   const password = randomBytes(18).toString('hex');
   const config = join(folder, 'redis.conf');
   const { port, stop } = await startServer({

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Account, mayUse } from './account.ts';
-import { isRunning, stopLeftServer } from './left-server.ts';
+import { isRunning, stopOrphanedServer } from './orphaned-server.ts';
 
 const PREFIX = 'belfry-test-';
 const places = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));
@@ -40,7 +40,7 @@ export async function clearThrowAways(): Promise<void> {
       if (existsSync(maker) ? isRunning(Number(readFileSync(maker, 'utf8'))) : Date.now() - stats.mtimeMs < 60_000) {
         continue;
       }
-      await stopLeftServer(folder);
+      await stopOrphanedServer(folder);
       rmSync(folder, { recursive: true, force: true });
     }
   }

@@ -1,8 +1,8 @@
 import type { Host, ResourceView, StoredRecord } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { create } from '../records/operations/create.ts';
+import type { AccountsContext } from './context.ts';
 import { createImport, type ImportLine, type ImportOptions, type ImportProgress } from './import/import.ts';
-import type { AccountParts } from './parts.ts';
 import { registrationFaults } from './password-rules.ts';
 
 /** A session, as who administers accounts sees it. */
@@ -40,7 +40,7 @@ export function createAdministration(
   context: RecordsContext,
   entity: Entity,
   view: ResourceView,
-  { users, sessions }: Pick<AccountParts, 'users' | 'sessions'>,
+  { users, sessions }: Pick<AccountsContext, 'users' | 'sessions'>,
 ): Administration {
   const { service } = context;
   const roles = entity.resource.field.get('roles')?.column;

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { RouteContext } from '../declare/route.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { confirmPassword, wrongPassword } from './confirm-password.ts';
+import type { AccountsContext } from './context.ts';
 import { givenPassword } from './login.ts';
-import type { AccountParts } from './parts.ts';
 import { checkNewPassword } from './password-rules.ts';
 
 /** The body of a change of password. What the new one must be like is for the password rules to say. */
@@ -16,13 +16,13 @@ export const changePasswordInput = z.strictObject({
 
 /** `POST /auth/password`. All other sessions end. */
 export async function changePassword(
-  parts: AccountParts,
+  accounts: AccountsContext,
   ctx: RouteContext<z.output<typeof changePasswordInput>>,
 ): Promise<void> {
-  const { host, users, sessions, hasher, resets } = parts;
+  const { host, users, sessions, hasher, resets } = accounts;
   const user = ctx.user!;
-  const wanted = await checkNewPassword(parts.user.resource, ctx.input.newPassword, user, 'newPassword');
-  const former = await confirmPassword(parts, user.id, ctx.input.currentPassword, 'currentPassword');
+  const wanted = await checkNewPassword(accounts.user.resource, ctx.input.newPassword, user, 'newPassword');
+  const former = await confirmPassword(accounts, user.id, ctx.input.currentPassword, 'currentPassword');
   const hash = await hasher.hash(wanted);
   const changed = await host.database.transaction(async (tx) => {
     const stored = await users.setPasswordHash(user.id, former, hash, tx);

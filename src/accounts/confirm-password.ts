@@ -1,6 +1,6 @@
 import { type ApiError, validationError } from '../platform/errors.ts';
+import type { AccountsContext } from './context.ts';
 import { lockedOut } from './lockout.ts';
-import type { AccountParts } from './parts.ts';
 
 /** The 422 of a password that is not the user's. */
 export function wrongPassword(field: string): ApiError {
@@ -16,7 +16,7 @@ export function wrongPassword(field: string): ApiError {
  * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many
  */
 export async function confirmPassword(
-  { host, users, hasher, lockout }: Pick<AccountParts, 'host' | 'users' | 'hasher' | 'lockout'>,
+  { host, users, hasher, lockout }: Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>,
   userId: string,
   password: string,
   field: string,

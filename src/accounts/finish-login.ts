@@ -4,10 +4,10 @@ import type { StoredRecord } from '../declare/host.ts';
 import type { RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import type { AccountParts } from './parts.ts';
+import type { AccountsContext } from './context.ts';
 import type { Account } from './users.ts';
 
-type StepParts = Pick<AccountParts, 'host' | 'users' | 'sessions'>;
+type LoginContext = Pick<AccountsContext, 'host' | 'users' | 'sessions'>;
 
 /** The 401 of a login, whichever of the two is wrong. */
 export function wrongCredentials(): ApiError {
@@ -25,13 +25,13 @@ function proofOf(passwordHash: string): string {
 }
 
 /** Starts the session of a login all of whose steps are passed, and gives its answer. */
-async function startSession(parts: StepParts, ctx: RouteContext, { user, passwordHash }: Account) {
+async function startSession(accounts: LoginContext, ctx: RouteContext, { user, passwordHash }: Account) {
   assertActive(user);
-  const session = await parts.sessions.start(user.id, ctx.req, passwordHash);
+  const session = await accounts.sessions.start(user.id, ctx.req, passwordHash);
   if (session === undefined) throw wrongCredentials();
-  parts.host.events.emit('auth.login', { user, ip: addressOf(ctx.req) });
+  accounts.host.events.emit('auth.login', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
-  return { user: await parts.users.showToSelf(user, ctx.req), ...session };
+  return { user: await accounts.users.showToSelf(user, ctx.req), ...session };
 }
 
 /**
@@ -39,25 +39,25 @@ async function startSession(parts: StepParts, ctx: RouteContext, { user, passwor
  *
  * @throws ApiError FORBIDDEN when the account is not active; UNAUTHORIZED when its password was changed meanwhile
  */
-export async function finishLogin(parts: AccountParts, ctx: RouteContext, account: Account): Promise<object> {
+export async function finishLogin(accounts: AccountsContext, ctx: RouteContext, account: Account): Promise<object> {
   const { user, passwordHash } = account;
   assertActive(user);
-  for (const step of parts.steps) {
+  for (const step of accounts.steps) {
     const asked = await step.ask({ user, passwordProof: proofOf(passwordHash), req: ctx.req });
     if (asked === undefined) continue;
     ctx.res.setHeader('Cache-Control', 'no-store');
     return asked;
   }
-  return startSession(parts, ctx, account);
+  return startSession(accounts, ctx, account);
 }
 
 /** Starts the session of a login that a step had held up. See `Accounts`. */
 export async function resumeLogin(
-  parts: StepParts,
+  accounts: LoginContext,
   { userId, passwordProof }: Parameters<Accounts['resumeLogin']>[0],
   ctx: RouteContext,
 ): Promise<object> {
-  const account = await parts.users.findById(userId);
+  const account = await accounts.users.findById(userId);
   if (account === undefined || proofOf(account.passwordHash) !== passwordProof) throw wrongCredentials();
-  return startSession(parts, ctx, account);
+  return startSession(accounts, ctx, account);
 }

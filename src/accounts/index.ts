@@ -4,12 +4,12 @@ import type { Host, ResourceView } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import { confirmPassword } from './confirm-password.ts';
+import type { AccountsContext } from './context.ts';
 import { deviceRoutes, devices } from './devices/index.ts';
 import { resumeLogin } from './finish-login.ts';
 import { createLockout } from './lockout.ts';
-import type { AccountParts } from './parts.ts';
 import type { PasswordHasher } from './password-hash.ts';
-import { createResets, passwordResets, resetParts } from './reset/index.ts';
+import { createResets, passwordResets, resetFeature } from './reset/index.ts';
 import { accountRoutes } from './routes.ts';
 import { sessionSweep, sessionsOfDeletedUsers } from './session-removal.ts';
 import { sessionRoutes } from './session-routes.ts';
@@ -38,7 +38,7 @@ export function createAccounts(
   user: Entity,
   view: ResourceView,
 ): AppAccounts {
-  const parts: Omit<AccountParts, 'steps' | 'resetSteps'> = {
+  const accounts: Omit<AccountsContext, 'steps' | 'resetSteps'> = {
     host,
     hasher,
     user,
@@ -48,19 +48,19 @@ export function createAccounts(
     resets: createResets(host.database, view, host.settings.auth.resetTokenTtlMinutes),
   };
   return {
-    administration: createAdministration(host, context, user, view, parts),
+    administration: createAdministration(host, context, user, view, accounts),
     api: {
-      resumeLogin: (login, ctx) => resumeLogin(parts, login, ctx),
+      resumeLogin: (login, ctx) => resumeLogin(accounts, login, ctx),
       async confirmPassword(userId, password, field) {
-        await confirmPassword(parts, userId, password, field);
+        await confirmPassword(accounts, userId, password, field);
       },
     },
     feature(steps, resetSteps) {
-      const whole = { ...parts, steps, resetSteps };
-      const reset = resetParts(whole);
+      const whole = { ...accounts, steps, resetSteps };
+      const reset = resetFeature(whole);
       return {
-        routes: [...accountRoutes(whole, context), ...reset.routes, ...sessionRoutes(parts), ...deviceRoutes(host)],
-        authenticators: [parts.sessions.authenticator],
+        routes: [...accountRoutes(whole, context), ...reset.routes, ...sessionRoutes(accounts), ...deviceRoutes(host)],
+        authenticators: [accounts.sessions.authenticator],
         mails: reset.mails,
         consumers: [sessionsOfDeletedUsers, ...reset.consumers],
         sweeps: [sessionSweep(host.database), ...reset.sweeps],

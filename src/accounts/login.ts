@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { RouteContext } from '../declare/route.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { isStorable, UNSTORABLE } from '../platform/postgres/storable.ts';
+import type { AccountsContext } from './context.ts';
 import { finishLogin, wrongCredentials } from './finish-login.ts';
 import { lockedOut, signInsWith } from './lockout.ts';
-import type { AccountParts } from './parts.ts';
 import type { Account } from './users.ts';
 
 const text = z
@@ -24,8 +24,8 @@ export const loginInput = z.strictObject({
 });
 
 /** The account whose e-mail and password these are, or undefined; the work is the same either way. */
-async function check(parts: AccountParts, email: string, password: string): Promise<Account | undefined> {
-  const { users, hasher } = parts;
+async function check(accounts: AccountsContext, email: string, password: string): Promise<Account | undefined> {
+  const { users, hasher } = accounts;
   const account = await users.findForLogin(email);
   if (account === undefined) {
     await hasher.verifyNothing(password);
@@ -37,15 +37,15 @@ async function check(parts: AccountParts, email: string, password: string): Prom
   const upgraded = await hasher.hash(password);
   const stored = await users.setPasswordHash(user.id, passwordHash, upgraded);
   // Somebody else upgraded it, or changed the password: the question is asked again.
-  return stored ? { user, passwordHash: upgraded } : check(parts, email, password);
+  return stored ? { user, passwordHash: upgraded } : check(accounts, email, password);
 }
 
 /** `POST /auth/login`. A wrong e-mail and a wrong password answer alike; 403 is for who knows the password of a disabled account. */
-export async function login(parts: AccountParts, ctx: RouteContext<z.output<typeof loginInput>>) {
-  const { events, settings } = parts.host;
+export async function login(accounts: AccountsContext, ctx: RouteContext<z.output<typeof loginInput>>) {
+  const { events, settings } = accounts.host;
   const email = ctx.input.email.trim().toLowerCase();
   const who = { email, ip: addressOf(ctx.req) };
-  const outcome = await parts.lockout.attempt(signInsWith(email), () => check(parts, email, ctx.input.password));
+  const outcome = await accounts.lockout.attempt(signInsWith(email), () => check(accounts, email, ctx.input.password));
   if (outcome.kind === 'locked') {
     events.emit('security.locked_login_attempt', who);
     throw lockedOut('Too many failed sign-ins', outcome.leftMs, settings);
@@ -56,5 +56,5 @@ export async function login(parts: AccountParts, ctx: RouteContext<z.output<type
       events.emit('security.account_locked', { ...who, lockedUntil: outcome.lockedUntil });
     throw wrongCredentials();
   }
-  return finishLogin(parts, ctx, outcome.value);
+  return finishLogin(accounts, ctx, outcome.value);
 }

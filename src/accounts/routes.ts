@@ -4,15 +4,15 @@ import { requestIdOf } from '../platform/http/request-id.ts';
 import type { RecordsContext } from '../records/context.ts';
 import { update } from '../records/operations/update.ts';
 import { changePassword, changePasswordInput } from './change-password.ts';
+import type { AccountsContext } from './context.ts';
 import { login, loginInput } from './login.ts';
 import { loginShape, newSessionShape } from './output.ts';
-import type { AccountParts } from './parts.ts';
 import { register } from './register.ts';
 
 /** The routes below `/api/auth`. */
-export function accountRoutes(parts: AccountParts, context: RecordsContext): Route[] {
+export function accountRoutes(accounts: AccountsContext, context: RecordsContext): Route[] {
   const tags = ['auth'];
-  const self = (ctx: RouteContext) => parts.users.showToSelf(ctx.user as never, ctx.req);
+  const self = (ctx: RouteContext) => accounts.users.showToSelf(ctx.user as never, ctx.req);
   return [
     {
       method: 'POST',
@@ -27,7 +27,7 @@ export function accountRoutes(parts: AccountParts, context: RecordsContext): Rou
       operationId: 'register',
       tags,
       summary: 'Create an account and a session',
-      handler: (ctx) => register(parts, ctx),
+      handler: (ctx) => register(accounts, ctx),
     },
     {
       method: 'POST',
@@ -35,12 +35,12 @@ export function accountRoutes(parts: AccountParts, context: RecordsContext): Rou
       policy: 'public',
       rateLimit: 'auth',
       input: loginInput,
-      output: loginShape(parts.steps),
+      output: loginShape(accounts.steps),
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'login',
       tags,
       summary: 'Start a session',
-      handler: (ctx) => login(parts, ctx),
+      handler: (ctx) => login(accounts, ctx),
     },
     {
       method: 'GET',
@@ -65,8 +65,8 @@ export function accountRoutes(parts: AccountParts, context: RecordsContext): Rou
       async handler(ctx) {
         const { user, req, service } = ctx;
         const acting = { user, req, requestId: requestIdOf(req), system: false, service };
-        const changed = await update(context, parts.user, ctx.user!.id, ctx.body, acting);
-        return parts.users.showToSelf(changed, ctx.req);
+        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, acting);
+        return accounts.users.showToSelf(changed, ctx.req);
       },
     },
     {
@@ -79,7 +79,7 @@ export function accountRoutes(parts: AccountParts, context: RecordsContext): Rou
       operationId: 'changePassword',
       tags,
       summary: 'Change the own password; all other sessions end',
-      handler: (ctx) => changePassword(parts, ctx),
+      handler: (ctx) => changePassword(accounts, ctx),
     },
   ];
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Route } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
-import type { AccountParts } from './parts.ts';
+import type { AccountsContext } from './context.ts';
 
 const sessionRecord = z
   .object({
@@ -17,7 +17,7 @@ const sessionRecord = z
   .meta({ id: 'Session' });
 
 /** The routes by which users look at their sessions and end them. */
-export function sessionRoutes({ sessions }: Pick<AccountParts, 'sessions'>): Route[] {
+export function sessionRoutes({ sessions }: Pick<AccountsContext, 'sessions'>): Route[] {
   const tags = ['auth'];
   return [
     {

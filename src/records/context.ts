@@ -1,9 +1,9 @@
 import type { Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledResource } from './compiled.ts';
+import type { KeyedQueue } from './keyed-queue.ts';
 import type { Store } from './store/store.ts';
 import type { Codec } from './stored.ts';
-import type { Turn } from './turns.ts';
 import type { VersionOf } from './version.ts';
 
 /** A resource with its store: what the operations work on. */
@@ -12,7 +12,7 @@ export interface Entity {
   store: Store;
   codec: Codec;
   versionOf: VersionOf;
-  turn: Turn;
+  queue: KeyedQueue;
 }
 
 /** What operations need beside the entity. */

@@ -5,6 +5,7 @@ import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import { createKeyedQueue } from './keyed-queue.ts';
 import { createResourceView } from './resource-view.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
 import { createService } from './service.ts';
@@ -13,7 +14,6 @@ import { createStore } from './store/store.ts';
 import { createCodec } from './stored.ts';
 import { resourceTable } from './table.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction-guard.ts';
-import { createTurn } from './turns.ts';
 import { createVersionOf } from './version.ts';
 
 export { compileResources } from './compile.ts';
@@ -43,7 +43,13 @@ export function createRecords(
   for (const resource of resources) {
     const codec = createCodec(resource, platform.keyring, platform.log);
     const store = createStore(resource, codec, platform.database);
-    entities.set(resource.name, { resource, codec, store, versionOf: createVersionOf(resource), turn: createTurn() });
+    entities.set(resource.name, {
+      resource,
+      codec,
+      store,
+      versionOf: createVersionOf(resource),
+      queue: createKeyedQueue(),
+    });
   }
   const services = new Map<string, AnyService>();
   const service = servicesBy((name) => services.get(name), services);

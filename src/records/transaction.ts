@@ -1,8 +1,8 @@
 import type { Transaction } from '../declare/transaction.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import type { KeyedQueue } from './keyed-queue.ts';
 import { createService } from './service.ts';
 import { servicesBy } from './services.ts';
-import type { Turn } from './turns.ts';
 
 /**
  * The services of a transaction. `before` hooks run in it, and so does what they do through their own `service`; events and
@@ -15,11 +15,11 @@ export function servicesWithin(
   const within = (entity: Entity): Entity => {
     const store = entity.store.on(database);
     // What it changes others wait for anyway; in turn with them it could wait for those who wait for it.
-    const turn: Turn = async (id, work) => {
+    const queue: KeyedQueue = async (id, work) => {
       await store.lock(id);
       return work();
     };
-    return { ...entity, store, turn };
+    return { ...entity, store, queue };
   };
   const entities = new Map([...outside.entities].map(([name, entity]) => [name, within(entity)]));
   const service = servicesBy((name) => {

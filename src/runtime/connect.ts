@@ -5,7 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 
-async function insist(
+async function retrying(
   what: string,
   attempt: () => Promise<unknown>,
   log: Platform['log'],
@@ -32,7 +32,7 @@ function place(url: string): string {
 
 function postgresFault({ env, database, log }: Platform): Promise<string | undefined> {
   const ask = () => database.write({ text: 'select 1', values: [] });
-  return insist(`Postgres at ${place(env.databaseUrl)}`, ask, log);
+  return retrying(`Postgres at ${place(env.databaseUrl)}`, ask, log);
 }
 
 function redisFault({ env, redis, log }: Platform): Promise<string | undefined> {
@@ -46,7 +46,7 @@ function redisFault({ env, redis, log }: Platform): Promise<string | undefined> 
       throw redis.lastFault() ?? error;
     }
   };
-  return insist(`Redis at ${place(env.redisUrl)}`, ask, log);
+  return retrying(`Redis at ${place(env.redisUrl)}`, ask, log);
 }
 
 function fail(faults: readonly (string | undefined)[]): void {

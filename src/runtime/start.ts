@@ -8,7 +8,7 @@ import { connect } from './connect.ts';
 import { createApi } from './http/api.ts';
 import { metricsApp } from './http/metrics.ts';
 import { checkSchema, missingParts } from './migrations/check-schema.ts';
-import { sayIfAhead } from './migrations/say-if-ahead.ts';
+import { warnIfAhead } from './migrations/warn-if-ahead.ts';
 
 export interface StartOptions {
   /** Of `web`. Default PORT; 0 for any free one. */
@@ -76,7 +76,7 @@ export async function startRoles(
   const roles = options.roles ?? rolesOf(platform.env);
   await connect(platform);
   await checkSchema(platform.database, tables);
-  await sayIfAhead(platform.database, platform.log);
+  await warnIfAhead(platform.database, platform.log);
   const presence = await encryption.takeUp();
   stops.push(() => presence.leave());
   for (const feature of features) {

@@ -3,10 +3,14 @@ import { z } from 'zod';
 import type { AnyField } from '../../src/declare/field.ts';
 import type { RouteBuilder } from '../../src/declare/route.ts';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { complaint, complaintOfField as withField, complaintOfOptions as withOptions } from '../support/complaint.ts';
+import {
+  startupError,
+  startupErrorOfField as withField,
+  startupErrorOfOptions as withOptions,
+} from '../support/startup-error.ts';
 
 test('all mistakes of all declarations are told at once, each with its resource and field', () => {
-  const message = complaint({
+  const message = startupError({
     resources: [
       defineUser(),
       defineResource('post', {
@@ -302,12 +306,12 @@ test('a custom route with a role that nobody can have is refused', () => {
 
 test('a role word is any word where no user resource lists the roles', () => {
   const thing = defineResource('thing', { fields: {}, policies: { list: 'amdin' } });
-  expect(complaint({ resources: [thing] })).toBe('');
-  expect(complaint({ resources: [defineUser({ roles: ['amdin'] }), thing] })).toBe('');
+  expect(startupError({ resources: [thing] })).toBe('');
+  expect(startupError({ resources: [defineUser({ roles: ['amdin'] }), thing] })).toBe('');
 });
 
 test.each(['', 'Super Admin', 'a|b', 'owner', 'Public', 'none', 'role:x', '1st'])('%j cannot be a role', (role) => {
-  const message = complaint({ resources: [defineUser({ roles: ['user', role] })] });
+  const message = startupError({ resources: [defineUser({ roles: ['user', role] })] });
   expect(message).toContain(`resource "user": field "roles": "${role}"`);
 });
 
@@ -317,8 +321,8 @@ test.each<[string, AnyField, string]>([
   ['writable by everybody', f.array(f.enum(['user', 'admin'])), 'give themselves any role'],
   ['writable by its owner', f.array(f.enum(['user', 'admin'])).writableBy('owner | admin'), 'give themselves any role'],
 ])("a user's roles cannot be %s", (_what, roles, named) => {
-  expect(complaint({ resources: [defineUser({ fields: { roles } })] })).toContain(`field "roles": `);
-  expect(complaint({ resources: [defineUser({ fields: { roles } })] })).toContain(named);
+  expect(startupError({ resources: [defineUser({ fields: { roles } })] })).toContain(`field "roles": `);
+  expect(startupError({ resources: [defineUser({ fields: { roles } })] })).toContain(named);
 });
 
 test('the same route twice is refused', () => {
@@ -329,28 +333,30 @@ test('the same route twice is refused', () => {
 
 test('names, paths and tables are each taken once', () => {
   const twice = [defineResource('ProductCategory', { fields: {} }), defineResource('product-category', { fields: {} })];
-  expect(complaint({ resources: twice })).toMatch(/name "product-category" is declared twice/);
+  expect(startupError({ resources: twice })).toMatch(/name "product-category" is declared twice/);
   const paths = [defineResource('a', { fields: {}, path: '/x' }), defineResource('b', { fields: {}, path: '/x' })];
-  expect(complaint({ resources: paths })).toMatch(/path "\/x" is declared twice/);
+  expect(startupError({ resources: paths })).toMatch(/path "\/x" is declared twice/);
   const tables = [
     defineResource('a', { fields: {}, collection: 'x' }),
     defineResource('b', { fields: {}, collection: 'x' }),
   ];
-  expect(complaint({ resources: tables })).toMatch(/table "x" is declared twice/);
+  expect(startupError({ resources: tables })).toMatch(/table "x" is declared twice/);
 });
 
 test('names are compared as they are normalised, and a path below a record of another resource is taken', () => {
   for (const name of ['blogPost', 'blog-post', 'blog_post', 'BlogPost', ' blog post ']) {
     const resources = [defineResource('blog-post', { fields: {} }), defineResource(name, { fields: {} })];
-    expect(complaint({ resources })).toMatch(/path "\/blog-posts" is declared twice/);
+    expect(startupError({ resources })).toMatch(/path "\/blog-posts" is declared twice/);
   }
   const below = [
     defineResource('post', { fields: {} }),
     defineResource('draft', { fields: {}, path: '/posts/drafts' }),
   ];
-  expect(complaint({ resources: below })).toMatch(/resource "draft": path "\/posts\/drafts" is one record of "post"/);
+  expect(startupError({ resources: below })).toMatch(
+    /resource "draft": path "\/posts\/drafts" is one record of "post"/,
+  );
   const apart = [defineResource('post', { fields: {} }), defineResource('draft', { fields: {}, path: '/my/drafts' })];
-  expect(complaint({ resources: apart })).toBe('');
+  expect(startupError({ resources: apart })).toBe('');
 });
 
 test.each([
@@ -361,12 +367,12 @@ test.each([
   ['transports that are no list', { transports: {} }, 'transports: must be a list'],
   ['listeners that are no function', { listeners: {} }, 'listeners: must be a function'],
 ])('createApp with %s is refused', (_what, options, named) => {
-  expect(complaint({ resources: [], ...options } as never)).toContain(named);
+  expect(startupError({ resources: [], ...options } as never)).toContain(named);
 });
 
 test('accounts need an e-mail that is unique', () => {
   const user = defineResource('user', { fields: { email: f.email().required(), password: f.password() } });
-  expect(complaint({ resources: [user] })).toMatch(/resource "user": field "email": .*unique/);
+  expect(startupError({ resources: [user] })).toMatch(/resource "user": field "email": .*unique/);
 });
 
 test.each([
@@ -401,7 +407,7 @@ test.each(wrongRules)('%j is no rate limit: neither of a route nor in the settin
   expect(message).toContain("rateLimit: must be 'auth' or { limit, windowMs }: a limit from 1 to a billion");
   for (const name of ['global', 'auth']) {
     const settings = { rateLimit: { [name]: rateLimit } };
-    expect(complaint({ resources: [], settings: settings as never })).toContain(`settings.rateLimit.${name}`);
+    expect(startupError({ resources: [], settings: settings as never })).toContain(`settings.rateLimit.${name}`);
   }
 });
 
@@ -453,16 +459,16 @@ test.each<[string, object]>([
   ['mail.templates.passwordReset', { mail: { templates: { passwordReset: 'Hello' } } }],
   ['mail.templates.welcome', { mail: { templates: { welcome: () => 1 } } }],
 ])('a wrong setting %s is refused by its name', (name, settings) => {
-  expect(complaint({ resources: [], settings: settings as never })).toContain(`settings.${name}`);
+  expect(startupError({ resources: [], settings: settings as never })).toContain(`settings.${name}`);
 });
 
 test('an unknown setting is refused by its name', () => {
-  expect(complaint({ resources: [], settings: { auth: { regsiter: true } } as never })).toContain(
+  expect(startupError({ resources: [], settings: { auth: { regsiter: true } } as never })).toContain(
     'settings.auth.regsiter',
   );
 });
 
 test('a password cost that no server can bear is a mistake of the settings', () => {
   const settings = { auth: { password: { logN: 20, r: 32, p: 1 } } };
-  expect(complaint({ resources: [], settings })).toContain('settings.auth.password');
+  expect(startupError({ resources: [], settings })).toContain('settings.auth.password');
 });

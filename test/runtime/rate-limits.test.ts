@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { type Answer, clientOf, startTestApp } from '../support/app.ts';
-import { openDoor } from '../support/door.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const handled: string[] = [];
 const seen: string[] = [];
@@ -33,8 +33,8 @@ const post = defineResource('post', {
 });
 const resources = [defineUser(), post] as const;
 
-const door = await openDoor(new URL(process.env.TEST_REDIS_URL!));
-afterAll(() => door.close());
+const proxy = await startTcpProxy(new URL(process.env.TEST_REDIS_URL!));
+afterAll(() => proxy.close());
 const { url, app, env } = await startTestApp(
   {
     resources,
@@ -44,7 +44,7 @@ const { url, app, env } = await startTestApp(
     },
   },
   {
-    env: () => ({ TRUST_PROXY: '1', REDIS_URL: door.url, CORS_ORIGINS: 'https://app.example.com' }),
+    env: () => ({ TRUST_PROXY: '1', REDIS_URL: proxy.url, CORS_ORIGINS: 'https://app.example.com' }),
     start: { roles: ['web'] },
   },
 );
@@ -236,13 +236,13 @@ test('sessions and events keep the address that limits go by, in its one spellin
 test('one request is one write to Redis, its two limits included; one that is known to be too many is none', async () => {
   const call = newClient();
   await call('GET', '/api/posts/short');
-  door.sent.length = 0;
+  proxy.sent.length = 0;
   await call('GET', '/api/posts/short');
-  expect(door.sent.map((bytes) => bytes.toString().match(/:limit:/g)?.length)).toEqual([2]);
+  expect(proxy.sent.map((bytes) => bytes.toString().match(/:limit:/g)?.length)).toEqual([2]);
   for (let i = 0; i < 24; i++) await call('GET', '/api/posts');
-  door.sent.length = 0;
+  proxy.sent.length = 0;
   for (let i = 0; i < 20; i++) expect((await call('GET', '/api/posts/strict')).status).toBe(429);
-  expect(door.sent).toEqual([]);
+  expect(proxy.sent).toEqual([]);
 });
 
 test('every key in Redis carries the prefix and ends by itself', async () => {
@@ -315,14 +315,14 @@ test.each(['shut', 'hang'] as const)(
   async (how) => {
     const call = newClient();
     expect(limitsOf(await call('GET', '/api/posts'))[1]).toBe(24);
-    door[how]();
+    proxy[how]();
     try {
       const answers = [];
       for (let i = 0; i < 30; i++) answers.push(await call('GET', '/api/posts'));
       expect(answers.map(({ status }) => status)).toEqual([...Array(25).fill(200), ...Array(5).fill(429)]);
       expect(limitsOf(answers[0]!)[1]).toBe(24);
     } finally {
-      door.reopen();
+      proxy.reopen();
     }
     const redis = new Redis(process.env.TEST_REDIS_URL!);
     const counted = async () => (await redis.keys(`${env.REDIS_PREFIX}:limit:all:*`)).length;

@@ -21,7 +21,7 @@ test('loss is allowed, and a check made, only when that is said', () => {
 });
 
 test('options are given with a space or with =, as often as needed, and fields by their names or their columns', () => {
-  const { asked } = readMigrationArguments([
+  const { requested } = readMigrationArguments([
     '--rename',
     'posts.subTitle=headLine',
     '--rename=posts.a=b',
@@ -35,7 +35,7 @@ test('options are given with a space or with =, as often as needed, and fields b
     "posts.age=nullif(age, '')::bigint",
     '--using=posts.due=case when due = 0 then null else to_timestamp(due) end',
   ]);
-  expect(asked).toEqual({
+  expect(requested).toEqual({
     renamedColumns: [
       { table: 'posts', from: 'sub_title', to: 'head_line' },
       { table: 'posts', from: 'a', to: 'b' },

@@ -1,5 +1,5 @@
 import type { FeatureParts } from '../../declare/extension.ts';
-import type { AccountParts } from '../parts.ts';
+import type { AccountsContext } from '../context.ts';
 import { createResetComposer, forgot, forgotInput, forgotOutput, RESET_MAIL } from './request.ts';
 import { reset, resetInput } from './reset.ts';
 import { resetSweep, resetsOfDeletedUsers } from './store.ts';
@@ -8,7 +8,7 @@ export { createResets } from './store.ts';
 export { passwordResets } from './tables.ts';
 
 /** Passwords that are forgotten: the routes, and the e-mail with the link. */
-export function resetParts(parts: AccountParts) {
+export function resetFeature(accounts: AccountsContext) {
   const tags = ['auth'];
   return {
     routes: [
@@ -24,7 +24,7 @@ export function resetParts(parts: AccountParts) {
         operationId: 'forgotPassword',
         tags,
         summary: 'Ask for a link to choose a new password, by e-mail',
-        handler: (ctx) => forgot(parts, ctx),
+        handler: (ctx) => forgot(accounts, ctx),
       },
       {
         method: 'POST',
@@ -37,11 +37,11 @@ export function resetParts(parts: AccountParts) {
         operationId: 'resetPassword',
         tags,
         summary: 'Choose a new password with the token of such a link; all sessions end',
-        handler: (ctx) => reset(parts, ctx),
+        handler: (ctx) => reset(accounts, ctx),
       },
     ],
-    mails: { [RESET_MAIL]: createResetComposer(parts) },
+    mails: { [RESET_MAIL]: createResetComposer(accounts) },
     consumers: [resetsOfDeletedUsers],
-    sweeps: [resetSweep(parts.host.database)],
+    sweeps: [resetSweep(accounts.host.database)],
   } satisfies FeatureParts;
 }

@@ -5,7 +5,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { AccountParts } from '../parts.ts';
+import type { AccountsContext } from '../context.ts';
 import { passwordResetTemplate } from './template.ts';
 
 /** The kind of the e-mails that carry a link. */
@@ -30,7 +30,7 @@ const MESSAGE = 'If there is an account with this e-mail address, a link to choo
  * `POST /auth/password/forgot`: stores an e-mail that is still to be made. Whether there is an account is looked up by the
  * worker, so neither the answer nor its time depend on it.
  */
-export async function forgot({ host }: Pick<AccountParts, 'host'>, ctx: RouteContext<z.output<typeof forgotInput>>) {
+export async function forgot({ host }: Pick<AccountsContext, 'host'>, ctx: RouteContext<z.output<typeof forgotInput>>) {
   await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req) });
   return { message: MESSAGE };
 }
@@ -56,7 +56,7 @@ export function createResetComposer({
   host,
   users,
   resets,
-}: Pick<AccountParts, 'host' | 'users' | 'resets'>): MailComposer {
+}: Pick<AccountsContext, 'host' | 'users' | 'resets'>): MailComposer {
   const { settings, events } = host;
   const minutes = settings.auth.resetTokenTtlMinutes;
   const template = settings.mail.templates.passwordReset ?? passwordResetTemplate;

@@ -3,8 +3,8 @@ import type { PasswordResetStep } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
+import type { AccountsContext } from '../context.ts';
 import { signInsWith } from '../lockout.ts';
-import type { AccountParts } from '../parts.ts';
 import { checkNewPassword } from '../password-rules.ts';
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
@@ -19,15 +19,15 @@ export const resetInput = z.strictObject({
  * `POST /auth/password/reset`: who has the link sets a new password. All sessions end, their devices go, other links are dead,
  * and the e-mail is no longer locked.
  */
-export async function reset(parts: AccountParts, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
-  const { host, users, sessions, hasher, lockout, resets, resetSteps } = parts;
+export async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
+  const { host, users, sessions, hasher, lockout, resets, resetSteps } = accounts;
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);
   const user = await resets.find(token);
   if (user === undefined || (user.status !== undefined && user.status !== 'active'))
     throw new ApiError('INVALID_TOKEN');
   // Before the token is spent: a password that is refused must not cost the link.
-  const password = await checkNewPassword(parts.user.resource, ctx.input.password, user, 'password');
+  const password = await checkNewPassword(accounts.user.resource, ctx.input.password, user, 'password');
   const hash = await hasher.hash(password);
   const committed = await host.database.transaction(async (tx) => {
     // The user's row first, as in a change of the password: two orders would lock each other up.

@@ -3,11 +3,11 @@ import type { z } from 'zod';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { assertPassed, WRONG_CODE } from './assert-passed.ts';
 import { type Attempt, attempt, lockFactor } from './attempt.ts';
+import type { TwoFactorContext } from './context.ts';
 import type { verifyInput } from './input.ts';
-import { judge, WRONG_CODE } from './judge.ts';
 import type { challengeShape } from './output.ts';
-import type { TwoFactorParts } from './parts.ts';
 import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, OPEN_CHALLENGE } from './sql.ts';
 
 /** Unlike any session's token or API key, so that it can't be taken for one. */
@@ -19,7 +19,7 @@ const hashOf = (token: string) => createHash('sha256').update(token).digest('hex
 
 /** What a login answers with when its user has a second factor; undefined when he has none. */
 export async function openChallenge(
-  { host, settings }: TwoFactorParts,
+  { host, settings }: TwoFactorContext,
   { user, passwordProof }: CheckedLogin,
 ): Promise<z.input<typeof challengeShape> | undefined> {
   const mfaToken = PREFIX + randomBytes(32).toString('hex');
@@ -39,8 +39,11 @@ function voidLogin(): ApiError {
 const wrongCode = () => new ApiError('UNAUTHORIZED', 'This code is not valid', { details: { code: WRONG_CODE } });
 
 /** `POST /auth/2fa/verify`: the session of a login that waits for a code. */
-export async function verify(parts: TwoFactorParts, ctx: RouteContext<z.output<typeof verifyInput>>): Promise<object> {
-  const { host, settings } = parts;
+export async function verify(
+  context: TwoFactorContext,
+  ctx: RouteContext<z.output<typeof verifyInput>>,
+): Promise<object> {
+  const { host, settings } = context;
   const { mfaToken, method, code } = ctx.input;
   if (!TOKEN.test(mfaToken)) throw voidLogin();
   const hash = hashOf(mfaToken);
@@ -56,6 +59,6 @@ export async function verify(parts: TwoFactorParts, ctx: RouteContext<z.output<t
     });
   });
   if (tried === undefined) throw voidLogin();
-  judge(host.events, ctx.req, tried, wrongCode);
-  return parts.accounts.resumeLogin({ userId: tried.userId, passwordProof }, ctx);
+  assertPassed(host.events, ctx.req, tried, wrongCode);
+  return context.accounts.resumeLogin({ userId: tried.userId, passwordProof }, ctx);
 }

@@ -3,11 +3,11 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
+import { assertPassed, WRONG_CODE } from './assert-passed.ts';
 import { attempt, lockFactor, methodOf } from './attempt.ts';
+import type { TwoFactorContext } from './context.ts';
 import type { disableInput, renewInput } from './input.ts';
-import { judge, WRONG_CODE } from './judge.ts';
 import type { recoveryCodesShape } from './output.ts';
-import type { TwoFactorParts } from './parts.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
 import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES } from './sql.ts';
 
@@ -17,7 +17,7 @@ function isOff(): ApiError {
 
 /** Does what a right code of the user allows, in the transaction that spends it. */
 async function withCode(
-  { host, settings }: TwoFactorParts,
+  { host, settings }: TwoFactorContext,
   ctx: RouteContext,
   code: string,
   change: (tx: Executor) => Promise<unknown>,
@@ -31,7 +31,7 @@ async function withCode(
     return outcome;
   });
   if (tried === undefined) throw isOff();
-  judge(host.events, ctx.req, tried, () => validationError({ code: WRONG_CODE }));
+  assertPassed(host.events, ctx.req, tried, () => validationError({ code: WRONG_CODE }));
 }
 
 /** Forgets the factor of a user and the logins that wait for it. False when he has none. */
@@ -42,16 +42,19 @@ async function remove(tx: Executor, userId: string): Promise<boolean> {
 }
 
 /** `POST /auth/2fa/disable`, with the password and a code. */
-export async function disable(parts: TwoFactorParts, ctx: RouteContext<z.output<typeof disableInput>>): Promise<void> {
+export async function disable(
+  context: TwoFactorContext,
+  ctx: RouteContext<z.output<typeof disableInput>>,
+): Promise<void> {
   const { id } = ctx.user!;
-  await parts.accounts.confirmPassword(id, ctx.input.password, 'password');
-  await withCode(parts, ctx, ctx.input.code, (tx) => remove(tx, id));
+  await context.accounts.confirmPassword(id, ctx.input.password, 'password');
+  await withCode(context, ctx, ctx.input.code, (tx) => remove(tx, id));
   const payload = { userId: id, by: id, reason: 'user', ip: addressOf(ctx.req) };
-  parts.host.events.emit('security.two_factor_disabled', payload);
+  context.host.events.emit('security.two_factor_disabled', payload);
 }
 
 /** `DELETE /admin/users/:id/2fa`, for who has lost the app and the recovery codes. */
-export async function disableByAdmin({ host }: TwoFactorParts, ctx: RouteContext): Promise<void> {
+export async function disableByAdmin({ host }: TwoFactorContext, ctx: RouteContext): Promise<void> {
   const [admin, userId] = [ctx.user!.id, ctx.params.id!];
   // Whoever took over an admin's session must not get rid of the code by it.
   if (admin === userId) throw new ApiError('FORBIDDEN', 'Turn off your own two-factor with POST /api/auth/2fa/disable');
@@ -64,17 +67,17 @@ export async function disableByAdmin({ host }: TwoFactorParts, ctx: RouteContext
 
 /** `POST /auth/2fa/recovery-codes`, with the password or a code: a new set, the old one is void. */
 export async function renewRecoveryCodes(
-  parts: TwoFactorParts,
+  context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof renewInput>>,
 ): Promise<z.input<typeof recoveryCodesShape>> {
   const { id } = ctx.user!;
   const { password, code } = ctx.input;
-  const recoveryCodes = newRecoveryCodes(parts.settings.recoveryCodes);
+  const recoveryCodes = newRecoveryCodes(context.settings.recoveryCodes);
   const hashes = recoveryCodes.map((one) => hashRecoveryCode(id, one));
   const renew = (on: Executor) => on.write({ text: RENEW_CODES, values: [id, hashes] });
-  if (password !== undefined) await parts.accounts.confirmPassword(id, password, 'password');
-  if (code !== undefined) await withCode(parts, ctx, code, renew);
-  else if ((await renew(parts.host.database)).length === 0) throw isOff();
-  parts.host.events.emit('security.recovery_codes_renewed', { userId: id, ip: addressOf(ctx.req) });
+  if (password !== undefined) await context.accounts.confirmPassword(id, password, 'password');
+  if (code !== undefined) await withCode(context, ctx, code, renew);
+  else if ((await renew(context.host.database)).length === 0) throw isOff();
+  context.host.events.emit('security.recovery_codes_renewed', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };
 }

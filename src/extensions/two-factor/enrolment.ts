@@ -2,11 +2,11 @@ import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
+import { assertPassed, WRONG_CODE } from './assert-passed.ts';
 import { attempt, lockFactor } from './attempt.ts';
+import type { TwoFactorContext } from './context.ts';
 import type { codeInput, passwordInput } from './input.ts';
-import { judge, WRONG_CODE } from './judge.ts';
 import type { enrolmentShape, recoveryCodesShape } from './output.ts';
-import type { TwoFactorParts } from './parts.ts';
 import { qrCode } from './qr-code.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
 import { secretContext } from './secret.ts';
@@ -15,7 +15,7 @@ import { newSecret, otpauthUrl } from './totp.ts';
 
 /** `POST /auth/2fa/enrol`: a secret, which asks for nothing before a code has confirmed it. It takes the place of an unconfirmed one. */
 export async function enrol(
-  { host, accounts, settings }: TwoFactorParts,
+  { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext<z.output<typeof passwordInput>>,
 ): Promise<z.input<typeof enrolmentShape>> {
   const user = ctx.user!;
@@ -30,7 +30,7 @@ export async function enrol(
 
 /** `POST /auth/2fa/confirm`: a code of the enrolled secret turns two-factor on. */
 export async function confirm(
-  { host, settings }: TwoFactorParts,
+  { host, settings }: TwoFactorContext,
   ctx: RouteContext<z.output<typeof codeInput>>,
 ): Promise<z.input<typeof recoveryCodesShape>> {
   const { id } = ctx.user!;
@@ -45,7 +45,7 @@ export async function confirm(
     return outcome;
   });
   if (tried === undefined) throw new ApiError('CONFLICT', 'There is nothing to confirm; enrol first');
-  judge(host.events, ctx.req, tried, () => validationError({ code: WRONG_CODE }));
+  assertPassed(host.events, ctx.req, tried, () => validationError({ code: WRONG_CODE }));
   host.events.emit('security.two_factor_enabled', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };
 }

@@ -1,8 +1,8 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { openChallenge } from './challenge.ts';
+import type { TwoFactorContext } from './context.ts';
 import { challengeShape } from './output.ts';
-import type { TwoFactorParts } from './parts.ts';
 import { factorsOfDeletedUsers, twoFactorSweep } from './removal.ts';
 import { twoFactorRoutes } from './routes.ts';
 import { encryptedSecrets } from './secret.ts';
@@ -28,10 +28,10 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         throw new StartupError('twoFactor() cannot work:', ['it needs accounts, see defineUser']);
       }
       const issuer = env.appUrl === undefined ? host.settings.openapi.title : new URL(env.appUrl).host;
-      const parts: TwoFactorParts = { host, accounts, settings: readSettings(options, issuer) };
+      const context: TwoFactorContext = { host, accounts, settings: readSettings(options, issuer) };
       return {
-        routes: twoFactorRoutes(parts),
-        signInStep: { output: challengeShape, ask: (login) => openChallenge(parts, login) },
+        routes: twoFactorRoutes(context),
+        signInStep: { output: challengeShape, ask: (login) => openChallenge(context, login) },
         consumers: [factorsOfDeletedUsers],
         sweeps: [twoFactorSweep(host.database)],
         encrypted: encryptedSecrets,

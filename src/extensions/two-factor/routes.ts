@@ -3,14 +3,14 @@ import { newSessionShape } from '../../accounts/output.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { verify } from './challenge.ts';
 import { disable, disableByAdmin, renewRecoveryCodes } from './changes.ts';
+import type { TwoFactorContext } from './context.ts';
 import { confirm, enrol } from './enrolment.ts';
 import { codeInput, disableInput, passwordInput, renewInput, verifyInput } from './input.ts';
 import { enrolmentShape, recoveryCodesShape, statusShape } from './output.ts';
-import type { TwoFactorParts } from './parts.ts';
 import { STATUS } from './sql.ts';
 
 /** `GET /auth/2fa`. */
-async function readStatus({ host }: TwoFactorParts, ctx: RouteContext): Promise<z.input<typeof statusShape>> {
+async function readStatus({ host }: TwoFactorContext, ctx: RouteContext): Promise<z.input<typeof statusShape>> {
   const statement = { text: STATUS, values: [ctx.user!.id] };
   const [row] = await host.database.read<[enabledAt: string, codes: number]>(statement);
   const [enabledAt, codes] = row ?? [null, 0];
@@ -23,14 +23,14 @@ async function readStatus({ host }: TwoFactorParts, ctx: RouteContext): Promise<
   };
 }
 
-type Operation = (parts: TwoFactorParts, ctx: RouteContext) => Promise<unknown>;
+type Operation = (context: TwoFactorContext, ctx: RouteContext) => Promise<unknown>;
 
 /** The routes of two-factor. Nobody may keep an answer of theirs. */
-export function twoFactorRoutes(parts: TwoFactorParts): Route[] {
+export function twoFactorRoutes(context: TwoFactorContext): Route[] {
   const tags = ['two-factor'];
   const handler = (operation: Operation) => (ctx: RouteContext) => {
     ctx.res.setHeader('Cache-Control', 'no-store');
-    return operation(parts, ctx);
+    return operation(context, ctx);
   };
   return [
     {

@@ -7,7 +7,7 @@ import { matchConditions } from '../if-match.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { causeOf, follow, hookContext } from './after-write.ts';
 import { answerOfHook } from './hook-answer.ts';
-import { insist } from './insist.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
 import { loadForWrite, stillInReach, unchanged } from './update.ts';
 
 /** One attempt to remove a record. Undefined when somebody changed it between the question whether it may be and the write. */
@@ -41,7 +41,7 @@ export async function remove(
   acting: Acting,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const record = await insist(entity, id, acting, (as) => attempt(context, entity, id, as));
+  const record = await retryOnConflict(entity, id, acting, (as) => attempt(context, entity, id, as));
   await follow(context, resource, { action: 'deleted', record }, acting, (ctx) =>
     resource.declaration.hooks?.afterDelete?.(record as never, ctx),
   );

@@ -14,7 +14,7 @@ import { needsRecord, type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
 import { answerOfHook } from './hook-answer.ts';
-import { insist } from './insist.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
 
 /** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
 async function attempt(
@@ -69,7 +69,9 @@ export async function update(
   acting: Acting,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const { record, previous } = await insist(entity, id, acting, (as) => attempt(context, entity, id, input, as));
+  const { record, previous } = await retryOnConflict(entity, id, acting, (as) =>
+    attempt(context, entity, id, input, as),
+  );
   await follow(context, resource, { action: 'updated', record, previous }, acting, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );

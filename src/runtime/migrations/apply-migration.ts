@@ -40,7 +40,7 @@ async function run(client: Client, statement: string): Promise<void> {
 }
 
 /** Runs `work`, again and again while somebody else holds a lock that it needs. */
-async function insist(name: string, patience: Patience, log: Logger, work: () => Promise<void>): Promise<void> {
+async function retrying(name: string, patience: Patience, log: Logger, work: () => Promise<void>): Promise<void> {
   for (let tried = 1; ; tried++) {
     try {
       await work();
@@ -125,10 +125,10 @@ export async function applyMigration(
 ): Promise<void> {
   const { name } = migration;
   try {
-    if (migration.transaction) await insist(name, patience, log, () => applyWhole(client, migration, patience));
+    if (migration.transaction) await retrying(name, patience, log, () => applyWhole(client, migration, patience));
     else {
       for (const statement of migration.statements) {
-        await insist(name, patience, log, () => applyOutside(client, statement, patience.lockMs));
+        await retrying(name, patience, log, () => applyOutside(client, statement, patience.lockMs));
       }
       await client.query(DONE, [migration.hash, migration.when]);
     }

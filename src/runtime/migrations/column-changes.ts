@@ -1,9 +1,9 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { Asked } from './asked.ts';
 import { conversion } from './convert.ts';
 import type { Declared, DeclaredColumn } from './declared.ts';
 import type { Renames } from './find-renames.ts';
 import { misshapen, uncheckedNote } from './kinds.ts';
+import type { RequestedChanges } from './requested-changes.ts';
 import { type KeptColumn, NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 
 /** A column that cannot become what is declared without losing or breaking what it holds. */
@@ -97,11 +97,11 @@ export function changeColumns(
   snapshot: Snapshot,
   next: Snapshot,
   declared: Declared,
-  asked: Asked,
+  requested: RequestedChanges,
   renames: Renames,
 ): ColumnChanges {
   const changes: ColumnChanges = { statements: [], refusals: [], replaced: [], notes: [], unchecked: [], unused: [] };
-  const unused = new Set(asked.using.keys());
+  const unused = new Set(requested.using.keys());
 
   function change(table: TableShape, column: string, type: string): void {
     const key = `${table.name}.${column}`;
@@ -110,7 +110,7 @@ export function changeColumns(
     const from = table.columns[column]!.type;
     const now = declared.columns.get(key);
     const kept = snapshot.belfry?.columns[key];
-    const expression = asked.using.get(key) ?? asked.using.get(was);
+    const expression = requested.using.get(key) ?? requested.using.get(was);
     const refuse = (why: string, how: { example?: string | undefined; from?: string } = {}) =>
       changes.refusals.push({ table: table.name, column, was, why, example: how.example, from: how.from, type });
 
@@ -122,7 +122,7 @@ export function changeColumns(
     if (odd !== undefined && !sealed && expression !== undefined) how = { using: expression };
     const unfit = odd !== undefined && how === undefined;
     const wrong = broken !== undefined || unfit || (how !== undefined && 'fault' in how && expression === undefined);
-    if (wrong && (asked.dropped.has(key) || asked.dropped.has(was))) {
+    if (wrong && (requested.dropped.has(key) || requested.dropped.has(was))) {
       changes.statements.push(`ALTER TABLE ${quoteIdentifier(table.name)} DROP COLUMN ${quoteIdentifier(column)};`);
       changes.replaced.push(before);
       removeColumn(snapshot, table, column);
@@ -144,7 +144,7 @@ export function changeColumns(
       refuse(`its type cannot become ${type} (it is ${from}): ${how.fault}`, { example: how.example, from });
     } else {
       const using = expression ?? ('using' in how ? how.using : '');
-      unused.delete(asked.using.has(key) ? key : was);
+      unused.delete(requested.using.has(key) ? key : was);
       changes.statements.push(
         `ALTER TABLE ${quoteIdentifier(table.name)} ALTER COLUMN ${quoteIdentifier(column)} SET DATA TYPE ${type} USING ${using};`,
       );

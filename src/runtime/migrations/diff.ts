@@ -1,11 +1,11 @@
 import { StartupError } from '../../platform/environment.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { Asked } from './asked.ts';
 import { changeColumns, type Refusal, type Unchecked } from './column-changes.ts';
 import type { Declared } from './declared.ts';
 import { findRenames, type Renames } from './find-renames.ts';
 import { findLosses, type Loss } from './losses.ts';
 import { applyRenames, renameParts } from './rename.ts';
+import type { RequestedChanges } from './requested-changes.ts';
 import { drizzleStatements, emptySnapshot, type Snapshot } from './snapshot.ts';
 
 /** What turns one description of the tables into another. */
@@ -86,15 +86,15 @@ export async function planChange(
   previous: Snapshot | undefined,
   next: Snapshot,
   declared: Declared,
-  asked: Asked,
+  requested: RequestedChanges,
 ): Promise<Plan> {
   const from = previous ?? (await emptySnapshot());
-  const renames = findRenames(from, next, declared, asked);
+  const renames = findRenames(from, next, declared, requested);
   const { statements: renaming, renamed } = applyRenames(from, renames);
   const losses = findLosses(renamed, next, declared, renames);
   const notes = notesOf(renamed, next, declared, renames, losses);
   const before = structuredClone(renamed);
-  const columns = changeColumns(before, next, declared, asked, renames);
+  const columns = changeColumns(before, next, declared, requested, renames);
   if (columns.unused.length > 0) {
     const lines = columns.unused.map((column) => `--using ${column}=…: its type does not change`);
     throw new StartupError('This does nothing:', lines);

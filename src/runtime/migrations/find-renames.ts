@@ -1,6 +1,6 @@
 import { StartupError } from '../../platform/environment.ts';
-import type { Asked } from './asked.ts';
 import type { Declared } from './declared.ts';
+import type { RequestedChanges } from './requested-changes.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Tables and columns that get another name, in an order in which no two ever have the same. */
@@ -69,10 +69,16 @@ function askedFault(option: string, from: string, to: string, { before, after, l
   return before.has(to) ? `${option}: ${label(to)} is there already` : undefined;
 }
 
-function findTables(previous: Snapshot, next: Snapshot, declared: Declared, asked: Asked, faults: string[]) {
+function findTables(
+  previous: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+  faults: string[],
+) {
   const names = { before: tableNames(previous), after: tableNames(next), label: (name: string) => `table ${name}` };
   const earlier = new Map([...declared.tables].map(([table, { earlier }]) => [table, earlier]));
-  for (const { from, to } of asked.renamedTables) {
+  for (const { from, to } of requested.renamedTables) {
     const fault = askedFault(`--rename-table ${from}=${to}`, from, to, names);
     if (fault === undefined) earlier.set(to, [from]);
     else faults.push(fault);
@@ -84,11 +90,11 @@ function findColumns(
   previous: Snapshot,
   next: Snapshot,
   declared: Declared,
-  asked: Asked,
+  requested: RequestedChanges,
   tables: Renames['tables'],
   faults: string[],
 ): Renames['columns'] {
-  const byTable = Map.groupBy(asked.renamedColumns, ({ table }) => {
+  const byTable = Map.groupBy(requested.renamedColumns, ({ table }) => {
     return tables.find(({ from }) => from === table)?.to ?? table;
   });
   const after = tableNames(next);
@@ -115,10 +121,15 @@ function findColumns(
  *
  * @throws StartupError listing all that cannot be
  */
-export function findRenames(previous: Snapshot, next: Snapshot, declared: Declared, asked: Asked): Renames {
+export function findRenames(
+  previous: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+): Renames {
   const faults: string[] = [];
-  const tables = findTables(previous, next, declared, asked, faults);
-  const columns = findColumns(previous, next, declared, asked, tables, faults);
+  const tables = findTables(previous, next, declared, requested, faults);
+  const columns = findColumns(previous, next, declared, requested, tables, faults);
   if (faults.length > 0) throw new StartupError('This cannot be renamed:', faults);
   return { tables, columns };
 }

@@ -5,13 +5,13 @@ import { StartupError } from '../../platform/environment.ts';
 import type { Logger } from '../../platform/log.ts';
 import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { NOTHING_ASKED } from './asked.ts';
 import type { Refusal } from './column-changes.ts';
 import { faithful } from './convert.ts';
 import type { Declared } from './declared.ts';
 import { type Plan, planChange } from './diff.ts';
 import { decideLosses, type MayDrop } from './dropping.ts';
 import { explainFailure } from './explain-failure.ts';
+import { NO_REQUESTS } from './requested-changes.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { isMigrated } from './state.ts';
 
@@ -84,7 +84,7 @@ async function isEmpty(client: Client, { was }: Refusal): Promise<boolean> {
  * made anew, and values are turned into another type if they can be.
  */
 async function plan(client: Client, previous: Snapshot | undefined, next: Snapshot, declared: Declared): Promise<Plan> {
-  const first = await planChange(previous, next, declared, NOTHING_ASKED);
+  const first = await planChange(previous, next, declared, NO_REQUESTS);
   if (first.refusals.length === 0) return first;
   const dropped = new Set<string>();
   const using = new Map<string, string>();
@@ -94,7 +94,7 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
     else if (refusal.from !== undefined)
       using.set(key, faithful(quoteIdentifier(refusal.column), refusal.from, refusal.type));
   }
-  const second = await planChange(previous, next, declared, { ...NOTHING_ASKED, dropped, using });
+  const second = await planChange(previous, next, declared, { ...NO_REQUESTS, dropped, using });
   if (second.refusals.length > 0) {
     throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
       ...second.refusals.map(({ table, column, why }) => `${table}.${column}: ${why}`),

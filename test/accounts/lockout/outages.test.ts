@@ -1,13 +1,13 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { openDoor } from '../../support/door.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
-const door = await openDoor(new URL(process.env.TEST_REDIS_URL!));
-afterAll(() => door.close());
+const proxy = await startTcpProxy(new URL(process.env.TEST_REDIS_URL!));
+afterAll(() => proxy.close());
 const { call, person } = await startTestApp(
   { resources: [defineUser()] },
-  { env: () => ({ REDIS_URL: door.url }), start: { roles: ['web'] } },
+  { env: () => ({ REDIS_URL: proxy.url }), start: { roles: ['web'] } },
 );
 const secret = 'correct horse battery';
 const login = async (email: string, password: string) =>
@@ -15,19 +15,19 @@ const login = async (email: string, password: string) =>
 
 /** Whether a failed sign-in was counted in Redis. */
 async function isCounted(): Promise<boolean> {
-  door.sent.length = 0;
+  proxy.sent.length = 0;
   await login('somebody-else@example.com', secret);
-  return door.sent.some((chunk) => chunk.includes('lockedUntil'));
+  return proxy.sent.some((chunk) => chunk.includes('lockedUntil'));
 }
 
 beforeEach(async () => {
-  door.reopen();
+  proxy.reopen();
   await expect.poll(isCounted, { timeout: 15_000 }).toBe(true);
 });
 
 test.each(['shut', 'hang'] as const)('while Redis is away (%s) each process locks by itself', async (how) => {
   const [ann, bob] = [await person('Ann'), await person('Bob')];
-  door[how]();
+  proxy[how]();
   expect(await login(bob.email, secret)).toBe(200);
   const wrong = await Promise.all(Array.from({ length: 20 }, () => login(ann.email, 'wrong horse battery')));
   expect(wrong.sort()).toEqual([...Array(5).fill(401), ...Array(15).fill(429)]);
@@ -40,13 +40,13 @@ test('when Redis goes away in the middle of attempts all of them are answered', 
   const ann = await person('Ann');
   const answers = Promise.all(Array.from({ length: 30 }, () => login(ann.email, secret)));
   await login(ann.email, secret);
-  door.shut();
+  proxy.shut();
   expect(await answers).toEqual(Array(30).fill(200));
 });
 
 test('when Redis is back, failed sign-ins are counted there again', async () => {
-  door.shut();
+  proxy.shut();
   expect(await isCounted()).toBe(false);
-  door.reopen();
+  proxy.reopen();
   await expect.poll(isCounted, { timeout: 15_000 }).toBe(true);
 });

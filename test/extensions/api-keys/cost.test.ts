@@ -3,11 +3,11 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { newKey } from '../../../src/extensions/api-keys/key.ts';
 import { apiKeys, defineResource, defineUser, f } from '../../../src/index.ts';
 import { clientOf, startTestApp } from '../../support/app.ts';
-import { openDoor } from '../../support/door.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
-const door = await openDoor(new URL(process.env.TEST_DATABASE_URL!));
-afterAll(() => door.close());
-const through = (url: string) => Object.assign(new URL(url), { host: new URL(door.url).host }).href;
+const proxy = await startTcpProxy(new URL(process.env.TEST_DATABASE_URL!));
+afterAll(() => proxy.close());
+const through = (url: string) => Object.assign(new URL(url), { host: new URL(proxy.url).host }).href;
 const note = defineResource('note', { fields: { text: f.string() } });
 const refused: unknown[] = [];
 const limit = 1000;
@@ -28,12 +28,12 @@ const key: string = body.data.key;
 /** How often a prepared statement was run in what was sent to Postgres (Bind messages), and all bytes sent. */
 function asked(): { binds: number; bytes: number } {
   let binds = 0;
-  for (const chunk of door.sent) {
+  for (const chunk of proxy.sent) {
     for (let at = 0; at + 5 <= chunk.length; at += 1 + chunk.readUInt32BE(at + 1)) {
       if (chunk[at] === 'B'.charCodeAt(0)) binds += 1;
     }
   }
-  return { binds, bytes: door.sent.reduce((sum, chunk) => sum + chunk.length, 0) };
+  return { binds, bytes: proxy.sent.reduce((sum, chunk) => sum + chunk.length, 0) };
 }
 
 /** What a piece of work asks Postgres for. */

@@ -5,7 +5,7 @@ import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { openRedis } from '../../../src/platform/redis.ts';
 import { createTestDatabase } from '../../support/database.ts';
-import { type Door, openDoor } from '../../support/door.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 const database = await createTestDatabase();
 const closing: (() => unknown)[] = [];
@@ -14,14 +14,14 @@ afterEach(async () => {
 });
 afterAll(() => database.drop());
 
-/** The limits of a process whose Redis stands behind a door, and what it logs. */
-async function openLimits(door: Door) {
+/** The limits of a process whose Redis stands behind a proxy, and what it logs. */
+async function openLimits(proxy: TcpProxy) {
   const log = createLog('silent', 'test');
   const said: string[] = [];
   vi.spyOn(log, 'warn').mockImplementation((_details: unknown, text?: string) => void said.push(`warn: ${text}`));
   vi.spyOn(log, 'info').mockImplementation((text: unknown) => void said.push(`info: ${text}`));
   const metrics = createMetrics();
-  const redis = openRedis(door.url, createLog('silent', 'test'));
+  const redis = openRedis(proxy.url, createLog('silent', 'test'));
   await redis.commands.connect();
   closing.push(() => redis.close());
   return {
@@ -32,10 +32,10 @@ async function openLimits(door: Door) {
   };
 }
 
-async function openOwnDoor(): Promise<Door> {
-  const door = await openDoor(new URL(database.redisUrl));
-  closing.push(() => door.close());
-  return door;
+async function startOwnProxy(): Promise<TcpProxy> {
+  const proxy = await startTcpProxy(new URL(database.redisUrl));
+  closing.push(() => proxy.close());
+  return proxy;
 }
 
 const AWAY = 'warn: limits are counted in this process alone: Redis is away';
@@ -55,14 +55,14 @@ const comesBack = (limiter: Limiter, said: readonly string[]) => until(limiter, 
 test.each(['shut', 'hang'] as const)(
   'when Redis is gone (%s) each process counts by itself, when it is back both count together, and each change is logged once',
   async (how) => {
-    const door = await openOwnDoor();
+    const proxy = await startOwnProxy();
     const rule = { limit: 3, windowMs: 3_600_000 };
-    const processes = [await openLimits(door), await openLimits(door)];
+    const processes = [await openLimits(proxy), await openLimits(proxy)];
     const [here, there] = processes.map(({ limits }) => limits.limiter(`gone-${how}`, rule));
     expect((await here!.consume('ann')).remaining).toBe(2);
     expect((await there!.consume('ann')).remaining).toBe(1);
 
-    door[how]();
+    proxy[how]();
     for (const limiter of [here, there]) {
       const verdicts = await Promise.all(Array.from({ length: 10 }, () => limiter!.consume('ann')));
       expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(3);
@@ -73,7 +73,7 @@ test.each(['shut', 'hang'] as const)(
     for (const { metrics } of processes)
       expect(await metrics.registry.metrics()).toMatch(/^belfry_redis_fallbacks_total\{what="limits"\} [1-9]/m);
 
-    door.reopen();
+    proxy.reopen();
     await Promise.all([comesBack(here!, processes[0]!.said), comesBack(there!, processes[1]!.said)]);
     for (const { said } of processes) expect(said).toEqual([AWAY, BACK]);
     expect((await here!.consume('eve')).remaining).toBe(2);
@@ -82,11 +82,11 @@ test.each(['shut', 'hang'] as const)(
 );
 
 test('while Redis is away only an attempt now and then goes to it, one at a time', async () => {
-  const door = await openOwnDoor();
-  const { limits, redis } = await openLimits(door);
+  const proxy = await startOwnProxy();
+  const { limits, redis } = await openLimits(proxy);
   const limiter = limits.limiter('attempts', { limit: 1_000_000, windowMs: 3_600_000 });
   await limiter.consume('ann');
-  door.hang();
+  proxy.hang();
   await limiter.consume('ann');
   const sent = vi.spyOn(redis, 'sendCommand');
   await until(limiter, () => sent.mock.calls.length > 0);
@@ -95,21 +95,21 @@ test('while Redis is away only an attempt now and then goes to it, one at a time
 });
 
 test('a connection that stays silent is given up for a new one', async () => {
-  const door = await openOwnDoor();
-  const { limits, redis, said } = await openLimits(door);
+  const proxy = await startOwnProxy();
+  const { limits, redis, said } = await openLimits(proxy);
   const limiter = limits.limiter('silent', { limit: 1_000_000, windowMs: 3_600_000 });
   await limiter.consume('ann');
-  door.hang();
+  proxy.hang();
   await limiter.consume('ann');
   await new Promise((resolve) => redis.once('close', resolve));
-  door.reopen();
+  proxy.reopen();
   await comesBack(limiter, said);
   expect(said).toEqual([AWAY, BACK]);
 }, 20_000);
 
 test('an error of Redis itself, like one out of memory, counts in the process too', async () => {
-  const door = await openOwnDoor();
-  const { limits, redis, said } = await openLimits(door);
+  const proxy = await startOwnProxy();
+  const { limits, redis, said } = await openLimits(proxy);
   const limiter = limits.limiter('broken', { limit: 2, windowMs: 3_600_000 });
   await redis.set(`${database.redisPrefix}:limit:broken:3600000:ann`, 'no number');
   const verdicts = [await limiter.consume('ann'), await limiter.consume('ann'), await limiter.consume('ann')];

@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { openDoor } from '../../support/door.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const note = defineResource('note', {
   fields: { text: f.string().required() },
   policies: { list: 'public', read: 'public', create: 'public' },
 });
-const postgres = await openDoor(new URL(process.env.TEST_DATABASE_URL!));
+const postgres = await startTcpProxy(new URL(process.env.TEST_DATABASE_URL!));
 const { call } = await startTestApp(
   { resources: [defineUser(), note] },
   { env: (own) => ({ DATABASE_URL: new URL(new URL(own.DATABASE_URL).pathname, postgres.url).href }) },

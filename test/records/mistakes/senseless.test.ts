@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { complaintOfField, complaintOfOptions } from '../../support/complaint.ts';
+import { startupErrorOfField, startupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each<[string, AnyField, string]>([
   ['an integer between two whole numbers', f.integer().min(0.2).max(0.8), 'there is no whole number'],
@@ -25,7 +25,7 @@ test.each<[string, AnyField, string]>([
   ['an object without fields in another', f.object({ p: f.object({}) }), 'object() has no fields'],
   ['an operator twice', f.string().filterable(['eq', 'eq']), 'names an operator twice; keep one'],
 ])('%s makes no sense and is refused', (_what, field, text) => {
-  const lines = complaintOfField(field).split('\n').slice(1);
+  const lines = startupErrorOfField(field).split('\n').slice(1);
   expect(lines).toEqual([expect.stringMatching(/resource "thing": field "a/)]);
   expect(lines[0]).toContain(text);
 });
@@ -48,7 +48,7 @@ test.each<[string, object, string]>([
     'field "a": an owner is never taken from clients, and immutable() binds nobody else; remove it',
   ],
 ])('%s makes no sense and is refused', (_what, options, text) => {
-  expect(complaintOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
+  expect(startupErrorOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
 });
 
 test.each<[string, AnyField]>([
@@ -65,17 +65,17 @@ test.each<[string, AnyField]>([
   ],
   ['written by clients and seen by nobody', f.string().visibleTo('none')],
 ])('%s is accepted', (_what, field) => {
-  expect(complaintOfField(field)).toBe('');
+  expect(startupErrorOfField(field)).toBe('');
 });
 
 test('required and writable by nobody is accepted where code makes the records', () => {
   const fields = { a: f.string().required().writableBy('none') };
   for (const more of [{ hooks: { beforeCreate() {} } }, { crud: ['list'] }, { policies: { create: 'nobody' } }]) {
-    expect(complaintOfOptions({ fields, ...more })).toBe('');
+    expect(startupErrorOfOptions({ fields, ...more })).toBe('');
   }
 });
 
 test('what only owners see may be sortable: its index serves code, and a client is refused when he asks', () => {
   const fields = { a: f.string().visibleTo('owner').sortable(), who: f.ref('user').owner() };
-  expect(complaintOfOptions({ fields })).toBe('');
+  expect(startupErrorOfOptions({ fields })).toBe('');
 });

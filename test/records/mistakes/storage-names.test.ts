@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { f } from '../../../src/index.ts';
-import { complaintOfOptions } from '../../support/complaint.ts';
+import { startupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each([
   ['a table of our own', 'outbox', "is a table, an index or a key of Belfry's own"],
@@ -11,7 +11,7 @@ test.each([
   ["a table with Postgres's prefix", 'pg_things', "names that begin with pg_ are Postgres's own"],
   ['the primary key of another resource', 'users_pkey', 'is the primary key of "user"'],
 ])('a collection cannot be %s', (_what, collection, text) => {
-  const message = complaintOfOptions({ collection });
+  const message = startupErrorOfOptions({ collection });
   expect(message).toContain(`resource "thing": collection: "${collection}"`);
   expect(message).toContain(text);
   expect(message).toContain('set collection to another name');
@@ -20,7 +20,7 @@ test.each([
 test('a field whose column Postgres would cut is refused: two of them would be one', () => {
   const most = 'aB'.repeat(21);
   const fields = { [most]: f.string(), [`${most}One`]: f.string(), [`${most}Two`]: f.string() };
-  expect(complaintOfOptions({ fields }).split('\n').slice(1)).toEqual(
+  expect(startupErrorOfOptions({ fields }).split('\n').slice(1)).toEqual(
     ['One', 'Two'].map((end) =>
       expect.stringMatching(
         `resource "thing": field "${most}${end}": its column "a_b.*_${end.toLowerCase()}" has 67 characters, and Postgres cuts names at 63; choose a shorter name`,

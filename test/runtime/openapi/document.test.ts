@@ -306,7 +306,7 @@ test('the setting turns the reference off, or both', async () => {
 });
 
 /** What createApp says of custom routes. */
-function complaint(routes: Parameters<typeof defineResource>[1]['routes']): string {
+function startupError(routes: Parameters<typeof defineResource>[1]['routes']): string {
   try {
     const resources = [defineUser(), defineResource('post', { fields: { a: f.string() }, ...(routes && { routes }) })];
     createApp({ resources }, env).close();
@@ -318,15 +318,15 @@ function complaint(routes: Parameters<typeof defineResource>[1]['routes']): stri
 
 test('two routes with one operationId, or a name that no method can have, stop the start', () => {
   const handler = () => 1;
-  expect(complaint((route) => [route.get('/x', { operationId: 'listPosts' }, handler)])).toContain(
+  expect(startupError((route) => [route.get('/x', { operationId: 'listPosts' }, handler)])).toContain(
     'route GET /posts/x and route GET /posts share the operationId "listPosts"; set operationId on one of them',
   );
-  expect(complaint((route) => [route.post('/a-b', handler), route.post('/aB', handler)])).toContain('"aBPosts"');
-  expect(complaint((route) => [route.get('/x', { operationId: 'list posts' }, handler)])).toContain(
+  expect(startupError((route) => [route.post('/a-b', handler), route.post('/aB', handler)])).toContain('"aBPosts"');
+  expect(startupError((route) => [route.get('/x', { operationId: 'list posts' }, handler)])).toContain(
     'operationId "list posts" must look like publishPost',
   );
   const twice = { tags: ['x'] };
-  expect(complaint((route) => [route.get('/x', twice, handler), route.get('/y', twice, handler)])).toBe('');
+  expect(startupError((route) => [route.get('/x', twice, handler), route.get('/y', twice, handler)])).toBe('');
   // What stands before a CRUD route replaces it.
-  expect(complaint((route) => [route.get('/', { operationId: 'listPosts' }, handler)])).toBe('');
+  expect(startupError((route) => [route.get('/', { operationId: 'listPosts' }, handler)])).toBe('');
 });

@@ -1,6 +1,6 @@
 import type { FeatureParts } from '../../../declare/extension.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import { answerContext } from './kept.ts';
+import { answerContext } from './stored-answer.ts';
 import { idempotencySweep } from './sweep.ts';
 
 export { readIdempotencyKey } from './key.ts';

@@ -10,9 +10,9 @@ import type { Answer } from '../../../platform/http/answer.ts';
 import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
 import { publicError } from '../public-error.ts';
+import { canonicalRequest } from './canonical-request.ts';
 import { type Claim, type Claimed, createClaims } from './claims.ts';
-import { type Outcome, openAnswer, sealAnswer } from './kept.ts';
-import { textOfSent } from './sent.ts';
+import { type Outcome, openAnswer, sealAnswer } from './stored-answer.ts';
 
 /** A request with an `Idempotency-Key`, of somebody who may make it. */
 export interface Attempt {
@@ -117,7 +117,7 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
 
   async function carryOut(attempt: Attempt): Promise<Answer | undefined> {
     const claim = { id: idOf(attempt), claim: newId() };
-    const sent = textOfSent(attempt.req, attempt.body);
+    const sent = canonicalRequest(attempt.req, attempt.body);
     const fingerprint = macs.of(sent, claim.id);
     const recordId = newId();
     const until = performance.now() + WAIT_MS;

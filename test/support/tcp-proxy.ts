@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A door in front of a server: what goes in can be watched, cut off, and held up without a word. */
-export interface Door {
-  /** The server's address through the door. */
+/** A proxy in front of a server: what goes in can be watched, cut off, and held up without a word. */
+export interface TcpProxy {
+  /** The server's address through the proxy. */
   url: string;
   /** What was sent in since it was last emptied, write by write. */
   sent: Buffer[];
@@ -16,8 +16,8 @@ export interface Door {
   close(): void;
 }
 
-/** Puts a door in front of a server. */
-export async function openDoor(target: URL): Promise<Door> {
+/** Puts a proxy in front of a server. */
+export async function startTcpProxy(target: URL): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const sent: Buffer[] = [];
   let state: 'open' | 'shut' | 'hanging' = 'open';

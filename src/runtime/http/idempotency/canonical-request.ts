@@ -27,6 +27,6 @@ function parsedElsewhere(req: Request): unknown {
  * @param body what was read of the body; undefined where the route has not read it, or there was none
  * @throws ApiError BAD_REQUEST when there is a body that nobody has parsed
  */
-export function textOfSent(req: Request, body: unknown): string {
+export function canonicalRequest(req: Request, body: unknown): string {
   return JSON.stringify([req.query, body === undefined ? (parsedElsewhere(req) ?? null) : body], inOrder);
 }

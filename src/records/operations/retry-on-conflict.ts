@@ -9,20 +9,20 @@ const PAUSE_MS = 10;
 /**
  * Makes a change that goes through only while the record is as it was when policies, rules and hooks were asked. When somebody was
  * faster they are asked again: in turn with others in this process, since of many who try at once only one gets through, and
- * after pauses of any length, since those in other processes are in nobody's turn.
+ * after pauses of any length, since those in other processes are in no queue of this one.
  *
  * @param attempt gives what was changed; undefined when somebody was faster
  * @throws ApiError CONFLICT
  */
-export async function insist<Changed>(
-  { turn }: Entity,
+export async function retryOnConflict<Changed>(
+  { queue }: Entity,
   id: string,
   acting: Acting,
   attempt: (acting: Acting) => Promise<Changed | undefined>,
 ): Promise<Changed> {
   const changed = await attempt(acting);
   if (changed !== undefined) return changed;
-  return turn(id, async () => {
+  return queue(id, async () => {
     for (let tried = 2; tried <= MOST_ATTEMPTS; tried++) {
       // Somebody new to whoever looks, so that the scope is asked again, too.
       const changed = await attempt({ ...acting });

@@ -31,7 +31,7 @@ async function gone(pid: number, ms: number): Promise<boolean> {
  * Stops a server that still runs in this folder although the command that started it was killed. Usually its guard is
  * just doing so, and this only waits for it; when the guard was killed too, it stops the server itself.
  */
-export async function stopLeftServer(folder: string): Promise<void> {
+export async function stopOrphanedServer(folder: string): Promise<void> {
   const file = join(folder, 'guard.pid');
   if (!existsSync(file)) return;
   const [guard = 0, server = 0] = readFileSync(file, 'utf8').split(' ').map(Number);

@@ -3,7 +3,7 @@ import type { Host } from '../../declare/host.ts';
 import type { TwoFactorSettings } from './settings.ts';
 
 /** What the operations of the extension work with. */
-export interface TwoFactorParts {
+export interface TwoFactorContext {
   host: Pick<Host, 'database' | 'keyring' | 'events'>;
   accounts: Accounts;
   settings: TwoFactorSettings;

@@ -1,11 +1,11 @@
 /** Runs `work` on a record when those who came before have done theirs. */
-export type Turn = <T>(id: string, work: () => Promise<T>) => Promise<T>;
+export type KeyedQueue = <T>(id: string, work: () => Promise<T>) => Promise<T>;
 
 // Code of a project that waits for itself (a hook that changes the record it is asked about) must not wait for ever.
 const LONGEST_TURN_MS = 5000;
 
 /** Makes the turns of a resource in this process: one at a time for each record, in the order in which they came. Nothing is locked. */
-export function createTurn(): Turn {
+export function createKeyedQueue(): KeyedQueue {
   const last = new Map<string, Promise<void>>();
   return async (id, work) => {
     const before = last.get(id);

@@ -9,7 +9,7 @@ import { migrationState } from './state.ts';
  * Says in the log that the database has migrations that this code does not know, as after a deploy that was taken back. It
  * is no fault as long as everything that is declared is there.
  */
-export async function sayIfAhead(database: Database, log: Logger): Promise<void> {
+export async function warnIfAhead(database: Database, log: Logger): Promise<void> {
   const folder = join(process.cwd(), 'migrations');
   if (!existsSync(join(folder, 'meta', '_journal.json'))) return;
   try {

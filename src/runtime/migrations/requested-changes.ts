@@ -1,5 +1,5 @@
 /** What the person who makes a migration said beyond the declarations. Tables and columns by their names in the database. */
-export interface Asked {
+export interface RequestedChanges {
   renamedTables: readonly { from: string; to: string }[];
   renamedColumns: readonly { table: string; from: string; to: string }[];
   /** Expressions that give a column's values in its new type, by `<table>.<column>`. */
@@ -11,7 +11,7 @@ export interface Asked {
 }
 
 /** Nothing beyond the declarations. */
-export const NOTHING_ASKED: Asked = {
+export const NO_REQUESTS: RequestedChanges = {
   renamedTables: [],
   renamedColumns: [],
   using: new Map(),

@@ -14,7 +14,7 @@ export const WRONG_CODE = 'Is wrong, or was used before';
  * @param wrong makes the error of a wrong code
  * @throws ApiError what `wrong` gives; RATE_LIMITED while codes are locked
  */
-export function judge(
+export function assertPassed(
   events: Events,
   req: Request,
   attempt: Attempt,

@@ -8,7 +8,7 @@ import type { Sessions } from './sessions.ts';
 import type { Users } from './users.ts';
 
 /** What the account operations work with. */
-export interface AccountParts {
+export interface AccountsContext {
   host: Host;
   hasher: PasswordHasher;
   sessions: Sessions;

@@ -11,7 +11,7 @@ const MOST = 2 ** 20;
 export type Outcome = { answer: Answer } | { error: Pick<ApiError, 'code' | 'message' | 'details'> };
 
 /** What is stored of an answer. */
-export interface Kept {
+export interface StoredAnswer {
   outcome: Outcome;
   /** Those that the handler set. */
   headers: Record<string, number | string | string[]>;
@@ -39,12 +39,12 @@ export function sealAnswer(
 ): string | null {
   const names = of.res.getHeaderNames().filter((name) => !before.has(name));
   const headers = Object.fromEntries(names.map((name) => [name, of.res.getHeader(name)!]));
-  const kept: Kept = { outcome, headers, roles: of.user?.roles ?? [] };
+  const kept: StoredAnswer = { outcome, headers, roles: of.user?.roles ?? [] };
   const text = JSON.stringify(kept);
   return text.length > MOST ? null : keyring.encrypt(text, answerContext(id));
 }
 
 /** What `sealAnswer` put away. */
-export function openAnswer(keyring: Keyring, id: string, sealed: string): Kept {
+export function openAnswer(keyring: Keyring, id: string, sealed: string): StoredAnswer {
   return JSON.parse(keyring.decrypt(sealed, answerContext(id)));
 }
