@@ -1,36 +1,29 @@
-import type { ClaimRow } from './sql/claim.ts';
+import type { ClaimedEndpoint, ClaimRow } from './sql/claim.ts';
 
-/** A claimed delivery, and what its endpoint was when it was claimed. */
+/** A claimed delivery. */
 export interface Claimed {
   id: string;
-  url: string;
-  /** As stored, newest first. */
-  secrets: readonly string[];
   messageId: string;
   body: string;
+  /** The number of the attempt to come, and its number since the schedule began. */
   attempt: number;
   scheduleAttempt: number;
 }
 
-/** The deliveries in the rows of one claim: all of one endpoint. */
-export function claimedOf(rows: readonly ClaimRow[]): Claimed[] {
-  const [first] = rows;
-  if (first === undefined) return [];
-  const [url, secret, ...old] = first.slice(0, 4) as [string, string, string | null, string | null];
-  const secrets = [secret, ...old.filter((one) => one !== null)];
-  return rows.flatMap(([, , , , , id, messageId, body, attempt, scheduleAttempt]) =>
-    id === null
-      ? []
-      : [
-          {
-            id,
-            url,
-            secrets,
-            messageId: messageId!,
-            body: body!,
-            attempt: attempt!,
-            scheduleAttempt: scheduleAttempt!,
-          },
-        ],
-  );
+/** What came of a claim. */
+export interface Claim {
+  /** As it was when they were claimed. */
+  endpoint: ClaimedEndpoint;
+  deliveries: Claimed[];
+}
+
+/** What is in the rows of a claim; undefined when the endpoint is disabled, removed, or its owner may not receive. */
+export function claimOf(rows: readonly ClaimRow[]): Claim | undefined {
+  let endpoint: ClaimedEndpoint | undefined;
+  const deliveries: Claimed[] = [];
+  for (const row of rows) {
+    if (row[0] !== null) endpoint = row[0];
+    else deliveries.push({ id: row[1], messageId: row[2], body: row[3], attempt: row[4], scheduleAttempt: row[5] });
+  }
+  return endpoint === undefined ? undefined : { endpoint, deliveries };
 }

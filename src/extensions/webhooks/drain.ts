@@ -1,60 +1,35 @@
 import type { Host } from '../../declare/host.ts';
 import type { AddToBatch } from '../../platform/natural-batch.ts';
-import { type Claimed, claimedOf } from './claimed.ts';
-import { deliver, type Sender } from './deliver.ts';
+import type { Claim, Claimed } from './claimed.ts';
+import { deliver, type Outcome, type Sender } from './deliver.ts';
 import type { Places } from './places.ts';
-import { type ClaimRow, RELEASE } from './sql/claim.ts';
 import { EARLIEST } from './sql/deliveries.ts';
+import { createTurn, type Turn, type TurnParts } from './turn.ts';
 import { type Lane, laneOf, wakeUp, wakeUpLater } from './wake-up.ts';
 import type { Result } from './write-back.ts';
 
 /** What drains are made with: one of each per worker. */
-export interface DrainParts {
+export interface DrainParts extends TurnParts {
   host: Pick<Host, 'database' | 'queues' | 'log'>;
   sender: Sender;
   places: Places;
   writeBack: AddToBatch<Result>;
   /** How many requests one endpoint may have in flight, by lane. */
   share: Record<Lane, number>;
-  /** How many deliveries are claimed at once, by lane. */
-  chunk: Record<Lane, number>;
   /** ms for which a drain goes on claiming while more is due; then other endpoints have their turn. */
   sliceMs: number;
   /** ms after the first claim within which requests are begun. */
   launchMs: number;
-  /** ms that a claim lasts: long enough for a request begun at the last moment, and its result. */
-  leaseMs: number;
-  claimText: string;
   claimOneText: string;
-  /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
-  globalRoles: readonly string[] | null;
   /** Requests that an endpoint may have in flight by how it did of late. */
   windows: Map<string, number>;
   isStopping(): boolean;
 }
 
-interface Claim {
-  slow: boolean;
-  deliveries: Claimed[];
-  /** As many were due as may be claimed at once: there may be more. */
-  full: boolean;
-}
-
 const MOST_WINDOWS = 10_000;
 
-/** Undefined: the endpoint is disabled, removed, or its owner may not receive. */
-async function claimDue(parts: DrainParts, endpointId: string, lane: Lane): Promise<Claim | undefined> {
-  const most = parts.chunk[lane];
-  const values = [endpointId, most, parts.leaseMs, lane === 'slow', parts.globalRoles];
-  const rows = await parts.host.database.write<ClaimRow>({ name: 'webhook_claim', text: parts.claimText, values });
-  if (rows[0] === undefined) return undefined;
-  const deliveries = claimedOf(rows);
-  return { slow: rows[0][4], deliveries, full: deliveries.length === most };
-}
-
-/** What is left of an endpoint's turn. */
+/** How a turn went. */
 interface Served {
-  unsent: Claimed[];
   /** More may be due. */
   more: boolean;
   slow: boolean;
@@ -65,100 +40,135 @@ interface Served {
  * is answered well, up to the endpoint's share. After the first that fails or takes long no further one is begun: a receiver that
  * hangs holds few places, and those only once.
  */
-async function serve(parts: DrainParts, endpointId: string, lane: Lane, first: Claim): Promise<Served> {
-  const { windows, places, share, host } = parts;
+async function serve(parts: DrainParts, turn: Turn, lane: Lane, first: Claim): Promise<Served> {
+  const { windows, places, share, host, sender } = parts;
+  const { id: endpointId } = first.endpoint;
   const begun = performance.now();
-  const queue = [...first.deliveries];
-  const unsent: Claimed[] = [];
-  const writes: Promise<void>[] = [];
-  let { slow, full: more } = first;
+  const queue: Claimed[] = [...first.deliveries];
+  let { endpoint } = first;
+  let { slow } = endpoint;
+  let more = first.deliveries.length === parts.chunk[lane];
   let window = Math.min(windows.get(endpointId) ?? 1, share[lane]);
+  /** Requests, and places that were asked for; of these, those that nothing was begun in yet. */
   let inFlight = 0;
+  let asked = 0;
+  let unwritten = 0;
   let claiming = false;
   let halted = false;
 
   const mayBegin = () => !halted && !parts.isStopping() && performance.now() - begun < parts.launchMs;
   const mayClaim = () => lane === 'fast' && more && mayBegin() && performance.now() - begun < parts.sliceMs;
 
-  async function sendOne({ id, attempt, scheduleAttempt, ...rest }: Claimed): Promise<void> {
-    const outcome = await deliver(parts.sender, { endpointId, ...rest });
+  function note(outcome: Outcome): void {
     slow = outcome.slow;
     halted ||= outcome.slow;
     window = outcome.slow ? 1 : Math.min(window + 1, share[lane]);
-    writes.push(parts.writeBack({ id, attempt, scheduleAttempt, outcome }));
   }
 
   async function claimMore(): Promise<void> {
-    const claim = await claimDue(parts, endpointId, lane);
-    more = claim?.full ?? false;
-    if (claim === undefined) halted = true;
-    else if (laneOf(claim.slow) === lane) queue.push(...claim.deliveries);
-    else {
-      // Another worker found it slow in the meantime.
-      slow = claim.slow;
-      halted = true;
-      more = true;
+    let claim: Claim | undefined;
+    try {
+      claim = await turn.claim();
+    } catch (error) {
+      host.log.error({ err: error, endpoint: endpointId }, 'deliveries were not claimed; the sweep finds them again');
     }
+    more = claim !== undefined && claim.deliveries.length === parts.chunk[lane];
+    if (claim === undefined) {
+      halted = true;
+      return;
+    }
+    endpoint = claim.endpoint;
+    queue.push(...claim.deliveries);
+    if (laneOf(endpoint.slow) === lane) return;
+    // A test or a retry, or another worker that had the turn before, found it slow in the meantime.
+    slow = endpoint.slow;
+    halted = true;
+    more = true;
   }
 
-  await new Promise<void>((resolve, reject) => {
+  await new Promise<void>((resolve) => {
+    function send(claimed: Claimed, leave: () => void): void {
+      const { id, messageId, body, attempt, scheduleAttempt } = claimed;
+      const { url, secrets } = endpoint;
+      void deliver(sender, { endpointId, url, secrets, messageId, body }).then((outcome) => {
+        note(outcome);
+        unwritten += 1;
+        parts.writeBack({ id, attempt, scheduleAttempt, outcome }).then(
+          () => settle(id, true),
+          (error: unknown) => {
+            host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');
+            settle(id, false);
+          },
+        );
+        inFlight -= 1;
+        leave();
+        pump();
+      });
+    }
+
+    function settle(id: string, isWritten: boolean): void {
+      turn.settle(id, isWritten);
+      unwritten -= 1;
+      finish();
+    }
+
+    function begin(leave: () => void): void {
+      asked -= 1;
+      // It may have waited for its place.
+      const next = mayBegin() ? queue.shift() : undefined;
+      if (next !== undefined) {
+        send(next, leave);
+        return;
+      }
+      inFlight -= 1;
+      leave();
+      finish();
+    }
+
     function pump(): void {
-      while (inFlight < window && queue.length > 0 && mayBegin()) {
-        const next = queue.shift()!;
+      while (inFlight < window && asked < queue.length && mayBegin()) {
         inFlight += 1;
-        const task = async () => {
-          // It may have waited for its place.
-          if (mayBegin()) await sendOne(next);
-          else unsent.push(next);
-        };
-        places.run(lane, task).then(() => {
-          inFlight -= 1;
-          pump();
-        }, reject);
+        asked += 1;
+        places.take(lane, begin);
       }
       if (!claiming && queue.length <= window && mayClaim()) {
         claiming = true;
-        claimMore().then(() => {
+        void claimMore().then(() => {
           claiming = false;
           pump();
-        }, reject);
+        });
       }
-      if (inFlight === 0 && !claiming) resolve();
+      finish();
+    }
+
+    function finish(): void {
+      if (inFlight === 0 && unwritten === 0 && !claiming) resolve();
     }
     pump();
   });
-
   windows.delete(endpointId);
   windows.set(endpointId, window);
   if (windows.size > MOST_WINDOWS) windows.delete(windows.keys().next().value!);
-  for (const written of await Promise.allSettled(writes)) {
-    // Its delivery stays claimed: when the lease runs out it is sent again, rather than lost.
-    if (written.status === 'rejected') {
-      host.log.error({ err: written.reason, endpoint: endpointId }, 'the result of a webhook was not written');
-    }
-  }
-  return { unsent: [...unsent, ...queue], more, slow };
-}
-
-async function release(parts: DrainParts, unsent: readonly Claimed[]): Promise<void> {
-  const values = [unsent.map(({ id }) => id), unsent.map(({ attempt }) => attempt)];
-  await parts.host.database.write({ name: 'webhook_release', text: RELEASE, values });
+  return { more: more || queue.length > 0, slow };
 }
 
 /**
  * Gives an endpoint its turn: sends what is due, writes the results back. Then, if more is due, puts it at the back of the queue,
- * else asks to be called when its earliest retry is due.
+ * else asks to be called when its earliest retry is due. Where somebody else has the turn, it leaves that to him.
  */
 export async function drain(parts: DrainParts, endpointId: string, lane: Lane): Promise<void> {
   const { queues, database } = parts.host;
-  const claim = await claimDue(parts, endpointId, lane);
+  const turn = createTurn(parts, endpointId, lane);
+  const claim = await turn.claim();
   if (claim === undefined) return;
-  if (laneOf(claim.slow) !== lane) return wakeUp(queues, [{ id: endpointId, lane: laneOf(claim.slow) }]);
+  const { endpoint } = claim;
+  if (laneOf(endpoint.slow) !== lane) return wakeUp(queues, [{ id: endpointId, lane: laneOf(endpoint.slow) }]);
+  if (endpoint.turn === 'taken') return;
 
-  const { unsent, more, slow } = await serve(parts, endpointId, lane, claim);
-  if (unsent.length > 0) await release(parts, unsent);
+  const { more, slow } = await serve(parts, turn, lane, claim);
+  await turn.end();
   const next = laneOf(slow);
-  if (unsent.length > 0 || more) return wakeUp(queues, [{ id: endpointId, lane: next }]);
+  if (more) return wakeUp(queues, [{ id: endpointId, lane: next }]);
   const [earliest] = await database.read<[number]>({ name: 'webhook_earliest', text: EARLIEST, values: [endpointId] });
   if (earliest === undefined) return;
   if (earliest[0] <= 0) await wakeUp(queues, [{ id: endpointId, lane: next }]);

@@ -15,7 +15,7 @@ import { readSettings, settingsMistakes, type WebhookOptions } from './settings.
 import { encryptedSecrets } from './signing-keys.ts';
 import { createStatusReader } from './status.ts';
 import { createSweeps } from './sweeps.ts';
-import { webhookDeliveries, webhookEndpoints, webhookEvents, webhookRecoveries } from './tables.ts';
+import { webhookDeliveries, webhookEndpoints, webhookEvents, webhookRecoveries, webhookTurns } from './tables.ts';
 import { startWebhookWorker } from './worker.ts';
 
 export type { WebhookOptions } from './settings.ts';
@@ -37,6 +37,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       webhook_deliveries: webhookDeliveries,
       webhook_events: webhookEvents,
       webhook_recoveries: webhookRecoveries,
+      webhook_turns: webhookTurns,
     },
     mistakes: () => settingsMistakes(options),
     setup(host) {

@@ -5,8 +5,17 @@ export type Turn = Lane | 'asked';
 
 /** The requests that an instance may have in flight. */
 export interface Places {
-  /** Runs a task as soon as there is a place for its turn; tasks of a turn come in the order in which they asked. */
+  /**
+   * Calls `begin` as soon as there is a place for its turn, which may be at once; who has got it gives it back by calling `leave`,
+   * once. Those of a turn come in the order in which they asked.
+   */
+  take(turn: Turn, begin: (leave: () => void) => void): void;
+  /** Runs a task in a place. */
   run<T>(turn: Turn, task: () => Promise<T>): Promise<T>;
+}
+
+interface Waiting {
+  begin: (leave: () => void) => void;
 }
 
 /**
@@ -15,47 +24,63 @@ export interface Places {
  *   free for healthy ones
  */
 export function createPlaces(size: number, most: { slow: number; asked: number }): Places {
-  const waiting: Record<Turn, Set<() => void>> = { fast: new Set(), slow: new Set(), asked: new Set() };
+  const waiting: Record<Turn, Set<Waiting>> = { fast: new Set(), slow: new Set(), asked: new Set() };
   const running: Record<Turn, number> = { fast: 0, slow: 0, asked: 0 };
   const limit: Record<Turn, number> = { fast: size, ...most };
   let inAll = 0;
   // Under full load both lanes take turns: neither starves the other.
   let next: Lane = 'fast';
+  let admitting = false;
 
   const hasPlace = (turn: Turn) => inAll < size && running[turn] < limit[turn];
+  const leave: Record<Turn, () => void> = {
+    fast: () => free('fast'),
+    slow: () => free('slow'),
+    asked: () => free('asked'),
+  };
 
-  function take(turn: Turn): void {
+  function enter(turn: Turn, begin: Waiting['begin']): void {
     running[turn] += 1;
     inAll += 1;
+    begin(leave[turn]);
   }
 
   function admit(turn: Turn): boolean {
-    const first = waiting[turn].values().next().value;
-    if (first === undefined || !hasPlace(turn)) return false;
-    waiting[turn].delete(first);
-    take(turn);
-    first();
+    if (waiting[turn].size === 0 || !hasPlace(turn)) return false;
+    const [first] = waiting[turn];
+    waiting[turn].delete(first!);
+    enter(turn, first!.begin);
     return true;
   }
 
-  function admitNext(): void {
-    if (admit('asked')) return;
+  function admitNext(): boolean {
+    if (admit('asked')) return true;
     const other: Lane = next === 'fast' ? 'slow' : 'fast';
-    if (admit(next)) next = other;
-    else admit(other);
+    if (!admit(next)) return admit(other);
+    next = other;
+    return true;
+  }
+
+  function free(turn: Turn): void {
+    running[turn] -= 1;
+    inAll -= 1;
+    // Who is let in may leave at once: a loop, not a call within a call for each of them.
+    if (admitting) return;
+    admitting = true;
+    while (admitNext());
+    admitting = false;
+  }
+
+  function take(turn: Turn, begin: Waiting['begin']): void {
+    if (waiting[turn].size === 0 && hasPlace(turn)) enter(turn, begin);
+    else waiting[turn].add({ begin });
   }
 
   return {
-    async run(turn, task) {
-      if (waiting[turn].size === 0 && hasPlace(turn)) take(turn);
-      else await new Promise<void>((resolve) => waiting[turn].add(resolve));
-      try {
-        return await task();
-      } finally {
-        running[turn] -= 1;
-        inAll -= 1;
-        admitNext();
-      }
-    },
+    take,
+    run: (turn, task) =>
+      new Promise((resolve, reject) => {
+        take(turn, (left) => void task().finally(left).then(resolve, reject));
+      }),
   };
 }

@@ -1,7 +1,8 @@
-import { claimedOf } from './claimed.ts';
+import { claimOf } from './claimed.ts';
 import { deliver } from './deliver.ts';
 import type { DrainParts } from './drain.ts';
 import type { ClaimRow } from './sql/claim.ts';
+import { MAKE_TURN_OF } from './sql/turns.ts';
 import { laneOf, wakeUp } from './wake-up.ts';
 
 /**
@@ -12,14 +13,15 @@ export async function sendAsked(parts: DrainParts, deliveryId: string): Promise<
   const { host, places, sender, writeBack } = parts;
   await places.run('asked', async () => {
     if (parts.isStopping()) return;
+    await host.database.write({ name: 'webhook_make_turn_of', text: MAKE_TURN_OF, values: [deliveryId] });
     const values = [deliveryId, parts.leaseMs, parts.globalRoles];
     const statement = { name: 'webhook_claim_one', text: parts.claimOneText, values };
-    const rows = await host.database.write<[...ClaimRow, endpointId: string]>(statement);
-    const [claimed] = claimedOf(rows.map((row) => row.slice(0, -1) as ClaimRow));
-    if (claimed === undefined) return;
-    const endpointId = rows[0]!.at(-1) as string;
-    const { id, attempt, scheduleAttempt, ...rest } = claimed;
-    const outcome = await deliver(sender, { endpointId, ...rest });
+    const claim = claimOf(await host.database.write<ClaimRow>(statement));
+    const [claimed] = claim?.deliveries ?? [];
+    if (claim === undefined || claimed === undefined) return;
+    const { id: endpointId, url, secrets } = claim.endpoint;
+    const { id, messageId, body, attempt, scheduleAttempt } = claimed;
+    const outcome = await deliver(sender, { endpointId, url, secrets, messageId, body });
     await writeBack({ id, attempt, scheduleAttempt, outcome });
     // Its drain sees when the retry is due and asks to be called then.
     if (!outcome.ok) await wakeUp(host.queues, [{ id: endpointId, lane: laneOf(outcome.slow) }]);

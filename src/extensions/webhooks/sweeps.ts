@@ -7,6 +7,7 @@ import {
   DELETE_FINISHED,
   DELETE_LOG,
   DELETE_OVERDUE,
+  END_LOST_TURNS,
   pendingEndpoints,
   REMOVED_ENDPOINTS,
   RETURN_LOST,
@@ -56,9 +57,11 @@ export function createSweeps(
   }
 
   async function returnLost(): Promise<void> {
-    let found = PAGE;
-    while (found === PAGE) {
-      found = (await database.write({ text: RETURN_LOST, values: [settings.retrySchedule, PAGE] })).length;
+    for (const text of [END_LOST_TURNS, RETURN_LOST]) {
+      let found = PAGE;
+      while (found === PAGE) {
+        found = (await database.write({ text, values: [settings.retrySchedule, PAGE] })).length;
+      }
     }
   }
 

@@ -67,6 +67,23 @@ export const webhookEndpoints = pgTable(
   ],
 );
 
+/**
+ * Whose turn it is to send to an endpoint. Whoever holds the turn may send the deliveries that stand in `sending`; they stay
+ * `pending` in their own rows until their results are written. Made when an endpoint is first sent to.
+ */
+export const webhookTurns = pgTable(
+  'webhook_turns',
+  {
+    endpointId: text('endpoint_id').primaryKey(),
+    holder: text('holder'),
+    /** The holder must have ended the turn by then, or begun to claim anew. */
+    leaseUntil: time('lease_until'),
+    /** Attempts that each delivery had before, by id. */
+    sending: jsonb('sending').notNull().default({}),
+  },
+  (table) => [index('webhook_turns_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`)],
+);
+
 /** One event for one endpoint: what is sent, and the log of its attempts. */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
@@ -97,11 +114,11 @@ export const webhookDeliveries = pgTable(
     finishedAt: time('finished_at'),
   },
   (table) => [
-    uniqueIndex('webhook_deliveries_event_endpoint_unique').on(table.eventId, table.endpointId),
+    // Of the log, too. Every attempt writes an entry into each index that is not partial, so there is no other one for that.
+    uniqueIndex('webhook_deliveries_endpoint_event_unique').on(table.endpointId, table.eventId),
     index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
     // Not by status: writing results back, the planner would walk through all that was claimed of late.
     index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`),
-    index('webhook_deliveries_log_index').on(table.endpointId, table.createdAt, table.id),
     index('webhook_deliveries_failed_index')
       .on(table.endpointId, table.createdAt, table.id)
       .where(sql`status = 'failed'`),

@@ -3,6 +3,7 @@ import { createGuardedAgent } from '../../platform/address-guard.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
 import { ASKED_QUEUE } from './asked.ts';
 import { type DrainParts, drain } from './drain.ts';
+import { createEndTurns } from './end-turns.ts';
 import { createPlaces } from './places.ts';
 import { sendAsked } from './send-asked.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
@@ -15,7 +16,7 @@ import { createWriteBack } from './write-back.ts';
 const CHUNK = 50;
 const SLOW_CHUNK = 10;
 const SLICE_MS = 250;
-const LAUNCH_MS = 10_000;
+const LAUNCH_MS = 5000;
 const MARGIN_MS = 10_000;
 
 /** Starts sending: a worker for healthy endpoints, one for those that fail or take long, one for what somebody asked for. */
@@ -33,6 +34,7 @@ export function startWebhookWorker(host: Host, users: ResourceView, settings: We
     sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), log: host.log, settings },
     places: createPlaces(concurrency, { slow: slowConcurrency, asked: askedConcurrency }),
     writeBack: createWriteBack(host, settings),
+    endTurn: createEndTurns(host),
     share: { fast: half(concurrency), slow: half(slowConcurrency) },
     chunk: { fast: CHUNK, slow: SLOW_CHUNK },
     sliceMs: SLICE_MS,

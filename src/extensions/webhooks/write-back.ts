@@ -1,9 +1,10 @@
 import type { Host } from '../../declare/host.ts';
 import { type AddToBatch, createNaturalBatch } from '../../platform/natural-batch.ts';
-import { isUnavailable } from '../../platform/postgres/errors.ts';
+import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
 import type { Outcome } from './deliver.ts';
 import type { DeliveryStatus } from './delivery.ts';
 import type { EndpointRow } from './endpoint.ts';
+import { patiently } from './patiently.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
 import { WRITE_BACK } from './sql/write-back.ts';
 import { createTellDisabled } from './tell-disabled.ts';
@@ -18,7 +19,6 @@ export interface Result {
 }
 
 const MOST = 500;
-const AGAIN_MS = [100, 1000];
 
 /** What a delivery is after an attempt, and when the next one is made. */
 export function afterAttempt(
@@ -31,31 +31,25 @@ export function afterAttempt(
   return { status: delayMs === null ? 'failed' : 'pending', delayMs };
 }
 
-function logEntry({ at, statusCode, durationMs, error }: Outcome): string {
-  return JSON.stringify({ at, statusCode, durationMs, error });
-}
-
-function columns(results: readonly Result[], schedule: readonly number[]): unknown[][] {
-  const rows = results.map((result) => {
-    const { outcome } = result;
-    const { status, delayMs } = afterAttempt(result, schedule);
-    const { at, statusCode, durationMs, error, response, slow, gone } = outcome;
-    return [
-      result.id,
-      result.attempt,
-      at,
-      status,
-      statusCode,
-      durationMs,
-      error,
-      delayMs,
-      response,
-      logEntry(outcome),
-      slow,
-      gone,
-    ];
-  });
-  return rows[0]!.map((_, column) => rows.map((row) => row[column]));
+/** The parameters of the statement: see sql/write-back.ts. */
+function parameters(results: readonly Result[], schedule: readonly number[], disableAfter: number): unknown[] {
+  const after = results.map((result) => afterAttempt(result, schedule));
+  const plain = (value: (result: Result) => string | number | boolean | null) => plainArray(results.map(value));
+  const text = (value: (outcome: Outcome) => string | null) => textArray(results.map(({ outcome }) => value(outcome)));
+  return [
+    plain(({ id }) => id),
+    plain(({ attempt }) => attempt),
+    plain(({ outcome }) => outcome.at),
+    plainArray(after.map(({ status }) => status)),
+    plain(({ outcome }) => outcome.statusCode),
+    plain(({ outcome }) => outcome.durationMs),
+    text(({ error }) => error),
+    plainArray(after.map(({ delayMs }) => delayMs)),
+    text(({ response }) => response),
+    plain(({ outcome }) => outcome.slow),
+    plain(({ outcome }) => outcome.gone),
+    disableAfter,
+  ];
 }
 
 /**
@@ -66,18 +60,11 @@ export function createWriteBack(
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
 ): AddToBatch<Result> {
   const tellDisabled = createTellDisabled(host, settings);
-  async function write(results: Result[], tried = 0): Promise<void> {
-    try {
-      const values = [...columns(results, settings.retrySchedule), settings.disableAfterFailures];
-      const disabled = await host.database.write<EndpointRow>({ name: 'webhook_write_back', text: WRITE_BACK, values });
-      if (disabled.length > 0) await tellDisabled(disabled);
-    } catch (error) {
-      const wait = AGAIN_MS[tried];
-      if (wait === undefined || !isUnavailable(error)) throw error;
-      // What was sent and is not written is sent again when its lease runs out: worth two more tries.
-      await new Promise((resolve) => setTimeout(resolve, wait));
-      await write(results, tried + 1);
-    }
+  async function write(results: Result[]): Promise<void> {
+    const values = parameters(results, settings.retrySchedule, settings.disableAfterFailures);
+    const statement = { name: 'webhook_write_back', text: WRITE_BACK, values };
+    const disabled = await patiently(() => host.database.write<EndpointRow>(statement));
+    if (disabled.length > 0) await tellDisabled(disabled);
   }
   return createNaturalBatch(write, MOST);
 }

@@ -1,19 +1,21 @@
 import { OLD_SECRETS } from './secrets.ts';
 import type { UsersSql } from './users.ts';
 
-/** The endpoint's part is the same in every row; without a due delivery there is one row, whose other part is null. */
-export type ClaimRow = [
-  url: string,
-  secret: string,
-  previousSecret: string | null,
-  olderSecret: string | null,
-  slow: boolean,
-  id: string | null,
-  messageId: string | null,
-  body: string | null,
-  attempts: number | null,
-  scheduleAttempts: number | null,
-];
+/** What a claim tells of an endpoint. */
+export interface ClaimedEndpoint {
+  id: string;
+  url: string;
+  /** Ciphertexts: the newest first, then those that are still in their grace time. */
+  secrets: string[];
+  slow: boolean;
+  /** Whose turn it is; `none`: the endpoint has no row for turns yet. */
+  turn: 'own' | 'taken' | 'none';
+}
+
+/** The first row tells of the endpoint, each other of a delivery: `attempts` and `scheduleAttempts` count the one to come. */
+export type ClaimRow =
+  | [endpoint: ClaimedEndpoint, null, null, null, null, null]
+  | [null, id: string, messageId: string, body: string, attempts: number, scheduleAttempts: number];
 
 /** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
 export function isOpen(users: UsersSql, globalRoles: string): string {
@@ -21,62 +23,78 @@ export function isOpen(users: UsersSql, globalRoles: string): string {
       and (e.scope <> 'global' or ${globalRoles}::text[] is null or ${users.hasRole(globalRoles)})`;
 }
 
-/** Makes the deliveries `due` those of whoever runs it. The parameter holds the ms of the lease. */
-function take(leaseMs: string): string {
-  return `
-    update webhook_deliveries d set status = 'sending', attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
-      lease_until = now() + ${leaseMs} * interval '1 millisecond'
-    from due where d.id = due.id
-    returning d.id, d.message_id, d.body, d.attempts, d.schedule_attempts
-  `;
-}
+/** An endpoint's part of a claim, from `e` and `u`. */
+const ENDPOINT = `e.id, e.url, e.secret, ${OLD_SECRETS}, e.slow from webhook_endpoints e`;
 
-/** The columns of a `ClaimRow`: the endpoint's are in `endpoint`, the delivery's in `c`. */
-function claimed(endpoint: string): string {
-  const ofEndpoint = ['url', 'secret', 'previous_secret', 'older_secret', 'slow'].map(
-    (column) => `${endpoint}.${column}`,
-  );
-  return [...ofEndpoint, 'c.id', 'c.message_id', 'c.body', 'c.attempts', 'c.schedule_attempts'].join(', ');
+/** The rows of a claim, from `endpoint` and `claimed`. */
+function rows(turn: string): string {
+  return `
+  select json_build_object('id', e.id, 'url', e.url, 'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
+    'slow', e.slow, 'turn', ${turn}), null, null, null, null, null from endpoint e
+  union all
+  select null, c.id, c.message_id, c.body, c.attempts, c.schedule_attempts from claimed c`;
 }
 
 /**
- * Claims due deliveries of an endpoint: who gets a row here sends it, nobody else can. No row at all: the endpoint is disabled,
- * removed, or its owner may not receive.
+ * Takes a turn of an endpoint, or goes on with it, and claims due deliveries: who holds the turn sends them, nobody else can. No
+ * delivery is written: what is being sent stands in the row of the turn. No row at all: the endpoint is disabled, removed, or its
+ * owner may not receive.
+ *
+ * Claims of an endpoint wait for each other at the row of its turns. They lock the deliveries too, though nobody keeps those locks:
+ * it makes them see each delivery as it is by then. And they give no delivery that was not written into the turn: who had to wait
+ * for that row may find others at the second look than at the first.
  *
  * $1 endpoint, $2 at most how many, $3 ms of the lease, $4 whether the claimer is of the slow lane (an endpoint of the other lane
- * gives no deliveries), $5 roles of the global policy. By webhook_deliveries_due_index.
+ * gives no deliveries), $5 roles of the global policy, $6 holder of the turn, $7 what it has claimed before and not yet written
+ * back: attempts by delivery. By webhook_deliveries_due_index.
  */
 export function claim(users: UsersSql): string {
   return `
-  with endpoint as (
-    select e.id, e.url, e.secret, ${OLD_SECRETS}, e.slow from webhook_endpoints e join ${users.table} u on u.id = e.owner_id
-    where e.id = $1 and ${isOpen(users, '$5')}
-  ), due as (
-    select d.id from webhook_deliveries d join endpoint on endpoint.id = d.endpoint_id
-    where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at <= now() and endpoint.slow = $4
-    order by d.next_attempt_at limit $2 for update of d skip locked
-  ), claimed as (${take('$3')})
-  select ${claimed('endpoint')} from endpoint left join claimed c on true order by c.id`;
+  with endpoint as materialized (
+    select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${isOpen(users, '$5')}
+  ), turn as materialized (
+    select t.endpoint_id from webhook_turns t
+    where t.endpoint_id = (select id from endpoint where slow = $4) and (t.holder is null or t.holder = $6) for update
+  ), due as materialized (
+    select d.id, d.message_id, d.body, d.attempts, d.schedule_attempts from webhook_deliveries d
+    where d.endpoint_id = (select endpoint_id from turn) and d.status = 'pending' and d.next_attempt_at <= now()
+      and not $7::jsonb ? d.id
+    order by d.next_attempt_at limit $2 for update skip locked
+  ), taken as (
+    update webhook_turns set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
+      sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due)
+    where endpoint_id = $1 and exists (select from due)
+    returning sending
+  ), claimed as (
+    select id, message_id, body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts from due
+    where (select sending from taken) ? id
+  )${rows(`case when exists (select from turn) then 'own'
+      when exists (select from webhook_turns where endpoint_id = $1) then 'taken' else 'none' end`)}`;
 }
 
 /**
- * Claims one delivery, if it is due, nobody has claimed it and its endpoint is open. $1 delivery, $2 ms of the lease, $3 roles of the
- * global policy. Gives a `ClaimRow`, and the endpoint.
+ * Claims one delivery whosever turn it is, if it is due, nobody has claimed it and its endpoint is open. This one is written: it is
+ * `sending`, under a lease of its own. The row of its endpoint's turns must exist.
+ *
+ * $1 delivery, $2 ms of the lease, $3 roles of the global policy. Gives rows like `claim`.
  */
 export function claimOne(users: UsersSql): string {
   return `
-  with due as (
-    select d.id, d.endpoint_id, e.url, e.secret, ${OLD_SECRETS}, e.slow
-    from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id join ${users.table} u on u.id = e.owner_id
-    where d.id = $1 and d.status = 'pending' and d.next_attempt_at <= now() and ${isOpen(users, '$3')}
-    for update of d skip locked
-  ), claimed as (${take('$2')})
-  select ${claimed('due')}, due.endpoint_id from due join claimed c on true`;
+  with turn as materialized (
+    select t.endpoint_id, t.sending from webhook_turns t
+    where t.endpoint_id = (select endpoint_id from webhook_deliveries where id = $1) for update
+  ), endpoint as materialized (
+    select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id
+    where e.id = (select endpoint_id from turn) and ${isOpen(users, '$3')}
+  ), due as materialized (
+    select d.id from webhook_deliveries d
+    where d.id = $1 and d.endpoint_id = (select id from endpoint) and d.status = 'pending' and d.next_attempt_at <= now()
+      and ((select sending from turn) ->> d.id)::int is distinct from d.attempts
+    for update skip locked
+  ), claimed as (
+    update webhook_deliveries d set status = 'sending', attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
+      lease_until = now() + $2 * interval '1 millisecond'
+    from due where d.id = due.id
+    returning d.id, d.message_id, d.body, d.attempts, d.schedule_attempts
+  )${rows(`'own'`)}`;
 }
-
-/** $1 ids, $2 attempts: gives claimed deliveries back unsent, as if they had never been claimed. */
-export const RELEASE = `
-  update webhook_deliveries d set status = 'pending', attempts = d.attempts - 1, schedule_attempts = d.schedule_attempts - 1,
-    lease_until = null
-  from unnest($1::text[], $2::int[]) as r(id, attempts)
-  where d.id = r.id and d.status = 'sending' and d.attempts = r.attempts`;

@@ -1,25 +1,37 @@
 import { type DeliveryStatus, PREVIEW_BYTES } from '../delivery.ts';
 import { TEST_EVENT } from '../event-names.ts';
+import { IN_TURN } from './turns.ts';
 
 /** What a delivery is shown from. */
-const COLUMNS = `id, type, message_id, status, attempts, status_code, duration_ms, error, next_attempt_at, response,
-    left(body, ${PREVIEW_BYTES}), octet_length(body), attempt_log`;
+const COLUMNS = `d.id, d.type, d.message_id, case when ${IN_TURN} then 'sending' else d.status end,
+    d.attempts + case when ${IN_TURN} then 1 else 0 end, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
+    left(d.body, ${PREVIEW_BYTES}), octet_length(d.body), d.attempt_log`;
+
+/** A condition: delivery `d` is shown with this status. */
+function isShownAs(status: DeliveryStatus): string {
+  if (status === 'pending') return `d.status = 'pending' and not ${IN_TURN}`;
+  return status === 'sending' ? `(d.status = 'sending' or ${IN_TURN})` : `d.status = '${status}'`;
+}
+
+const IS_SENT = isShownAs('sending');
 
 /**
- * The log of an endpoint, newest first. $1 endpoint, $2 how many. By webhook_deliveries_log_index, for failed ones by
- * webhook_deliveries_failed_index: the status stands in the text so that the planner can see that the index fits.
+ * The log of an endpoint, newest first. $1 endpoint, $2 how many. By webhook_deliveries_endpoint_event_unique: the ids of events begin
+ * with the time. Failed ones by webhook_deliveries_failed_index: the status stands in the text so that the planner can see that
+ * the index fits.
  */
 export function listDeliveries(status: DeliveryStatus | undefined): string {
+  const order = status === 'failed' ? 'd.created_at desc, d.id desc' : 'd.event_id desc';
   return `
-  select ${COLUMNS} from webhook_deliveries where endpoint_id = $1 ${status === undefined ? '' : `and status = '${status}'`}
-  order by created_at desc, id desc limit $2`;
+  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${status === undefined ? '' : `and ${isShownAs(status)}`}
+  order by ${order} limit $2`;
 }
 
 /** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies. An event that was handled before makes no second delivery. */
 export const INSERT = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
   select *, now() from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-  on conflict (event_id, endpoint_id) do nothing`;
+  on conflict (endpoint_id, event_id) do nothing`;
 
 /** $1 endpoint: ms until its earliest delivery is due, negative when it is overdue. By webhook_deliveries_due_index. */
 export const EARLIEST = `
@@ -27,7 +39,7 @@ export const EARLIEST = `
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by next_attempt_at limit 1`;
 
 /** $1 delivery, $2 endpoint. */
-export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries where id = $1 and endpoint_id = $2`;
+export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2`;
 
 // A count that no schedule reaches: its first attempt is its last.
 const SCHEDULE_USED_UP = 1_000_000;
@@ -44,10 +56,10 @@ export const INSERT_TEST = `
  * it can't be sent more at once than that. Attempts are numbered on.
  */
 export const SEND_AGAIN = `
-  update webhook_deliveries set
-    status = case when status = 'sending' then status else 'pending' end,
-    next_attempt_at = case when status = 'sending' then next_attempt_at else now() end,
-    schedule_attempts = case when status = 'sending' or type = '${TEST_EVENT}' then schedule_attempts else 0 end,
+  update webhook_deliveries d set
+    status = case when ${IS_SENT} then d.status else 'pending' end,
+    next_attempt_at = case when ${IS_SENT} then d.next_attempt_at else now() end,
+    schedule_attempts = case when ${IS_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
     finished_at = null
-  where id = $1 and endpoint_id = $2
+  where d.id = $1 and d.endpoint_id = $2
   returning ${COLUMNS}`;

@@ -46,7 +46,7 @@ export const UPDATE = `
 
 /**
  * $1 id, $2 owner, $3 how many deliveries go at once; the sweep deletes the rest and the row itself.
- * By webhook_deliveries_log_index.
+ * By webhook_deliveries_endpoint_event_unique.
  */
 export const REMOVE = `
   with removed as (

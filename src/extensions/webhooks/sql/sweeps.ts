@@ -2,26 +2,46 @@ import { isOpen } from './claim.ts';
 import { REMOVED } from './endpoints.ts';
 import type { UsersSql } from './users.ts';
 
-/**
- * Deliveries whose worker died: an attempt with the error "worker lost", and then as after any failed one.
- * $1 waits of the schedule in ms, $2 how many. Gives endpoint and lane. By webhook_deliveries_lease_index.
- */
-export const RETURN_LOST = `
-  with lost as (
-    select id, ($1::bigint[])[schedule_attempts] * (0.8 + 0.4 * random()) as wait from webhook_deliveries
-    where status = 'sending' and lease_until < now() order by lease_until limit $2 for update skip locked
-  ), returned as (
-    update webhook_deliveries d set
-      status = case when lost.wait is null then 'failed' else 'pending' end,
-      next_attempt_at = now() + lost.wait * interval '1 millisecond',
-      finished_at = case when lost.wait is null then now() end,
+/** What is set in delivery `d` when nobody knows what came of an attempt; null for its wait: the schedule is used up. */
+function lostAttempt(wait: string): string {
+  return `
+      status = case when ${wait} is null then 'failed' else 'pending' end,
+      next_attempt_at = now() + ${wait} * (0.8 + 0.4 * random()) * interval '1 millisecond',
+      finished_at = case when ${wait} is null then now() end,
       lease_until = null, status_code = null, duration_ms = null, response = null, error = 'worker lost',
       attempt_log = d.attempt_log || jsonb_build_object(
         'at', to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'statusCode', null, 'durationMs', null, 'error', 'worker lost')
-    from lost where d.id = lost.id returning d.endpoint_id
+        'statusCode', null, 'durationMs', null, 'error', 'worker lost')`;
+}
+
+/**
+ * Deliveries whose worker died in the middle of a turn: an attempt with the error "worker lost", and then as after any failed one.
+ * Ends those turns. $1 waits of the schedule in ms, $2 how many turns. Gives their endpoints. By webhook_turns_lease_index.
+ */
+export const END_LOST_TURNS = `
+  with lost as materialized (
+    select endpoint_id, sending from webhook_turns where lease_until < now() order by lease_until limit $2 for update skip locked
+  ), sent as (
+    select key as id, value::int as attempts from lost, jsonb_each_text(sending)
+  ), returned as (
+    update webhook_deliveries d set attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
+      ${lostAttempt('($1::bigint[])[d.schedule_attempts + 1]')}
+    from sent where d.id = sent.id and d.status = 'pending' and d.attempts = sent.attempts
   )
-  select endpoint_id from returned`;
+  update webhook_turns t set holder = null, lease_until = null, sending = '{}' from lost
+  where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
+
+/**
+ * The same for deliveries that were claimed by themselves. $1 waits of the schedule in ms, $2 how many. Gives their endpoints.
+ * By webhook_deliveries_lease_index.
+ */
+export const RETURN_LOST = `
+  with lost as (
+    select id from webhook_deliveries where status = 'sending' and lease_until < now()
+    order by lease_until limit $2 for update skip locked
+  )
+  update webhook_deliveries d set ${lostAttempt('($1::bigint[])[d.schedule_attempts]')}
+  from lost where d.id = lost.id returning d.endpoint_id`;
 
 /**
  * A page of the endpoints that have pending deliveries, each by one look into webhook_deliveries_due_index however many it has.
@@ -74,7 +94,7 @@ export const DELETE_OVERDUE = `
 export const REMOVED_ENDPOINTS =
   'select id from webhook_endpoints where removed_at is not null order by removed_at limit $1';
 
-/** $1 endpoint, $2 how many. By webhook_deliveries_log_index. Gives the number deleted. */
+/** $1 endpoint, $2 how many. By webhook_deliveries_endpoint_event_unique. Gives the number deleted. */
 export const DELETE_LOG = `
   with gone as (
     delete from webhook_deliveries where id in (select id from webhook_deliveries where endpoint_id = $1 limit $2) returning 1
@@ -83,7 +103,10 @@ export const DELETE_LOG = `
 
 /** $1 endpoints whose log is empty. A relay may still be adding a delivery to an endpoint that was removed a moment ago: those wait. */
 export const DELETE_ENDPOINTS = `
-  delete from webhook_endpoints where id = any($1::text[]) and removed_at < now() - interval '1 hour'`;
+  with gone as (
+    delete from webhook_endpoints where id = any($1::text[]) and removed_at < now() - interval '1 hour' returning id
+  )
+  delete from webhook_turns where endpoint_id in (select id from gone)`;
 
 /** Endpoints whose owner is gone, however that came about. */
 export function removeOwnerless(users: UsersSql): string {

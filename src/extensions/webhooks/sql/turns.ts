@@ -1,0 +1,27 @@
+/**
+ * A condition: somebody's turn is sending delivery `d` at this moment. What a turn has claimed stays `pending` in its own row, so that
+ * a delivery is written once per attempt; it is shown as `sending`.
+ */
+export const IN_TURN = `(d.status = 'pending' and exists (
+      select from webhook_turns t where t.endpoint_id = d.endpoint_id and (t.sending ->> d.id)::int = d.attempts))`;
+
+/** $1 endpoint: makes the row that its turns are kept in. */
+export const MAKE_TURN = `
+  insert into webhook_turns (endpoint_id) select id from webhook_endpoints where id = $1 on conflict do nothing`;
+
+/** $1 delivery: the same for its endpoint. */
+export const MAKE_TURN_OF = `
+  insert into webhook_turns (endpoint_id)
+  select e.id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id where d.id = $1
+  on conflict do nothing`;
+
+/**
+ * Ends turns, if they are still those of their holders. $1 endpoints, $2 holders, $3 what they still claim: attempts by delivery,
+ * JSON; a turn that still claims something lasts until its lease runs out.
+ */
+export const END_TURNS = `
+  update webhook_turns t set sending = coalesce(r.claimed, '{}')::jsonb,
+    holder = case when r.claimed is not null then t.holder end,
+    lease_until = case when r.claimed is not null then t.lease_until end
+  from unnest($1::text[], $2::text[], $3::text[]) as r(endpoint_id, holder, claimed)
+  where t.endpoint_id = r.endpoint_id and t.holder = r.holder`;

@@ -1,0 +1,71 @@
+import type { Host } from '../../declare/host.ts';
+import { newId } from '../../platform/ids.ts';
+import type { AddToBatch } from '../../platform/natural-batch.ts';
+import { type Claim, claimOf } from './claimed.ts';
+import type { EndedTurn } from './end-turns.ts';
+import type { ClaimRow } from './sql/claim.ts';
+import { MAKE_TURN } from './sql/turns.ts';
+import type { Lane } from './wake-up.ts';
+
+/** What turns are made with. */
+export interface TurnParts {
+  host: Pick<Host, 'database'>;
+  /** How many deliveries are claimed at once, by lane. */
+  chunk: Record<Lane, number>;
+  /** ms that a claim lasts: long enough for a request begun at the last moment, and its result. */
+  leaseMs: number;
+  claimText: string;
+  /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
+  globalRoles: readonly string[] | null;
+  endTurn: AddToBatch<EndedTurn>;
+}
+
+/** A turn of an endpoint: the right to send its deliveries, which one drain has at a time. */
+export interface Turn {
+  /** Claims what is due, beginning the turn or going on with it. Undefined: the endpoint is disabled, removed, or its owner may not receive. */
+  claim(): Promise<Claim | undefined>;
+  /** A result is written, or will not be. */
+  settle(deliveryId: string, isWritten: boolean): void;
+  /**
+   * Ends the turn; what was claimed and not sent is free again, as if it had never been claimed. A delivery whose result could not be
+   * written stays claimed: it is sent again when the lease runs out, rather than lost.
+   */
+  end(): Promise<void>;
+}
+
+/** Makes a turn, which begins with the first claim that gives something. */
+export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Turn {
+  const { database } = parts.host;
+  const holder = newId();
+  /** The attempts of each delivery when it was claimed. */
+  const claimed = new Map<string, number>();
+  const unwritten = new Map<string, number>();
+  let begun = false;
+
+  async function claim(): Promise<Claim | undefined> {
+    const before = JSON.stringify(Object.fromEntries(claimed));
+    const values = [endpointId, parts.chunk[lane], parts.leaseMs, lane === 'slow', parts.globalRoles, holder, before];
+    const statement = { name: 'webhook_claim', text: parts.claimText, values };
+    const found = claimOf(await database.write<ClaimRow>(statement));
+    if (found?.endpoint.turn === 'none') {
+      await database.write({ text: MAKE_TURN, values: [endpointId] });
+      return claim();
+    }
+    for (const { id, attempt } of found?.deliveries ?? []) {
+      claimed.set(id, attempt - 1);
+      begun = true;
+    }
+    return found;
+  }
+
+  return {
+    claim,
+    settle(deliveryId, isWritten) {
+      if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
+      else claimed.delete(deliveryId);
+    },
+    async end() {
+      if (begun) await parts.endTurn({ endpointId, holder, left: unwritten });
+    },
+  };
+}
