@@ -2,6 +2,7 @@ import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
+import { explainRoute } from './explain-route.ts';
 import { createFanOut } from './fan-out.ts';
 import { createWebhookMetrics } from './metrics.ts';
 import { createOperations, type WebhookOperations } from './operations.ts';
@@ -56,6 +57,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           ...endpointRoutes(host, settings),
           ...deliveryRoutes(host, settings),
           ...recoveryRoutes(host, settings, recovering),
+          explainRoute(host, settings),
         ],
         consumers: [createFanOut(host, users, settings)],
         sweeps: [...createSweeps(host, users, settings), ...recovering.sweeps, forgetEvents(host, settings)],

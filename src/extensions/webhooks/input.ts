@@ -103,6 +103,27 @@ export function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'kee
 const DEFAULT_LIMIT = 50;
 const MOST = 100;
 
+/** The query that asks for an explanation. */
+export const explainQueryShape = z.object({
+  event: z
+    .string()
+    .meta({ description: 'The id of an event, or of one of your deliveries of it, to any of your endpoints.' }),
+});
+
+/**
+ * Reads the query that asks for an explanation.
+ *
+ * @throws ApiError BAD_REQUEST naming the parameter that is unknown, missing or given twice
+ */
+export function readExplainQuery(query: Record<string, string | string[]>): string {
+  const unknown = Object.keys(query).find((name) => name !== 'event');
+  if (unknown !== undefined)
+    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use event`);
+  const { event } = query;
+  if (typeof event !== 'string' || event === '') throw new ApiError('BAD_REQUEST', 'event must be the id of an event');
+  return event;
+}
+
 /** The query of the delivery log. */
 export const logQueryShape = z.object({
   status: z.enum(DELIVERY_STATUSES).optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from './delivery.ts';
+import { REASONS, type Reason } from './explain.ts';
 import { RECOVERY_STATUSES } from './recovery.ts';
 
 const time = z.iso.datetime();
@@ -69,3 +70,21 @@ export const recoveryShape = z
     finishedAt: time.nullable(),
   })
   .meta({ id: 'WebhookRecovery' });
+
+/** The shape of an explanation in answers. */
+export const explanationShape = z
+  .strictObject({
+    event: z.string(),
+    reason: z.enum(Object.keys(REASONS) as [Reason, ...Reason[]]),
+    message: z.string().meta({ description: 'What the reason means.' }),
+    name: z.string().optional(),
+    delivery: z
+      .strictObject({
+        id: z.string(),
+        status: z.enum(DELIVERY_STATUSES),
+        attempts: z.int(),
+        error: z.string().nullable(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'WebhookExplanation' });

@@ -26,7 +26,7 @@ export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
 export type OwnerDeliveries = (share: OwnerShare, owner: Viewer) => Promise<NewDelivery[]>;
 
 /** The database could not be asked. What a policy throws of its own accord, whatever it calls it, is not that. */
-function isTransient(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   const cause = error instanceof ApiError ? error.cause : error;
   return isUnavailable(cause) || isSemaphoreFull(cause);
 }

@@ -177,6 +177,7 @@ test('webhooks, with deliveries in their log', { timeout: 30_000 }, async () => 
   await good(asAda, 'readWebhook', { path });
   const { id: deliveryId } = await good(asAda, 'testWebhook', { path });
   await good(asAda, 'retryWebhookDelivery', { path: { id, deliveryId } });
+  await good(asAda, 'explainWebhookEvent', { path, query: `event=${deliveryId}` });
   const recovery = await good(asAda, 'recoverWebhook', { path, body: { since: new Date().toISOString() } });
   await good(asAda, 'readWebhookRecovery', { path: { id, recoveryId: recovery.id } });
   expect((await good(asAda, 'rotateWebhookSecret', { path })).secret).not.toBe(secret);
