@@ -51,10 +51,18 @@ function wrong(text: string, command?: Command): never {
   throw new Error(`${text}\n${usage(command && [command])}`);
 }
 
+/** Fields that have an argument of their own, which would win in silence. */
+const OWN_ARGUMENT = new Map([
+  ['email', '--email'],
+  ['password', '--password-stdin'],
+  ['roles', '--role'],
+]);
+
 /** `phone=123` is the text 123, `age:=30` the number: what follows `:=` is JSON. */
 function fieldOf(text: string, command: Command): [string, unknown] {
   const [, name, json, value] = /^([A-Za-z]\w*)(:?)=(.*)$/s.exec(text) ?? [];
   if (name === undefined) return wrong(`--set ${text} should look like --set field=value, or field:=json.`, command);
+  if (OWN_ARGUMENT.has(name)) return wrong(`--set cannot give ${name}: use ${OWN_ARGUMENT.get(name)}.`, command);
   if (json === '') return [name, value];
   try {
     return [name, JSON.parse(value!)];
