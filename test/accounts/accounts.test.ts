@@ -201,6 +201,14 @@ test('a disabled account: 403 for the right password, 401 for a wrong one; its s
   expect((await ann.call('GET', '/api/auth/me')).status).toBe(200);
 });
 
+test('an account that is being erased: 403 for the right password, 401 for a wrong one and for its sessions', async () => {
+  const ann = await person('Ann');
+  await database.query(`update users set status = 'deleting' where id = $1`, [ann.id]);
+  expect((await login(ann.email)).status).toBe(403);
+  expect((await login(ann.email, 'wrong horse battery')).status).toBe(401);
+  expect((await ann.call('GET', '/api/auth/me')).status).toBe(401);
+});
+
 test('logout ends this session at once, in every process, and no other one', async () => {
   const ann = await person('Ann');
   const second = clientOf(url, (await login(ann.email)).body.data.token);
