@@ -22,9 +22,12 @@ export interface Auth {
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Anything = any;
 
+/** A query string as it came: flat, with null prototype; a repeated parameter is an array. */
+export type RawQuery = Record<string, string | string[]>;
+
 /** What every handler gets, built in or custom. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers are written against their own input and record
-export interface RouteContext<Input = any, Doc = any> {
+export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   user: Viewer | undefined;
   auth: Auth | undefined;
   /** The body after `input` has checked it; undefined where the route declares no input. */
@@ -32,8 +35,8 @@ export interface RouteContext<Input = any, Doc = any> {
   /** The JSON body as it came, of a route that takes one. */
   body: unknown;
   params: Record<string, string>;
-  /** Flat, with null prototype; a repeated parameter is an array. */
-  query: Record<string, string | string[]>;
+  /** The query string after `query` has checked it; as it came where the route declares none. */
+  query: Query;
   /** The stored record of a custom route with `:id`, else undefined. */
   doc: Doc;
   req: Request;
@@ -57,13 +60,15 @@ export interface Route {
   policy?: Policy | undefined;
   /** `handler`: the handler asks the policy itself. */
   authorize?: 'handler';
-  /** Checks the body; its output is `ctx.input`. A route without it ignores the body, unless `body` says otherwise. */
+  /** Checks the body; its output is `ctx.input`. A route without it does not read the body, unless `body` says otherwise. */
   input?: StandardSchema;
+  /** Checks the parameters of the query string; its output is `ctx.query`. Without it the handler gets what came. */
+  query?: StandardSchema;
   /** `json`: the handler checks `ctx.body` itself. */
   body?: 'json';
   /** The shape of a body that the handler checks itself, for the OpenAPI document. */
   bodyShape?: z.ZodType;
-  /** The query parameters that the handler reads, for the OpenAPI document. */
+  /** The query parameters that the handler checks itself, for the OpenAPI document. */
   queryShape?: z.ZodObject;
   /** The shape of `data` in the answer, for the OpenAPI document. */
   output?: z.ZodType;
@@ -103,7 +108,7 @@ export type RouteOptions = Pick<
   Route,
   | 'policy'
   | 'input'
-  | 'queryShape'
+  | 'query'
   | 'output'
   | 'errors'
   | 'status'
@@ -123,17 +128,18 @@ export type RouteOptions = Pick<
 /** A path with `:id` has a record. */
 type DocOf<P extends string, D> = P extends `${string}/:id` | `${string}/:id/${string}` ? D : undefined;
 
+/** Options of a route whose body, checked, is `I` and whose query string, checked, is `Q`. */
+type TypedOptions<I, Q> = Omit<RouteOptions, 'input' | 'query'> & {
+  input?: StandardSchema<I> | undefined;
+  query?: StandardSchema<Q> | undefined;
+};
+
 interface AddRoute<D> {
   <const P extends string>(path: P, handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => Anything): Route;
-  <const P extends string>(
+  <const P extends string, I = undefined, Q = RawQuery>(
     path: P,
-    options: Omit<RouteOptions, 'input'> & { input?: undefined },
-    handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => Anything,
-  ): Route;
-  <const P extends string, Output>(
-    path: P,
-    options: Omit<RouteOptions, 'input'> & { input: StandardSchema<Output> },
-    handler: (ctx: RouteContext<Output, DocOf<P, D>>) => Anything,
+    options: TypedOptions<I, Q>,
+    handler: (ctx: RouteContext<I, DocOf<P, D>, Q>) => Anything,
   ): Route;
 }
 

@@ -44,7 +44,25 @@ const post = defineResource('post', {
       // @ts-expect-error an input knows its fields
       input.nope;
     }),
-    route.get('/newest', ({ doc, input }) => {
+    route.get('/since', { query: z.object({ days: z.coerce.number() }) }, ({ query, input }) => {
+      query.days satisfies number;
+      input satisfies undefined;
+      // @ts-expect-error a query knows its parameters
+      query.nope;
+    }),
+    route.put(
+      '/both',
+      { query: z.object({ a: z.string() }), input: z.object({ b: z.string() }) },
+      ({ query, input }) => {
+        `${query.a}${input.b}` satisfies string;
+        // @ts-expect-error a parameter is not in the body
+        input.a;
+      },
+    ),
+    // @ts-expect-error a query is a Standard Schema
+    route.get('/shape', { query: { a: 'string' } }, () => 1),
+    route.get('/newest', ({ doc, input, query }) => {
+      query.a satisfies string | string[] | undefined;
       doc satisfies undefined;
       input satisfies undefined;
     }),

@@ -293,6 +293,8 @@ test.each<[string, Parameters<typeof withRoute>[0], string]>([
   ['a malformed path', (route) => route.get('/a(', () => 1), '/things/a('],
   ['owner on a route without a record', (route) => route.get('/a', { policy: 'owner' }, () => 1), '"owner" needs'],
   ['an unknown option', (route) => route.get('/a', { polizy: 'public' }, () => 1), 'polizy'],
+  ['an input that is no schema', (route) => route.post('/a', { input: {} }, () => 1), 'input: not a Standard Schema'],
+  ['a query that is no schema', (route) => route.get('/a', { query: null }, () => 1), 'query: not a Standard Schema'],
   ['no handler', (route) => route.get('/a', { policy: 'public' }), 'handler'],
   ['a status that is none', (route) => route.get('/a', { status: 99 }, () => 1), 'status'],
 ])('a custom route with %s is refused', (_what, add, named) => {

@@ -35,13 +35,34 @@ const whole: Record<string, StandardSchema> = {
   arktype: type({ a: 'number' }).narrow(({ a }, ctx) => a > 0 || ctx.reject({ message: 'Not positive' })),
 };
 
+const chosen: Record<string, StandardSchema> = {
+  zod: z.object({ a: z.string('Say it'), b: z.string().default('x') }),
+  valibot: v.object({
+    a: v.optional(v.pipe(v.string(), v.minLength(1, 'Say it')), ''),
+    b: v.optional(v.string(), 'x'),
+  }),
+  arktype: type({
+    'a?': 'string',
+    b: "string = 'x'",
+  }).narrow(({ a }, ctx) => a !== undefined || ctx.reject({ message: 'Say it', path: ['a'] })),
+};
+
 const thing = defineResource('thing', {
   fields: {},
   routes: (route) =>
-    Object.keys(libraries).flatMap((name) => [
-      route.post(`/${name}`, { policy: 'public', input: libraries[name]! }, ({ input }) => input),
-      route.post(`/${name}/whole`, { policy: 'public', input: whole[name]! }, ({ input }) => input),
-    ]),
+    Object.keys(libraries)
+      .flatMap((name) => [
+        route.post(`/${name}`, { policy: 'public', input: libraries[name]! }, ({ input }) => input),
+        route.post(`/${name}/chosen`, { policy: 'public', input: chosen[name]! }, ({ input }) => input),
+        route.post(`/${name}/whole`, { policy: 'public', input: whole[name]! }, ({ input }) => input),
+      ])
+      .concat(
+        route.post('/none', { policy: 'public' }, ({ input, body, req }) => [
+          typeof input,
+          typeof body,
+          typeof req.body,
+        ]),
+      ),
 });
 const { call } = await startTestApp({ resources: [thing] });
 
@@ -62,13 +83,38 @@ describe.each(Object.keys(libraries))('the input of a route by %s', (name) => {
     ]);
   });
 
+  test('a message that somebody chose stays, whatever is missing', async () => {
+    expect((await post({}, '/chosen')).body.error.details).toEqual({ a: 'Say it' });
+  });
+
   test('an issue of the body as a whole stands at "body"', async () => {
     const { status, body } = await post({ a: -1 }, '/whole');
     expect([status, body.error.details]).toEqual([422, { body: 'Not positive' }]);
+  });
+
+  test('what is missing is told as it is of records, wherever it is', async () => {
+    const missing = await post({ lines: [{}], free: 'free' });
+    expect(missing.body.error.details).toEqual({ name: 'Is required', 'lines.0.n': 'Is required' });
+    expect((await post(undefined)).body.error.details).toMatchObject({ name: 'Is required', lines: 'Is required' });
+    // What is there, and wrong, is told by the library.
+    expect((await post({ name: 1, lines: [], free: 'free' })).body.error.details.name).toMatch(/string/);
   });
 
   test.each([undefined, [], 'x', 1, null])('a body that is no object is refused: %j', async (body) => {
     const { status, body: answer } = await post(body === undefined ? body : JSON.stringify(body));
     expect([status, answer.error.code]).toEqual([422, 'VALIDATION_ERROR']);
   });
+});
+
+test.each([
+  ['none', undefined, {}],
+  ['JSON', '{"a":1}', {}],
+  ['what is no JSON', '{"a":', {}],
+  ['text', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }],
+  ['more than may be sent', `"${'x'.repeat(2 ** 21)}"`, {}],
+])('a route without an input does not read its body: %s', async (_what, body, headers) => {
+  const answer = await call('POST', '/api/things/none', body, headers);
+  expect([answer.status, answer.body.data]).toEqual([200, ['undefined', 'undefined', 'undefined']]);
+  // The next request on the connection is not taken for the rest of it.
+  expect((await call('POST', '/api/things/none')).status).toBe(200);
 });

@@ -13,7 +13,7 @@ type Fault = (text: string) => void;
 const OPTIONS = [
   'policy',
   'input',
-  'queryShape',
+  'query',
   'output',
   'errors',
   'status',
@@ -62,8 +62,10 @@ function commonMistakes(route: Route, path: string | undefined, fault: Fault): v
   if (route.status !== undefined && !(Number.isInteger(route.status) && route.status >= 200 && route.status < 400)) {
     fault(`status: ${route.status} is not the status of a success`);
   }
-  if (route.input !== undefined && typeof route.input['~standard']?.validate !== 'function') {
-    fault('input: not a Standard Schema');
+  for (const name of ['input', 'query'] as const) {
+    const schema = route[name];
+    if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function')
+      fault(`${name}: not a Standard Schema`);
   }
   if (route.idempotent !== undefined && (typeof route.idempotent !== 'boolean' || route.method !== 'POST')) {
     fault('idempotent: must be true or false, and is for POST routes');

@@ -1,17 +1,10 @@
-import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/standard-schema.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { type Told, tellIssues } from './issues.ts';
 
-interface Issue extends StandardIssue {
-  /** What zod says beyond the convention. */
-  readonly code?: string;
-  readonly keys?: readonly string[];
-}
-
-function addIssue(details: ErrorDetails, issue: Issue): void {
-  const path = issuePath(issue).join('.');
-  if (issue.code === 'unrecognized_keys' && issue.keys !== undefined) {
-    for (const key of issue.keys) details[path === '' ? key : `${path}.${key}`] ??= 'Unknown field';
-  } else details[path === '' ? 'body' : path] ??= issue.message;
+function messageOf({ kind, message }: Told): string {
+  if (kind === 'unknown') return 'Unknown field';
+  return kind === 'missing' ? 'Is required' : message;
 }
 
 /**
@@ -21,9 +14,10 @@ function addIssue(details: ErrorDetails, issue: Issue): void {
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
 export async function checkInput(schema: StandardSchema, body: unknown): Promise<unknown> {
-  const result = await schema['~standard'].validate(body === undefined ? {} : body);
+  const given = body === undefined ? {} : body;
+  const result = await schema['~standard'].validate(given);
   if (result.issues === undefined) return result.value;
   const details: ErrorDetails = Object.create(null);
-  for (const issue of result.issues as readonly Issue[]) addIssue(details, issue);
+  for (const one of tellIssues(result.issues, given)) details[one.path.join('.') || 'body'] ??= messageOf(one);
   throw validationError({ ...details });
 }

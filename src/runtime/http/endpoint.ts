@@ -11,6 +11,7 @@ import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/reserved-id.ts';
 import { versionOf } from '../../records/version.ts';
 import { checkInput } from './check-input.ts';
+import { checkQuery } from './check-query.ts';
 import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
 import { createOnce, readIdempotencyKey } from './idempotency/index.ts';
 import { presentRecords } from './present-records.ts';
@@ -27,7 +28,7 @@ export interface EndpointParts {
 
 const SLOW_BODY_MS = 250;
 
-/** Handles one request of a route: sign in, authorise, read and check the body, run the handler, answer. */
+/** Handles one request of a route: sign in, authorise, check the query, read and check the body, run the handler, answer. */
 export type Endpoint = (req: Request, res: Response) => Promise<void>;
 
 /** Makes the endpoint of a route. Everything that does not depend on the request is decided here, once. */
@@ -110,6 +111,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     let admitted = await admit(req);
     const params = req.params as Record<string, string>;
     const key = once === undefined ? undefined : readIdempotencyKey(req);
+    const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
     const begun = performance.now();
     const body = takesBody ? await readJsonBody(req, host.settings.http.bodyLimit) : undefined;
     // A body that is kept back must not outlive a logout, or the loss of a role, in the meantime.
@@ -122,7 +124,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       input,
       body,
       params,
-      query: req.query as RouteContext['query'],
+      query: query as RouteContext['query'],
       doc,
       req,
       res,

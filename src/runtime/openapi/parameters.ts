@@ -53,10 +53,11 @@ export function pathParameters(path: string, resource: CompiledResource | undefi
   });
 }
 
-/** The query parameters that a route declares by a shape. */
+/** The query parameters that a route declares. */
 export function shapedParameters(route: Route, name: string, components: Components): Json[] {
-  if (route.queryShape === undefined) return [];
-  const { properties = {}, required = [] } = shapeSchema(route.queryShape, 'input', name, components);
+  const shape = route.query ?? route.queryShape;
+  if (shape === undefined) return [];
+  const { properties = {}, required = [] } = shapeSchema(shape, 'input', name, components);
   return Object.entries(properties as Record<string, Json>).map(([parameter, { description, ...schema }]) => ({
     name: parameter,
     in: 'query',

@@ -101,7 +101,7 @@ const thing = defineResource('thing', {
       '/stats',
       {
         policy: 'public',
-        queryShape: z.object({ since: z.iso.date().optional() }),
+        query: z.object({ since: z.iso.date().optional() }),
         output: z.object({ count: z.int(), newest: recordShape('thing').nullable() }),
         errors: [],
         description: 'How many there are.',

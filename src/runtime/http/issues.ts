@@ -1,0 +1,46 @@
+import { issuePath, type StandardIssue } from '../../declare/standard-schema.ts';
+
+interface Issue extends StandardIssue {
+  /** What zod says beyond the convention. */
+  readonly code?: string;
+  readonly keys?: readonly string[];
+}
+
+/** What is wrong with a value, in the words of the contract where the library has none that somebody chose. */
+export interface Told {
+  /** The keys that lead to what is wrong; empty for the whole. */
+  path: string[];
+  kind: 'unknown' | 'missing' | 'repeated' | 'other';
+  /** What the library says. */
+  message: string;
+}
+
+// What zod, valibot and arktype say of a value of the wrong type when the declaration names no message.
+const UNCHOSEN = /^Invalid (?:input|option|key|type)\b|\(was (?:missing|an object)\)$/;
+
+function valueAt(root: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined),
+    root,
+  );
+}
+
+function told(issue: Issue, root: unknown): Told[] {
+  const path = issuePath(issue);
+  const { message } = issue;
+  if (issue.code === 'unrecognized_keys' && issue.keys !== undefined)
+    return issue.keys.map((key) => ({ path: [...path, key], kind: 'unknown', message }));
+  if (path.length === 0 || !UNCHOSEN.test(message)) return [{ path, kind: 'other', message }];
+  const value = valueAt(root, path);
+  const kind = value === undefined ? 'missing' : Array.isArray(value) ? 'repeated' : 'other';
+  return [{ path, kind, message }];
+}
+
+/**
+ * What a Standard Schema found.
+ *
+ * @param root what it was given
+ */
+export function tellIssues(issues: readonly StandardIssue[], root: unknown): Told[] {
+  return issues.flatMap((issue) => told(issue, root));
+}
