@@ -48,6 +48,8 @@ interface StoredHash extends ScryptCost {
 
 /** At some nine hashes a second the last of them waits half a minute: for longer no client does. */
 const MOST_WAITING = 256;
+/** A verifier that hangs must not keep its place: with two of them nobody could sign in any more. */
+const LEGACY_MS = 10_000;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const MAX_MEMORY_BYTES = 256 * 2 ** 20;
@@ -107,7 +109,7 @@ export function createPasswordHasher(
     const asked = sample;
     if (asked === undefined) return false;
     try {
-      const accepted = await semaphore.run(() => legacy.verify(asked, password));
+      const accepted = await semaphore.run(() => inTime(async () => legacy.verify(asked, password)));
       return accepted === true && foreign !== undefined && !password.includes('\0');
     } catch (error) {
       if (isSemaphoreFull(error)) throw error;
@@ -142,6 +144,17 @@ export function createPasswordHasher(
       return parsed === null || parsed.logN < cost.logN || parsed.r < cost.r || parsed.p < cost.p;
     },
   };
+}
+
+/** What the project's verifier gives, unless that takes too long. */
+async function inTime<T>(verify: () => Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${LEGACY_MS / 1000} seconds`)), LEGACY_MS);
+  try {
+    return await Promise.race([verify(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function parse(stored: string): StoredHash | null {

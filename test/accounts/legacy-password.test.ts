@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createPasswordHasher, NO_PASSWORD } from '../../src/accounts/password-hash.ts';
 import { defineUser } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
@@ -92,6 +92,29 @@ test('without a verifier a foreign hash fits no password', async () => {
   const hasher = createPasswordHasher({ logN: 4, r: 8, p: 1 });
   expect(await hasher.verify(secret, old(secret))).toBe(false);
   expect(hasher.needsRehash(old(secret))).toBe(true);
+});
+
+test('verifiers that never answer are wrong passwords after ten seconds, and keep nobody else from signing in', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const failures: unknown[] = [];
+  let begun = 0;
+  const verify = () => {
+    begun += 1;
+    return new Promise<boolean>(() => undefined);
+  };
+  const failed = (error: unknown) => void failures.push(error);
+  const hasher = createPasswordHasher({ logN: 4, r: 8, p: 1 }, { legacy: { verify, failed } });
+  const own = await hasher.hash(secret);
+  const hanging = Promise.all([hasher.verify(secret, 'a'), hasher.verify(secret, 'b')]);
+  await vi.waitUntil(() => begun === 2);
+  const other = createPasswordHasher({ logN: 4, r: 8, p: 1 });
+  const next = hasher.hash(secret);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await hanging).toEqual([false, false]);
+  expect(failures).toEqual([expect.any(Error), expect.any(Error)]);
+  expect(await other.verify(secret, await next)).toBe(true);
+  expect(await other.verify(secret, own)).toBe(true);
 });
 
 test('what a verifier gives that is not true is no', async () => {
