@@ -85,8 +85,9 @@ export async function lookUp(
   const registered: TransportDevice[] = [];
   if (cursor.stage === 'registered') {
     const found = await findDevices(database, entries, { after: cursor.afterDevice, limit: PAGE_DEVICES });
-    for (const { userId, ...device } of found) {
-      if (simulated || !device.token.startsWith(SIMULATED_PREFIX)) registered.push({ ...device, user: userId });
+    for (const { userId, expired, ...device } of found) {
+      if (expired || (!simulated && device.token.startsWith(SIMULATED_PREFIX))) continue;
+      registered.push({ ...device, user: userId });
     }
     const next = afterRegistered(entries, cursor, found);
     if (next !== undefined) return { devices: registered, next };
