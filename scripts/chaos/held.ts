@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { IN_TURN } from '../../src/extensions/webhooks/sql/turns.ts';
 
 /** Runs something on a connection of its own: those that last do not outlive a restart of Postgres. */
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -16,11 +17,11 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
 export interface Held {
   /** `webhook-id`. */
   messageId: string;
-  /** The number of the attempt. */
-  attempt: number;
+  /** Attempts before this one. */
+  attempts: number;
 }
 
-const HELD = `select message_id as "messageId", attempts as attempt from webhook_deliveries where status = 'sending'`;
+const HELD = `select message_id as "messageId", attempts from webhook_deliveries d where ${IN_TURN}`;
 
 /** The deliveries that workers hold. */
 export function heldDeliveries(databaseUrl: string): Promise<Held[]> {
@@ -28,14 +29,15 @@ export function heldDeliveries(databaseUrl: string): Promise<Held[]> {
 }
 
 const END_LEASES = `
-  update webhook_deliveries d set lease_until = now() from unnest($1::text[], $2::int[]) as h(message_id, attempt)
-  where d.message_id = h.message_id and d.attempts = h.attempt and d.status = 'sending'`;
+  update webhook_turns t set lease_until = now() from webhook_deliveries d
+    join unnest($1::text[], $2::int[]) as h(message_id, attempts) on d.message_id = h.message_id and d.attempts = h.attempts
+  where t.endpoint_id = d.endpoint_id and ${IN_TURN}`;
 const MAKE_DUE = `update webhook_deliveries set next_attempt_at = now() where status = 'pending' and next_attempt_at > now()`;
 
-/** Puts the clock forward: ends the leases of what was held at a fault, and makes every retry due. */
+/** Puts the clock forward: ends the turns that still hold what was held at a fault, and makes every retry due. */
 export async function hurryUp(databaseUrl: string, held: readonly Held[]): Promise<void> {
   await withClient(databaseUrl, async (client) => {
-    await client.query(END_LEASES, [held.map(({ messageId }) => messageId), held.map(({ attempt }) => attempt)]);
+    await client.query(END_LEASES, [held.map(({ messageId }) => messageId), held.map(({ attempts }) => attempts)]);
     await client.query(MAKE_DUE);
   });
 }

@@ -1,12 +1,18 @@
-import { expect, test } from 'vitest';
-import { createApp, defineUser, webhooks } from '../../src/index.ts';
+import { expect, test, vi } from 'vitest';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { startReceiver } from '../fakes/receiver.ts';
 import { clientOf, startTestApp } from '../support/app.ts';
 
-const { url, env } = await startTestApp({ resources: [defineUser()], extensions: [webhooks()] });
+const note = defineResource('note', {
+  fields: { text: f.text(), owner: f.ref('user').owner() },
+  policies: { read: 'owner' },
+});
+const declared = () => ({ resources: [defineUser(), note], extensions: [webhooks({ retrySchedule: [1] })] });
+const { url, env, person } = await startTestApp(declared(), { start: { roles: ['web', 'relay'] } });
 
 /** Another process of the same app, with these settings of its metrics. */
-async function processOf(metrics: Record<string, string>, role: 'web' | 'relay') {
-  const made = createApp({ resources: [defineUser()], extensions: [webhooks()] }, { ...env, ...metrics });
+async function processOf(metrics: Record<string, string>, role: 'web' | 'relay' | 'webhook-worker') {
+  const made = createApp(declared(), { ...env, ...metrics });
   return { ...(await made.start({ port: 0, roles: [role] })), close: () => made.close() };
 }
 
@@ -51,4 +57,23 @@ test('with both the port demands the token too', async () => {
   expect((await ask(relay.metricsUrl)).status).toBe(401);
   expect((await ask(relay.metricsUrl, 'scrape-me')).status).toBe(200);
   await relay.close();
+});
+
+test('a worker tells how its attempts ended, and how long they waited', async () => {
+  const worker = await processOf({ METRICS_PORT: '0' }, 'webhook-worker');
+  const receiver = await startReceiver();
+  receiver.answer(503, 204);
+  const ann = await person('Ann');
+  await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
+  await ann.call('POST', '/api/notes', { text: 'x' });
+  const told = async () => (await ask(worker.metricsUrl)).text;
+  const isTold = async () => (await told()).includes('belfry_webhooks_attempts_total{result="succeeded"} 1\n');
+  await vi.waitUntil(isTold, { timeout: 30_000, interval: 50 });
+  const text = await told();
+  expect(text).toContain('belfry_webhooks_attempts_total{result="status 5xx"} 1\n');
+  expect(text).toContain('belfry_webhooks_dispatch_seconds_count 2\n');
+  expect(text).toContain('belfry_webhooks_dispatch_seconds_bucket{le="300"} 2\n');
+  expect(text).toContain('belfry_webhooks_answer_seconds_count 2\n');
+  await receiver.close();
+  await worker.close();
 });

@@ -58,7 +58,7 @@ test('books tell what is lost, repeated without a reason, under another id, or a
     arrivals: () => new Map(Object.entries(entries).map(([record, ids]) => [record, new Map(Object.entries(ids))])),
     refused: () => 0,
   });
-  const heldOf = (ids: string[]) => ids.map((messageId) => ({ messageId, attempt: 1 }));
+  const heldOf = (ids: string[]) => ids.map((messageId) => ({ messageId, attempts: 0 }));
   const books = (entries: Record<string, Record<string, number>>, held: string[][] = []) =>
     balance(new Map([['here', new Set(['a', 'b'])]]), arrived(entries) as unknown as Receivers, held.map(heldOf));
   const whole = { a: { m1: 1 }, b: { m2: 1 } };

@@ -83,8 +83,8 @@ test('status tells what waits and what failed, retry sends that again, drain wai
   await ada.call('POST', '/api/posts', { title: 'one', status: 'published' });
   await ada.call('POST', '/api/posts', { title: 'two' });
   await receiver.received(3);
-  const drained = async () => (await client.query(`select from webhook_deliveries where status = 'sending'`)).rowCount;
-  await vi.waitUntil(async () => (await drained()) === 0, { timeout: 30_000 });
+  const inTurns = async () => (await client.query('select from webhook_turns where holder is not null')).rowCount;
+  await vi.waitUntil(async () => (await inTurns()) === 0, { timeout: 30_000 });
   // As if the schedule had been used up, and one endpoint were disabled.
   await client.query(
     `update webhook_deliveries set status = 'failed', next_attempt_at = null, finished_at = now() where status = 'pending' or endpoint_id = $1`,

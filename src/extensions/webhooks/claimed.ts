@@ -8,6 +8,8 @@ export interface Claimed {
   /** The number of the attempt to come, and its number since the schedule began. */
   attempt: number;
   scheduleAttempt: number;
+  /** ms since the epoch, by this process: when it was due. */
+  dueAt: number;
 }
 
 /** What came of a claim. */
@@ -21,9 +23,13 @@ export interface Claim {
 export function claimOf(rows: readonly ClaimRow[]): Claim | undefined {
   let endpoint: ClaimedEndpoint | undefined;
   const deliveries: Claimed[] = [];
+  const now = Date.now();
   for (const row of rows) {
     if (row[0] !== null) endpoint = row[0];
-    else deliveries.push({ id: row[1], messageId: row[2], body: row[3], attempt: row[4], scheduleAttempt: row[5] });
+    else {
+      const [, id, messageId, body, attempt, scheduleAttempt, lateMs] = row;
+      deliveries.push({ id, messageId, body, attempt, scheduleAttempt, dueAt: now - lateMs });
+    }
   }
   return endpoint === undefined ? undefined : { endpoint, deliveries };
 }

@@ -88,12 +88,12 @@ async function serve(parts: DrainParts, turn: Turn, lane: Lane, first: Claim): P
 
   await new Promise<void>((resolve) => {
     function send(claimed: Claimed, leave: () => void): void {
-      const { id, messageId, body, attempt, scheduleAttempt } = claimed;
+      const { id, messageId, body, attempt, scheduleAttempt, dueAt } = claimed;
       const { url, secrets } = endpoint;
       void deliver(sender, { endpointId, url, secrets, messageId, body }).then((outcome) => {
         note(outcome);
         unwritten += 1;
-        parts.writeBack({ id, attempt, scheduleAttempt, outcome }).then(
+        parts.writeBack({ id, attempt, scheduleAttempt, dueAt, outcome }).then(
           () => settle(id, true),
           (error: unknown) => {
             host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');

@@ -51,7 +51,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       }
       const recovering = createRecovering(host, users, settings);
       const status = createStatusReader(host, users, settings);
-      createWebhookMetrics(host, status);
+      const metrics = createWebhookMetrics(host, status);
       return {
         routes: [
           ...endpointRoutes(host, settings),
@@ -69,7 +69,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
         },
         mistakes: () => takenEventNames(settings.events, host.resources),
-        workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings) },
+        workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings, metrics) },
       };
     },
   });

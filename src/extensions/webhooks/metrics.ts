@@ -1,12 +1,14 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Host } from '../../declare/host.ts';
+import type { AddToBatch } from '../../platform/natural-batch.ts';
 import type { Outcome } from './deliver.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';
+import type { Result } from './write-back.ts';
 
 /** What is counted of attempts as they are made. */
 export interface WebhookMetrics {
-  /** @param waitedMs ms from when the attempt was due to when it began */
-  attempted(outcome: Outcome, waitedMs: number): void;
+  /** What writes results back, and counts them too. */
+  counted(writeBack: AddToBatch<Result>): AddToBatch<Result>;
 }
 
 /** s. From what nobody notices to what is as good as standing still. */
@@ -84,10 +86,12 @@ export function createWebhookMetrics(
     registers,
   });
   return {
-    attempted(outcome, waitedMs) {
+    counted: (writeBack) => (result) => {
+      const { outcome, dueAt } = result;
       attempts.inc({ result: resultOf(outcome) });
-      dispatch.observe(Math.max(waitedMs, 0) / 1000);
+      dispatch.observe(Math.max(Date.parse(outcome.at) - dueAt, 0) / 1000);
       answer.observe(outcome.durationMs / 1000);
+      return writeBack(result);
     },
   };
 }

@@ -20,9 +20,9 @@ export async function sendAsked(parts: DrainParts, deliveryId: string): Promise<
     const [claimed] = claim?.deliveries ?? [];
     if (claim === undefined || claimed === undefined) return;
     const { id: endpointId, url, secrets } = claim.endpoint;
-    const { id, messageId, body, attempt, scheduleAttempt } = claimed;
+    const { id, messageId, body, attempt, scheduleAttempt, dueAt } = claimed;
     const outcome = await deliver(sender, { endpointId, url, secrets, messageId, body });
-    await writeBack({ id, attempt, scheduleAttempt, outcome });
+    await writeBack({ id, attempt, scheduleAttempt, dueAt, outcome });
     // Its drain sees when the retry is due and asks to be called then.
     if (!outcome.ok) await wakeUp(host.queues, [{ id: endpointId, lane: laneOf(outcome.slow) }]);
   });

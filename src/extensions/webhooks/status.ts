@@ -73,7 +73,8 @@ export function createStatusReader(
   async function queue(): Promise<WebhookQueue> {
     const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });
     const [due, retrying, held, inFlight, oldestMs, events, oldestEventMs] = row!;
-    return { due, retrying, held, inFlight, oldestMs, events, oldestEventMs };
+    // The earliest that is overdue may be one that is being sent.
+    return { due, retrying, held, inFlight, oldestMs: due > 0 ? oldestMs : null, events, oldestEventMs };
   }
 
   async function endpoints(): Promise<WebhookStatus['endpoints']> {

@@ -4,6 +4,7 @@ import type { RunningWorker } from '../../platform/queues.ts';
 import { ASKED_QUEUE } from './asked.ts';
 import { type DrainParts, drain } from './drain.ts';
 import { createEndTurns } from './end-turns.ts';
+import type { WebhookMetrics } from './metrics.ts';
 import { createPlaces } from './places.ts';
 import { sendAsked } from './send-asked.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
@@ -20,7 +21,12 @@ const LAUNCH_MS = 5000;
 const MARGIN_MS = 10_000;
 
 /** Starts sending: a worker for healthy endpoints, one for those that fail or take long, one for what somebody asked for. */
-export function startWebhookWorker(host: Host, users: ResourceView, settings: WebhookSettings): RunningWorker {
+export function startWebhookWorker(
+  host: Host,
+  users: ResourceView,
+  settings: WebhookSettings,
+  metrics: WebhookMetrics,
+): RunningWorker {
   const { concurrency, timeoutMs } = settings;
   const slowConcurrency = Math.max(1, Math.floor(concurrency / 2));
   const askedConcurrency = Math.max(1, Math.floor(concurrency / 4));
@@ -33,7 +39,7 @@ export function startWebhookWorker(host: Host, users: ResourceView, settings: We
     host,
     sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), log: host.log, settings },
     places: createPlaces(concurrency, { slow: slowConcurrency, asked: askedConcurrency }),
-    writeBack: createWriteBack(host, settings),
+    writeBack: metrics.counted(createWriteBack(host, settings)),
     endTurn: createEndTurns(host),
     share: { fast: half(concurrency), slow: half(slowConcurrency) },
     chunk: { fast: CHUNK, slow: SLOW_CHUNK },

@@ -15,6 +15,8 @@ export interface Result {
   /** Its number; it counts only while that is still the delivery's last attempt. */
   attempt: number;
   scheduleAttempt: number;
+  /** ms since the epoch: when it was due. */
+  dueAt: number;
   outcome: Outcome;
 }
 

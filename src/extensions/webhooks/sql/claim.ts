@@ -12,10 +12,10 @@ export interface ClaimedEndpoint {
   turn: 'own' | 'taken' | 'none';
 }
 
-/** The first row tells of the endpoint, each other of a delivery: `attempts` and `scheduleAttempts` count the one to come. */
+/** The first row tells of the endpoint, each other of a delivery: `attempts` and `scheduleAttempts` count the one to come; it has been due for `lateMs`. */
 export type ClaimRow =
-  | [endpoint: ClaimedEndpoint, null, null, null, null, null]
-  | [null, id: string, messageId: string, body: string, attempts: number, scheduleAttempts: number];
+  | [endpoint: ClaimedEndpoint, null, null, null, null, null, null]
+  | [null, id: string, messageId: string, body: string, attempts: number, scheduleAttempts: number, lateMs: number];
 
 /** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
 export function isOpen(users: UsersSql, globalRoles: string): string {
@@ -30,9 +30,10 @@ const ENDPOINT = `e.id, e.url, e.secret, ${OLD_SECRETS}, e.slow from webhook_end
 function rows(turn: string): string {
   return `
   select json_build_object('id', e.id, 'url', e.url, 'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
-    'slow', e.slow, 'turn', ${turn}), null, null, null, null, null from endpoint e
+    'slow', e.slow, 'turn', ${turn}), null, null, null, null, null, null from endpoint e
   union all
-  select null, c.id, c.message_id, c.body, c.attempts, c.schedule_attempts from claimed c`;
+  select null, c.id, c.message_id, c.body, c.attempts, c.schedule_attempts,
+    floor(extract(epoch from now() - c.next_attempt_at) * 1000)::bigint from claimed c`;
 }
 
 /**
@@ -56,7 +57,7 @@ export function claim(users: UsersSql): string {
     select t.endpoint_id from webhook_turns t
     where t.endpoint_id = (select id from endpoint where slow = $4) and (t.holder is null or t.holder = $6) for update
   ), due as materialized (
-    select d.id, d.message_id, d.body, d.attempts, d.schedule_attempts from webhook_deliveries d
+    select d.id, d.message_id, d.body, d.attempts, d.schedule_attempts, d.next_attempt_at from webhook_deliveries d
     where d.endpoint_id = (select endpoint_id from turn) and d.status = 'pending' and d.next_attempt_at <= now()
       and not $7::jsonb ? d.id
     order by d.next_attempt_at limit $2 for update skip locked
@@ -66,7 +67,7 @@ export function claim(users: UsersSql): string {
     where endpoint_id = $1 and exists (select from due)
     returning sending
   ), claimed as (
-    select id, message_id, body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts from due
+    select id, message_id, body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts, next_attempt_at from due
     where (select sending from taken) ? id
   )${rows(`case when exists (select from turn) then 'own'
       when exists (select from webhook_turns where endpoint_id = $1) then 'taken' else 'none' end`)}`;
@@ -95,6 +96,6 @@ export function claimOne(users: UsersSql): string {
     update webhook_deliveries d set status = 'sending', attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
       lease_until = now() + $2 * interval '1 millisecond'
     from due where d.id = due.id
-    returning d.id, d.message_id, d.body, d.attempts, d.schedule_attempts
+    returning d.id, d.message_id, d.body, d.attempts, d.schedule_attempts, d.next_attempt_at
   )${rows(`'own'`)}`;
 }

@@ -1,12 +1,20 @@
 import { isOpen } from './claim.ts';
+import { IN_TURN } from './turns.ts';
 import type { UsersSql } from './users.ts';
 
-/** What waits, by endpoint. By webhook_deliveries_due_index. */
+/** What waits, by endpoint; what a turn is sending waits too. By webhook_deliveries_due_index. */
 const PENDING = `
   select endpoint_id, count(*) as n, count(*) filter (where next_attempt_at <= now()) as due, min(next_attempt_at) as first
   from webhook_deliveries where status = 'pending' group by endpoint_id`;
 
-/** Numbers of the queue, in the order of `QUEUE`. */
+/** What is being sent: claimed in a turn, or by itself. By the primary key, and by webhook_deliveries_lease_index. */
+const SENDING = `
+  select d.endpoint_id, true as in_turn from webhook_turns t cross join lateral jsonb_object_keys(t.sending) s(id)
+    join webhook_deliveries d on d.id = s.id where t.lease_until is not null and ${IN_TURN}
+  union all
+  select endpoint_id, false from webhook_deliveries where status = 'sending' and lease_until is not null`;
+
+/** Numbers of the queue: see `queueSql`. */
 export type QueueRow = [
   due: number,
   later: number,
@@ -27,10 +35,10 @@ export function queueSql(users: UsersSql): string {
   with waiting as (
     select p.n, p.due, p.first, coalesce(${isOpen(users, '$1')}, false) as open
     from (${PENDING}) p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
-  )
-  select coalesce(sum(due) filter (where open), 0)::bigint, coalesce(sum(n - due) filter (where open), 0)::bigint,
+  ), sending as (select count(*) as n, count(*) filter (where in_turn) as in_turn from (${SENDING}) s)
+  select greatest(coalesce(sum(due) filter (where open), 0) - (select in_turn from sending), 0)::bigint, coalesce(sum(n - due) filter (where open), 0)::bigint,
     coalesce(sum(n) filter (where not open), 0)::bigint,
-    (select count(*) from webhook_deliveries where status = 'sending' and lease_until is not null),
+    (select n from sending),
     floor(extract(epoch from now() - min(first) filter (where open and due > 0)) * 1000)::bigint,
     (select count(*) from outbox),
     (select floor(extract(epoch from now() - min(created_at)) * 1000)::bigint from outbox)
@@ -57,7 +65,7 @@ export const RECENT_ATTEMPTS = `
   where (entry ->> 'at')::timestamptz > now() - $1 * interval '1 millisecond'
   group by 1 order by 2 desc, 1`;
 
-/** An endpoint with which something is wrong, in the order of `WORST`. */
+/** An endpoint with something to do: see `WORST`. */
 export type WorstRow = [
   id: string,
   url: string,
