@@ -1,7 +1,7 @@
 import type { ResourceView } from '../../declare/host.ts';
 import { subscribableAs } from './event-names.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
-import { CANDIDATES_OF_A_SOURCE, type CandidateRow, type Source } from './sql/candidates.ts';
+import { type CandidateRow, MOST_CANDIDATES, type Source } from './sql/candidates.ts';
 
 /** An endpoint that an event could reach. */
 export interface Candidate {
@@ -57,8 +57,9 @@ export function candidateQuery(events: readonly OutgoingEvent[]): unknown[] {
 function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
   const ends = new Map<Source, string>();
   for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
-    if (list.length > CANDIDATES_OF_A_SOURCE)
-      ends.set(source, list.map(([, id]) => id).sort()[CANDIDATES_OF_A_SOURCE - 1]!);
+    const most = MOST_CANDIDATES[source];
+    const ids = list.map(([, id]) => id).sort();
+    if (ids.length > most) ends.set(source, ids[most - 1]!);
   }
   return ends;
 }

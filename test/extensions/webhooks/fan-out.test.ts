@@ -13,8 +13,12 @@ const riddle = defineResource('riddle', {
   fields: { text: f.string() },
   policies: { read: ({ user }) => acts.get(String(user?.name))?.() ?? true },
 });
+const note = defineResource('note', {
+  fields: { text: f.string(), owner: f.ref('user').owner() },
+  policies: { read: 'owner' },
+});
 const user = defineUser({ roles: ['user', 'admin', 'clerk'] });
-const made = { resources: [user, notice, riddle], extensions: [webhooks({ pollMs: 100 })] } as const;
+const made = { resources: [user, notice, riddle, note], extensions: [webhooks({ pollMs: 100 })] } as const;
 // No worker: what is made stays as it was made.
 const { app, person, env } = await startTestApp(made, { start: { roles: ['web', 'relay'] } });
 const client = new Client({ connectionString: env.DATABASE_URL });
@@ -108,6 +112,17 @@ test('120 events at once of which each has 100 endpoints are shared out over tra
     'select max(n)::int as most from (select count(*) as n from webhook_deliveries group by xmin::text) t',
   );
   expect(rows[0].most).toBeLessThanOrEqual(5000);
+});
+
+test('the events of many owners, each with as many endpoints as he may have, are one transaction', async () => {
+  await endpoints(1500, ['note.created']);
+  const { rows: owners } = await client.query(`select id from users where name = 'n'`);
+  await app.transaction(async ({ service }) => {
+    for (const { id } of owners) await service('note').create({ text: 'x' }, { user: { id } });
+  });
+  await nothingWaits();
+  const { rows } = await client.query('select count(*)::int as n from webhook_deliveries group by xmin::text');
+  expect(rows).toEqual([{ n: 1500 }]);
 });
 
 describe('a policy that throws for one owner', () => {
