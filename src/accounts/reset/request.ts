@@ -65,7 +65,7 @@ export function createResetComposer({
     const { user } = (await users.findForLogin(String(data.email))) ?? {};
     if (user === undefined || !isActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(user.id)).allowed) return undefined;
-    const token = await resets.grant(user.id, requestedAt);
+    const token = await resets.grant(user, requestedAt);
     if (token === undefined) return undefined;
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
     const content = await template({ user, link: linkOf(token, host), minutes });

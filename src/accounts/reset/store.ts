@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { ResourceView, StoredRecord } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
@@ -6,7 +6,7 @@ import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { whenUsersAreDeleted } from '../deleted-users.ts';
 
-const TOKEN = /^[\w-]{43}$/;
+const TOKEN = /^([\w-]{43})([\w-]{22})$/;
 const EVERY_MS = 60_000;
 
 const GRANT = `
@@ -35,6 +35,14 @@ const REMOVE_OLD = `
   ) returning 1`;
 const REMOVE_OF_USERS = 'delete from password_resets where user_id = any($1)';
 
+/**
+ * The end of a token. It depends on the address that the link goes to: where a project lets e-mails change, whoever reads the
+ * former one must not get in by a link that waits there.
+ */
+function addressMark(random: string, { email }: StoredRecord): string {
+  return createHash('sha256').update(`${random}.${email}`).digest('base64url').slice(0, 22);
+}
+
 /** The links by which users set a new password. Each user has one at most. */
 export interface Resets {
   /**
@@ -43,8 +51,8 @@ export interface Resets {
    * @param requestedAt when it was asked for
    * @returns undefined when one that was asked for later has been made, or used, already
    */
-  grant(userId: string, requestedAt: string): Promise<string | undefined>;
-  /** Whose live link this is. */
+  grant(user: StoredRecord, requestedAt: string): Promise<string | undefined>;
+  /** Whose live link this is. One that went to an address that is no longer the user's is nobody's. */
   find(token: string): Promise<StoredRecord | undefined>;
   /** Uses up a live link: true for one caller only. */
   spend(userId: string, token: string, on: Executor): Promise<boolean>;
@@ -56,15 +64,18 @@ export interface Resets {
 export function createResets(database: Database, users: ResourceView, minutes: number): Resets {
   const find = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
   return {
-    async grant(userId, requestedAt) {
-      const token = randomBytes(32).toString('base64url');
-      const values = [userId, hashToken(token), requestedAt, minutes];
+    async grant(user, requestedAt) {
+      const random = randomBytes(32).toString('base64url');
+      const token = random + addressMark(random, user);
+      const values = [user.id, hashToken(token), requestedAt, minutes];
       return (await database.write({ text: GRANT, values })).length > 0 ? token : undefined;
     },
     async find(token) {
-      if (!TOKEN.test(token)) return undefined;
+      const [, random, mark] = TOKEN.exec(token) ?? [];
+      if (random === undefined) return undefined;
       const [row] = await database.write({ text: find, values: [hashToken(token)] });
-      return row && users.fromRow(row);
+      const user = row && users.fromRow(row);
+      return user !== undefined && addressMark(random, user) === mark ? user : undefined;
     },
     async spend(userId, token, on) {
       return (await on.write({ text: SPEND, values: [userId, hashToken(token)] })).length > 0;

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { defineUser } from '../../../src/index.ts';
+import { defineUser, f } from '../../../src/index.ts';
 import { refusal, startSmtpServer } from '../../fakes/smtp-server.ts';
 import { startTestApp } from '../../support/app.ts';
 
@@ -23,7 +23,10 @@ const own = await startTestApp({
   },
 });
 const placed = await startTestApp(
-  { resources: [defineUser()], settings: { auth: { password: cheap } } },
+  {
+    resources: [defineUser({ fields: { email: f.email().required().unique() } })],
+    settings: { auth: { password: cheap } },
+  },
   { env: () => ({ APP_URL: 'https://api.example.com/base/' }) },
 );
 const limited = await startTestApp({
@@ -59,7 +62,7 @@ test('a project says in its own words what the e-mail says, where its link leads
   await own.call('POST', '/api/auth/password/forgot', { email });
   const mail = await newest(own);
   expect(mail.subject).toBe('Hallo Ann');
-  expect(mail.text).toMatch(/^https:\/\/app\.example\.com\/new\?lang=de&token=[\w-]{43}#form \(5 Minuten\)$/);
+  expect(mail.text).toMatch(/^https:\/\/app\.example\.com\/new\?lang=de&token=[\w-]{65}#form \(5 Minuten\)$/);
   const token = new URL(mail.text.split(' ')[0]!).searchParams.get('token');
   const body = { token, password: 'a staple that is new' };
   expect((await own.call('POST', '/api/auth/password/reset', body)).status).toBe(204);
@@ -68,7 +71,23 @@ test('a project says in its own words what the e-mail says, where its link leads
 test('without auth.resetUrl the link leads to /reset-password below APP_URL', async () => {
   const { email } = await placed.person('Ann');
   await placed.call('POST', '/api/auth/password/forgot', { email });
-  expect((await newest(placed)).text).toMatch(/https:\/\/api\.example\.com\/base\/reset-password\?token=[\w-]{43}\n/);
+  expect((await newest(placed)).text).toMatch(/https:\/\/api\.example\.com\/base\/reset-password\?token=[\w-]{65}\n/);
+});
+
+test('where e-mails may change, a link that went to the former one works no more; a new one goes to the new one', async () => {
+  const ann = await placed.person('Ann');
+  const linkTo = async (email: string) => {
+    await placed.call('POST', '/api/auth/password/forgot', { email });
+    const mail = await until(async () => (await placed.app.captured.mails()).find(({ to }) => to === email));
+    return new URL(/https:\S+/.exec(mail.text)![0]).searchParams.get('token');
+  };
+  const reset = async (token: unknown) =>
+    (await placed.call('POST', '/api/auth/password/reset', { token, password: 'a staple that is new' })).status;
+  const former = await linkTo(ann.email);
+  const changed = `new-${ann.email}`;
+  expect((await ann.call('PATCH', '/api/auth/me', { email: changed })).status).toBe(200);
+  expect(await reset(former)).toBe(400);
+  expect(await reset(await linkTo(changed))).toBe(204);
 });
 
 test('one client may ask a few times only, and so may many for one account: they are answered alike, no e-mail is made', async () => {
@@ -110,7 +129,7 @@ test('an e-mail that the mail server put off carries a new link, the one before 
   await until(() => smtp.mails.length === 1);
   expect(await hash()).not.toBe(former);
   const raw = smtp.mails[0]!.raw.replaceAll('=\r\n', '').replaceAll('=3D', '=');
-  const token = /token=([\w-]{43})/.exec(raw)![1];
+  const token = /token=([\w-]{65})/.exec(raw)![1];
   const body = { token, password: 'a staple that is new' };
   expect((await call('POST', '/api/auth/password/reset', body)).status).toBe(204);
   expect(told).toEqual(['requested']);
