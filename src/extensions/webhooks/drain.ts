@@ -3,7 +3,7 @@ import type { AddToBatch } from '../../platform/natural-batch.ts';
 import type { Claim, Claimed } from './claimed.ts';
 import { deliver, type Outcome, type Sender } from './deliver.ts';
 import type { Places } from './places.ts';
-import { EARLIEST } from './sql/deliveries.ts';
+import { EARLIEST, NEXT } from './sql/deliveries.ts';
 import { createTurn, type Turn, type TurnParts } from './turn.ts';
 import { type Lane, laneOf, wakeUp, wakeUpLater } from './wake-up.ts';
 import type { Result } from './write-back.ts';
@@ -27,18 +27,23 @@ export interface DrainParts extends TurnParts {
 }
 
 const MOST_WINDOWS = 10_000;
+/** ms after which an ordered endpoint is looked at again whose next delivery is due but not ready. */
+const HELD_UP_MS = 50;
 
 /** How a turn went. */
 interface Served {
   /** More may be due. */
   more: boolean;
   slow: boolean;
+  /** The rate holds it back. */
+  limited: boolean;
 }
 
 /**
  * Sends what was claimed, and claims more while there is more and the turn lasts: first one request, then more at once with each that
  * is answered well, up to the endpoint's share. After the first that fails or takes long no further one is begun: a receiver that
- * hangs holds few places, and those only once.
+ * hangs holds few places, and those only once. An ordered endpoint has one request at a time, and the next when the result of the one
+ * before is written: after a failure the turn ends, and the next one begins with that delivery again or, if it failed for good, after it.
  */
 async function serve(parts: DrainParts, turn: Turn, lane: Lane, first: Claim): Promise<Served> {
   const { windows, places, share, host, sender } = parts;
@@ -55,8 +60,9 @@ async function serve(parts: DrainParts, turn: Turn, lane: Lane, first: Claim): P
   let unwritten = 0;
   let claiming = false;
   let halted = false;
+  let limited = false;
 
-  const mayBegin = () => !halted && !parts.isStopping() && performance.now() - begun < parts.launchMs;
+  const mayBegin = () => !halted && !limited && !parts.isStopping() && performance.now() - begun < parts.launchMs;
   const mayClaim = () => lane === 'fast' && more && mayBegin() && performance.now() - begun < parts.sliceMs;
 
   function note(outcome: Outcome): void {
@@ -109,13 +115,18 @@ async function serve(parts: DrainParts, turn: Turn, lane: Lane, first: Claim): P
     function settle(id: string, isWritten: boolean): void {
       turn.settle(id, isWritten);
       unwritten -= 1;
-      finish();
+      // Of an ordered endpoint nothing goes on before this one's result is kept.
+      halted ||= endpoint.ordered && !isWritten;
+      if (endpoint.ordered) pump();
+      else finish();
     }
 
     function begin(leave: () => void): void {
       asked -= 1;
       // It may have waited for its place.
-      const next = mayBegin() ? queue.shift() : undefined;
+      const goesOn = mayBegin() && queue.length > 0;
+      limited ||= goesOn && !turn.mayBegin();
+      const next = goesOn && !limited ? queue.shift() : undefined;
       if (next !== undefined) {
         send(next, leave);
         return;
@@ -126,12 +137,13 @@ async function serve(parts: DrainParts, turn: Turn, lane: Lane, first: Claim): P
     }
 
     function pump(): void {
-      while (inFlight < window && asked < queue.length && mayBegin()) {
+      while (inFlight < (endpoint.ordered ? 1 - unwritten : window) && asked < queue.length && mayBegin()) {
         inFlight += 1;
         asked += 1;
         places.take(lane, begin);
       }
-      if (!claiming && queue.length <= window && mayClaim()) {
+      const isLow = endpoint.ordered ? queue.length + inFlight + unwritten === 0 : queue.length <= window;
+      if (!claiming && isLow && mayClaim()) {
         claiming = true;
         void claimMore().then(() => {
           claiming = false;
@@ -149,7 +161,7 @@ async function serve(parts: DrainParts, turn: Turn, lane: Lane, first: Claim): P
   windows.delete(endpointId);
   windows.set(endpointId, window);
   if (windows.size > MOST_WINDOWS) windows.delete(windows.keys().next().value!);
-  return { more: more || queue.length > 0, slow };
+  return { more: more || queue.length > 0, slow, limited };
 }
 
 /**
@@ -165,12 +177,19 @@ export async function drain(parts: DrainParts, endpointId: string, lane: Lane): 
   if (laneOf(endpoint.slow) !== lane) return wakeUp(queues, [{ id: endpointId, lane: laneOf(endpoint.slow) }]);
   if (endpoint.turn === 'taken') return;
 
-  const { more, slow } = await serve(parts, turn, lane, claim);
+  const { more, slow, limited } = await serve(parts, turn, lane, claim);
   await turn.end();
   const next = laneOf(slow);
+  const waitMs = limited ? turn.waitMs() : 0;
+  if (waitMs > 0) return wakeUpLater(queues, endpointId, next, waitMs);
   if (more) return wakeUp(queues, [{ id: endpointId, lane: next }]);
-  const [earliest] = await database.read<[number]>({ name: 'webhook_earliest', text: EARLIEST, values: [endpointId] });
+  const { ordered } = endpoint;
+  const statement = ordered ? { name: 'webhook_next', text: NEXT } : { name: 'webhook_earliest', text: EARLIEST };
+  const [earliest] = await database.read<[number]>({ ...statement, values: [endpointId] });
   if (earliest === undefined) return;
-  if (earliest[0] <= 0) await wakeUp(queues, [{ id: endpointId, lane: next }]);
-  else await wakeUpLater(queues, endpointId, next, earliest[0]);
+  // It is due, and yet it was not claimed: something before it is still to come.
+  const isHeldUp = ordered && claim.deliveries.length === 0;
+  const delayMs = Math.max(earliest[0], isHeldUp ? HELD_UP_MS : 0);
+  if (delayMs === 0) await wakeUp(queues, [{ id: endpointId, lane: next }]);
+  else await wakeUpLater(queues, endpointId, next, delayMs);
 }

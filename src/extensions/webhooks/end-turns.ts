@@ -2,6 +2,7 @@ import type { Host } from '../../declare/host.ts';
 import { type AddToBatch, createNaturalBatch } from '../../platform/natural-batch.ts';
 import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
 import { patiently } from './patiently.ts';
+import type { RateState } from './rate.ts';
 import { END_TURNS } from './sql/turns.ts';
 
 /** A turn that is over. */
@@ -10,6 +11,8 @@ export interface EndedTurn {
   holder: string;
   /** The attempts of deliveries that were sent and whose results could not be written. */
   left: ReadonlyMap<string, number>;
+  /** What is known of the endpoint's rate, where it has one. */
+  rate: RateState | undefined;
 }
 
 const MOST = 500;
@@ -21,6 +24,7 @@ export function createEndTurns({ database, log }: Pick<Host, 'database' | 'log'>
       plainArray(turns.map(({ endpointId }) => endpointId)),
       plainArray(turns.map(({ holder }) => holder)),
       textArray(turns.map(({ left }) => (left.size > 0 ? JSON.stringify(Object.fromEntries(left)) : null))),
+      textArray(turns.map(({ rate }) => (rate === undefined ? null : JSON.stringify(rate)))),
     ];
     try {
       await patiently(() => database.write({ name: 'webhook_end_turns', text: END_TURNS, values }));

@@ -15,6 +15,9 @@ export type EndpointRow = [
   createdAt: string,
   updatedAt: string,
   publicKey: string | null,
+  ordered: boolean,
+  rateLimit: number | null,
+  rateWindowSeconds: number | null,
 ];
 
 /** The columns that an endpoint is shown from. The secret is not among them. */
@@ -34,12 +37,16 @@ export const ENDPOINT_COLUMNS = [
   'created_at',
   'updated_at',
   'public_key',
+  'ordered',
+  'rate_limit',
+  'rate_window_seconds',
 ];
 
 /** An endpoint as its owner sees it. */
 export function showEndpoint(row: EndpointRow) {
   const [id, , url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
-  const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey] = times;
+  const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey, ...pace] = times;
+  const [ordered, limit, windowSeconds] = pace;
   const working = consecutiveFailures > 0 ? 'failing' : 'active';
   return {
     id,
@@ -48,6 +55,8 @@ export function showEndpoint(row: EndpointRow) {
     ...(description === null ? {} : { description }),
     scope,
     enabled,
+    ordered,
+    rateLimit: limit === null ? null : { limit, windowSeconds: windowSeconds! },
     status: enabled ? working : 'disabled',
     lastSuccessAt,
     lastFailureAt,

@@ -58,6 +58,23 @@ const description = z
 
 const signing = z.enum(SIGNINGS, { error: `Must be one of: ${SIGNINGS.join(', ')}` });
 
+const ordered = z.boolean({ error: 'Must be true or false' }).meta({
+  description:
+    'One delivery at a time, in the order of the events: the next starts when the one before has succeeded or failed for good.',
+});
+const whole = (most: number) =>
+  z
+    .int({ error: `Must be a whole number from 1 to ${most}` })
+    .min(1, { error: `Must be a whole number from 1 to ${most}` })
+    .max(most, { error: `Must be a whole number from 1 to ${most}` });
+const rateLimit = z
+  .strictObject(
+    { limit: whole(10_000), windowSeconds: whole(3600).default(1) },
+    { error: 'Must be { limit, windowSeconds }' },
+  )
+  .nullable()
+  .meta({ description: 'At most `limit` requests in any `windowSeconds`; what is over it waits. null: no limit.' });
+
 /** The body of a create. */
 export function createSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
@@ -66,6 +83,8 @@ export function createSchema(settings: WebhookSettings, names: readonly string[]
     description: description.nullish(),
     scope: z.enum(['own', 'global'], { error: 'Must be one of: own, global' }).default('own'),
     signing: signing.default('v1'),
+    ordered: ordered.default(false),
+    rateLimit: rateLimit.default(null),
   });
 }
 
@@ -76,6 +95,8 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
     events: eventsSchema(settings, names).optional(),
     description: description.nullish(),
     enabled: z.boolean({ error: 'Must be true or false' }).optional(),
+    ordered: ordered.optional(),
+    rateLimit: rateLimit.optional(),
   });
 }
 

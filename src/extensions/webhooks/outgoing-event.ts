@@ -15,6 +15,8 @@ interface Outgoing {
   at: string;
   /** Endpoints up to this id have it already; empty: none. */
   after: string;
+  /** Its place among all events: the id of the outbox row that it came with. */
+  position: number;
 }
 
 /** A change of a record, on its way to endpoints. */
@@ -38,7 +40,7 @@ export interface PublishedEvent extends Outgoing {
 export type OutgoingEvent = RecordEvent | PublishedEvent;
 
 /** An outbox row of the extension's own. */
-export type OwnPayload = { name: string; after?: string } & (
+export type OwnPayload = { name: string; after?: string; position?: number } & (
   | { record: Record<string, unknown> }
   | { data: string; owner: string | null }
 );
@@ -46,7 +48,13 @@ export type OwnPayload = { name: string; after?: string } & (
 /** Reads an outbox row: a change of a record of `views`, or a row of the extension's own. */
 export function readOutgoing(row: OutboxRow, views: ReadonlyMap<string, ResourceView>): OutgoingEvent {
   const own = row.name === OWN_ROW ? (row.payload as OwnPayload) : undefined;
-  const common = { id: row.eventId, name: own?.name ?? row.name, at: row.createdAt, after: own?.after ?? '' };
+  const common = {
+    id: row.eventId,
+    name: own?.name ?? row.name,
+    at: row.createdAt,
+    after: own?.after ?? '',
+    position: own?.position ?? row.id,
+  };
   if (own !== undefined && 'data' in own) return { ...common, view: undefined, owner: own.owner, data: own.data };
   const view = views.get(row.resource!)!;
   const stored = row.payload.record as Record<string, unknown>;

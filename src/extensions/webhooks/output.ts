@@ -14,6 +14,8 @@ export const endpointShape = z
     description: z.string().optional(),
     scope: z.enum(['own', 'global']),
     enabled: z.boolean(),
+    ordered: z.boolean(),
+    rateLimit: z.strictObject({ limit: z.int(), windowSeconds: z.int() }).nullable(),
     status: z.enum(['active', 'failing', 'disabled']),
     lastSuccessAt: time.nullable(),
     lastFailureAt: time.nullable(),

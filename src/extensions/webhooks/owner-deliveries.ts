@@ -17,6 +17,7 @@ export type NewDelivery = [
   messageId: string,
   type: string,
   body: string,
+  position: number,
 ];
 
 /** Endpoints of one owner, by event. */
@@ -78,7 +79,9 @@ export function createOwnerDeliveries(
     const data = await dataFor([...kept.keys()], user);
     return [...kept].flatMap(([event, list]) => {
       const body = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${data.get(event)}}`;
-      return list.map(({ id }): NewDelivery => [newId(), id, event.id, newMessageId(), event.name, body]);
+      return list.map(
+        ({ id }): NewDelivery => [newId(), id, event.id, newMessageId(), event.name, body, event.position],
+      );
     });
   }
 

@@ -19,9 +19,9 @@ const PUT_OFF = `
  */
 export async function putOff(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
   const payloads = rest.map(([event, after]): OwnPayload => {
-    const { name } = event;
-    if (event.view === undefined) return { name, after, data: event.data, owner: event.owner };
-    return { name, after, record: event.stored };
+    const { name, position } = event;
+    if (event.view === undefined) return { name, after, position, data: event.data, owner: event.owner };
+    return { name, after, position, record: event.stored };
   });
   const events = rest.map(([event]) => event);
   const values = [

@@ -27,7 +27,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
 
   async function create(ctx: RouteContext) {
     const owner = ownerOf(ctx);
-    const { url, events: subscribed, description = null, scope, signing } = ctx.input;
+    const { url, events: subscribed, description = null, scope, signing, ordered, rateLimit } = ctx.input;
     const { user, req, service } = ctx;
     const args = { user, action: 'create', doc: undefined, req, service };
     if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
@@ -39,7 +39,8 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
     const [row] = await database.transaction(async (tx) => {
       await tx.write({ text: LOCK_OWNER, values: [owner] });
       const most = settings.maxEndpointsPerUser;
-      const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey];
+      const pace = [ordered, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
+      const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey, ...pace];
       return tx.write<EndpointRow>({ text: CREATE, values });
     });
     if (row === undefined) {
@@ -51,8 +52,10 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
 
   async function update(ctx: RouteContext) {
     const [id, owner] = endpointIds(ctx);
-    const { url = null, events: subscribed = null, description, enabled = null } = ctx.input;
-    const values = [id, owner, url, subscribed, description !== undefined, description ?? null, enabled];
+    const { url = null, events: subscribed = null, description, enabled = null, ordered = null, rateLimit } = ctx.input;
+    const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
+    const described = [description !== undefined, description ?? null];
+    const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate];
     const [row] = await database.write<[...EndpointRow, boolean, boolean]>({ text: UPDATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];

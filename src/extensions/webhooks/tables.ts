@@ -1,4 +1,5 @@
 import {
+  bigint,
   boolean,
   index,
   integer,
@@ -25,7 +26,7 @@ export const webhookEndpoints = pgTable(
     /** `own` or `global`. */
     scope: text('scope').notNull(),
     enabled: boolean('enabled').notNull().default(true),
-    /** Ciphertext; empty once the endpoint is removed. */
+    /** Ciphertext: the secret, and the private key if there is one. Empty once the endpoint is removed. */
     secret: text('secret').notNull(),
     /** `whpk_…`, of an endpoint whose messages are signed by a private key too. */
     publicKey: text('public_key'),
@@ -43,6 +44,11 @@ export const webhookEndpoints = pgTable(
     lastError: text('last_error'),
     /** `gone`, `failing` or `manual`. */
     disabledReason: text('disabled_reason'),
+    /** One delivery at a time, in the order of the events. */
+    ordered: boolean('ordered').notNull().default(false),
+    /** At most so many requests in any so many seconds. */
+    rateLimit: integer('rate_limit'),
+    rateWindowSeconds: integer('rate_window_seconds'),
     /** Its last attempt failed or took long: it is served in a lane of its own. */
     slow: boolean('slow').notNull().default(false),
     createdAt: time('created_at').notNull().defaultNow(),
@@ -80,6 +86,8 @@ export const webhookTurns = pgTable(
     leaseUntil: time('lease_until'),
     /** Attempts that each delivery had before, by id. */
     sending: jsonb('sending').notNull().default({}),
+    /** What is known of its requests of late, where they are limited. */
+    rate: jsonb('rate'),
   },
   (table) => [index('webhook_turns_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`)],
 );
@@ -91,6 +99,8 @@ export const webhookDeliveries = pgTable(
     id: text('id').primaryKey(),
     endpointId: text('endpoint_id').notNull(),
     eventId: text('event_id').notNull(),
+    /** Of the event among all events: the id of its outbox row. Tests have none. */
+    position: bigint('position', { mode: 'number' }),
     /** `msg_…`, the same on every attempt. */
     messageId: text('message_id').notNull(),
     type: text('type').notNull(),

@@ -3,7 +3,8 @@ import { newId } from '../../platform/ids.ts';
 import type { AddToBatch } from '../../platform/natural-batch.ts';
 import { type Claim, claimOf } from './claimed.ts';
 import type { EndedTurn } from './end-turns.ts';
-import type { ClaimRow } from './sql/claim.ts';
+import { createRate, type Rate } from './rate.ts';
+import type { ClaimedEndpoint, ClaimRow } from './sql/claim.ts';
 import { MAKE_TURN } from './sql/turns.ts';
 import type { Lane } from './wake-up.ts';
 
@@ -24,6 +25,10 @@ export interface TurnParts {
 export interface Turn {
   /** Claims what is due, beginning the turn or going on with it. Undefined: the endpoint is disabled, removed, or its owner may not receive. */
   claim(): Promise<Claim | undefined>;
+  /** Counts one more request against the endpoint's rate; false: it has to wait. */
+  mayBegin(): boolean;
+  /** ms until the rate lets another request begin; 0: now. */
+  waitMs(): number;
   /** A result is written, or will not be. */
   settle(deliveryId: string, isWritten: boolean): void;
   /**
@@ -40,17 +45,40 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
   /** The attempts of each delivery when it was claimed. */
   const claimed = new Map<string, number>();
   const unwritten = new Map<string, number>();
+  let rate: Rate | undefined;
+  /** How far the clock of Postgres is ahead: several workers count an endpoint's requests, so they go by one clock. */
+  let aheadMs = 0;
   let begun = false;
+
+  const now = () => Date.now() + aheadMs;
+
+  /** The rule may have changed since the last claim. */
+  function follow({ rateLimit, rate: before, now: theirs }: ClaimedEndpoint): void {
+    aheadMs = theirs - Date.now();
+    const state = rate?.state(theirs) ?? before ?? {};
+    rate = rateLimit === null ? undefined : createRate(rateLimit, state, theirs);
+  }
 
   async function claim(): Promise<Claim | undefined> {
     const before = JSON.stringify(Object.fromEntries(claimed));
-    const values = [endpointId, parts.chunk[lane], parts.leaseMs, lane === 'slow', parts.globalRoles, holder, before];
+    const known = rate === undefined ? null : JSON.stringify(rate.state(now()));
+    const values = [
+      endpointId,
+      parts.chunk[lane],
+      parts.leaseMs,
+      lane === 'slow',
+      parts.globalRoles,
+      holder,
+      before,
+      known,
+    ];
     const statement = { name: 'webhook_claim', text: parts.claimText, values };
     const found = claimOf(await database.write<ClaimRow>(statement));
     if (found?.endpoint.turn === 'none') {
       await database.write({ text: MAKE_TURN, values: [endpointId] });
       return claim();
     }
+    if (found !== undefined) follow(found.endpoint);
     for (const { id, attempt } of found?.deliveries ?? []) {
       claimed.set(id, attempt - 1);
       begun = true;
@@ -60,12 +88,14 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
 
   return {
     claim,
+    mayBegin: () => rate === undefined || rate.take(now()),
+    waitMs: () => rate?.waitMs(now()) ?? 0,
     settle(deliveryId, isWritten) {
       if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
       else claimed.delete(deliveryId);
     },
     async end() {
-      if (begun) await parts.endTurn({ endpointId, holder, left: unwritten });
+      if (begun) await parts.endTurn({ endpointId, holder, left: unwritten, rate: rate?.state(now()) });
     },
   };
 }

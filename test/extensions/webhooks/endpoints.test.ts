@@ -39,6 +39,8 @@ test('201: the endpoint with its secret, this once, kept by no cache; in the dat
     description: 'mine',
     scope: 'own',
     enabled: true,
+    ordered: false,
+    rateLimit: null,
     status: 'active',
     lastSuccessAt: null,
     lastFailureAt: null,

@@ -1,3 +1,5 @@
+import { OWN_ROW } from '../outgoing-event.ts';
+import type { RateRule, RateState } from '../rate.ts';
 import { OLD_SECRETS } from './secrets.ts';
 import type { UsersSql } from './users.ts';
 
@@ -8,6 +10,13 @@ export interface ClaimedEndpoint {
   /** Ciphertexts: the newest first, then those that are still in their grace time. */
   secrets: string[];
   slow: boolean;
+  /** Its deliveries are sent one after the other. */
+  ordered: boolean;
+  rateLimit: RateRule | null;
+  /** What the last turn has left of it. */
+  rate: RateState | null;
+  /** Epoch ms, by the clock of Postgres. */
+  now: number;
   /** Whose turn it is; `none`: the endpoint has no row for turns yet. */
   turn: 'own' | 'taken' | 'none';
 }
@@ -24,17 +33,41 @@ export function isOpen(users: UsersSql, globalRoles: string): string {
 }
 
 /** An endpoint's part of a claim, from `e` and `u`. */
-const ENDPOINT = `e.id, e.url, e.secret, ${OLD_SECRETS}, e.slow from webhook_endpoints e`;
+const ENDPOINT = `e.id, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
+    from webhook_endpoints e`;
 
 /** The rows of a claim, from `endpoint` and `claimed`. */
 function rows(turn: string): string {
   return `
   select json_build_object('id', e.id, 'url', e.url, 'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
-    'slow', e.slow, 'turn', ${turn}), null, null, null, null, null, null from endpoint e
+    'slow', e.slow, 'ordered', e.ordered, 'turn', ${turn},
+    'rateLimit', case when e.rate_limit is not null then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end,
+    'rate', (select rate from turn), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null from endpoint e
   union all
   select null, c.id, c.message_id, c.body, c.attempts, c.schedule_attempts,
-    floor(extract(epoch from now() - c.next_attempt_at) * 1000)::bigint from claimed c`;
+    (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint from claimed c`;
 }
+
+/**
+ * The first deliveries of an ordered endpoint, in the order of their events, up to the first that is not ready. One is ready when it is
+ * due, and nothing before it can still come: the relay has dealt with all earlier events, and no delivery is being sent by itself. Who
+ * was asked for last is locked and looked at again: a delivery that somebody else is writing is waited for, not passed over.
+ */
+const LINE = `next as materialized (
+    select d.id, row_number() over (order by d.position nulls first, d.event_id) as place from webhook_deliveries d
+    where d.endpoint_id = (select endpoint_id from turn where (select ordered from endpoint)) and d.status = 'pending'
+      and not exists (
+        select from webhook_deliveries s where s.endpoint_id = d.endpoint_id and s.lease_until is not null and s.status = 'sending')
+    order by d.position nulls first, d.event_id limit (select least($2, rate_limit) from endpoint)
+  ), locked as materialized (
+    select d.* from webhook_deliveries d where d.id = any(array(select id from next)) and d.status = 'pending' for update
+  ), line as materialized (
+    select l.*, n.place, bool_and(l.next_attempt_at <= now() and (l.position is null or l.position < least(
+        (select min(id) from outbox where resource is not null or name = '${OWN_ROW}'),
+        (select min((payload ->> 'position')::bigint) from outbox where name = '${OWN_ROW}'), 9223372036854775807)))
+      over (order by n.place) as ready
+    from locked l join next n on n.id = l.id
+  )`;
 
 /**
  * Takes a turn of an endpoint, or goes on with it, and claims due deliveries: who holds the turn sends them, nobody else can. No
@@ -47,23 +80,27 @@ function rows(turn: string): string {
  *
  * $1 endpoint, $2 at most how many, $3 ms of the lease, $4 whether the claimer is of the slow lane (an endpoint of the other lane
  * gives no deliveries), $5 roles of the global policy, $6 holder of the turn, $7 what it has claimed before and not yet written
- * back: attempts by delivery. By webhook_deliveries_due_index.
+ * back: attempts by delivery, $8 what it knows of the endpoint's rate; null: nothing. By webhook_deliveries_due_index.
  */
 export function claim(users: UsersSql): string {
   return `
   with endpoint as materialized (
     select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${isOpen(users, '$5')}
   ), turn as materialized (
-    select t.endpoint_id from webhook_turns t
+    select t.endpoint_id, t.rate from webhook_turns t
     where t.endpoint_id = (select id from endpoint where slow = $4) and (t.holder is null or t.holder = $6) for update
-  ), due as materialized (
+  ), free as materialized (
     select d.id, d.message_id, d.body, d.attempts, d.schedule_attempts, d.next_attempt_at from webhook_deliveries d
-    where d.endpoint_id = (select endpoint_id from turn) and d.status = 'pending' and d.next_attempt_at <= now()
-      and not $7::jsonb ? d.id
-    order by d.next_attempt_at limit $2 for update skip locked
+    where d.endpoint_id = (select endpoint_id from turn where not (select ordered from endpoint))
+      and d.status = 'pending' and d.next_attempt_at <= now() and not $7::jsonb ? d.id
+    order by d.next_attempt_at limit (select least($2, rate_limit) from endpoint) for update skip locked
+  ), ${LINE}, due as materialized (
+    select id, message_id, body, attempts, schedule_attempts, next_attempt_at from free
+    union all
+    (select id, message_id, body, attempts, schedule_attempts, next_attempt_at from line where ready order by place)
   ), taken as (
     update webhook_turns set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
-      sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due)
+      sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)
     where endpoint_id = $1 and exists (select from due)
     returning sending
   ), claimed as (
@@ -82,7 +119,7 @@ export function claim(users: UsersSql): string {
 export function claimOne(users: UsersSql): string {
   return `
   with turn as materialized (
-    select t.endpoint_id, t.sending from webhook_turns t
+    select t.endpoint_id, t.sending, null::jsonb as rate from webhook_turns t
     where t.endpoint_id = (select endpoint_id from webhook_deliveries where id = $1) for update
   ), endpoint as materialized (
     select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id

@@ -27,10 +27,10 @@ export function listDeliveries(status: DeliveryStatus | undefined): string {
   order by ${order} limit $2`;
 }
 
-/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies. An event that was handled before makes no second delivery. */
+/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 positions. An event that was handled before makes no second delivery. */
 export const INSERT = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
-  select *, now() from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, position, next_attempt_at)
+  select *, now() from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
   on conflict (endpoint_id, event_id) do nothing`;
 
 /** $1 endpoint: ms until its earliest delivery is due, negative when it is overdue. By webhook_deliveries_due_index. */
@@ -40,6 +40,11 @@ export const EARLIEST = `
 
 /** $1 delivery, $2 endpoint. */
 export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2`;
+
+/** $1 endpoint: the same for the next in line of an ordered endpoint. */
+export const NEXT = `
+  select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
+  from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position nulls first, event_id limit 1`;
 
 // A count that no schedule reaches: its first attempt is its last.
 const SCHEDULE_USED_UP = 1_000_000;

@@ -9,10 +9,13 @@ export const REMOVED = `removed_at = now(), enabled = false, secret = '', previo
 /** $1 owner: creates of one owner wait for each other, so that the count in CREATE is right. Held to the end of the transaction. */
 export const LOCK_OWNER = `select pg_advisory_xact_lock(hashtextextended('webhook_endpoints/' || $1, 0))`;
 
-/** $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner, $9 public key. No row: the limit is reached. */
+/**
+ * $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner, $9 public key, $10 ordered,
+ * $11 limit of its rate, $12 window in seconds. No row: the owner's limit is reached.
+ */
 export const CREATE = `
-  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key)
-  select $1, $2, $3, $4::text[], $5, $6, $7, $9
+  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int
   where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
   returning ${COLUMNS}`;
 
@@ -25,8 +28,9 @@ export const READ = `
   select ${COLUMNS} from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null`;
 
 /**
- * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled; null: unchanged. The last
- * column: whether it was enabled before. Enabling starts over; another url gets a fresh chance in the fast lane.
+ * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null:
+ * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. The last columns: whether it was enabled
+ * before, its lane. Enabling starts over; another url gets a fresh chance in the fast lane.
  */
 export const UPDATE = `
   with old as (
@@ -39,6 +43,9 @@ export const UPDATE = `
     enabled = coalesce($7::boolean, e.enabled),
     disabled_reason = case when $7 and not old.enabled then null when not $7 and old.enabled then 'manual' else e.disabled_reason end,
     consecutive_failures = case when $7 and not old.enabled then 0 else e.consecutive_failures end,
+    ordered = coalesce($8::boolean, e.ordered),
+    rate_limit = case when $9::boolean then $10::int else e.rate_limit end,
+    rate_window_seconds = case when $9::boolean then $11::int else e.rate_window_seconds end,
     slow = e.slow and $3 is null and not coalesce($7 and not old.enabled, false),
     updated_at = now()
   from old where e.id = old.id

@@ -28,7 +28,10 @@ export const END_LOST_TURNS = `
       ${lostAttempt('($1::bigint[])[d.schedule_attempts + 1]')}
     from sent where d.id = sent.id and d.status = 'pending' and d.attempts = sent.attempts
   )
-  update webhook_turns t set holder = null, lease_until = null, sending = '{}' from lost
+  update webhook_turns t set holder = null, lease_until = null, sending = '{}',
+    rate = coalesce(t.rate, '{}') || jsonb_build_object(
+      'lost', coalesce((t.rate ->> 'lost')::int, 0) + (select count(*) from jsonb_object_keys(t.sending)))
+  from lost
   where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
 
 /**

@@ -17,11 +17,12 @@ export const MAKE_TURN_OF = `
 
 /**
  * Ends turns, if they are still those of their holders. $1 endpoints, $2 holders, $3 what they still claim: attempts by delivery,
- * JSON; a turn that still claims something lasts until its lease runs out.
+ * JSON, $4 what they know of the endpoint's rate, JSON or null. A turn that still claims something lasts until its lease runs out.
  */
 export const END_TURNS = `
   update webhook_turns t set sending = coalesce(r.claimed, '{}')::jsonb,
     holder = case when r.claimed is not null then t.holder end,
-    lease_until = case when r.claimed is not null then t.lease_until end
-  from unnest($1::text[], $2::text[], $3::text[]) as r(endpoint_id, holder, claimed)
+    lease_until = case when r.claimed is not null then t.lease_until end,
+    rate = coalesce(r.rate::jsonb, t.rate)
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as r(endpoint_id, holder, claimed, rate)
   where t.endpoint_id = r.endpoint_id and t.holder = r.holder`;

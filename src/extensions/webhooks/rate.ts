@@ -1,0 +1,74 @@
+/** At most `limit` requests in any `windowSeconds` seconds. */
+export interface RateRule {
+  limit: number;
+  windowSeconds: number;
+}
+
+/** What is known of the requests of the last window, as it is kept between turns. */
+export interface RateState {
+  /** How many requests were begun in each slice of time, by the number of the slice. */
+  slices?: Record<string, number>;
+  /** How long a slice was, in ms: what was counted in others is not understood any more. */
+  sliceMs?: number;
+  /** Requests of holders that died: begun, nobody knows when. */
+  lost?: number;
+}
+
+/** Counts the requests of one endpoint. All times are epoch ms of one clock. */
+export interface Rate {
+  /** Counts one more and gives true, or gives false when the window is full. */
+  take(now: number): boolean;
+  /** ms until one more fits; 0: now. */
+  waitMs(now: number): number;
+  state(now: number): RateState;
+}
+
+const SLICES = 10;
+
+/**
+ * Goes on counting from a state. A request counts until the whole slice in which it was begun is out of the window, so that the limit
+ * is never passed, wherever one lets a window begin; it may be reached a tenth of a window late.
+ */
+export function createRate({ limit, windowSeconds }: RateRule, before: RateState, now: number): Rate {
+  const windowMs = windowSeconds * 1000;
+  const sliceMs = windowMs / SLICES;
+  const sliceOf = (time: number) => Math.floor(time / sliceMs);
+  const kept = before.sliceMs === sliceMs ? Object.entries(before.slices ?? {}) : [];
+  const counts = new Map(kept.map(([slice, count]) => [Number(slice), count]));
+  // What was counted in other slices, or by who died, may have been a moment ago.
+  const unplaced = before.sliceMs === sliceMs ? 0 : Object.values(before.slices ?? {}).reduce((a, b) => a + b, 0);
+  const late = unplaced + (before.lost ?? 0);
+  if (late > 0) counts.set(sliceOf(now), (counts.get(sliceOf(now)) ?? 0) + late);
+
+  /** When the requests of a slice stop to count. */
+  const endOf = (slice: number) => (slice + 1) * sliceMs + windowMs;
+  function counted(time: number): number {
+    let sum = 0;
+    for (const [slice, count] of counts) {
+      if (endOf(slice) <= time) counts.delete(slice);
+      else sum += count;
+    }
+    return sum;
+  }
+
+  return {
+    take(time) {
+      if (counted(time) >= limit) return false;
+      counts.set(sliceOf(time), (counts.get(sliceOf(time)) ?? 0) + 1);
+      return true;
+    },
+    waitMs(time) {
+      let over = counted(time) - limit;
+      for (const [slice, count] of [...counts].sort(([a], [b]) => a - b)) {
+        if (over < 0) break;
+        over -= count;
+        if (over < 0) return Math.ceil(endOf(slice) - time);
+      }
+      return 0;
+    },
+    state(time) {
+      counted(time);
+      return { slices: Object.fromEntries(counts), sliceMs };
+    },
+  };
+}

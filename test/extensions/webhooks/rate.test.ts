@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createRate, type RateState } from '../../../src/extensions/webhooks/rate.ts';
+
+const START = 1_900_000_000_000;
+
+test('no window of the rule, wherever it begins, holds more than the limit, whoever counts', () => {
+  const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 700 }), fc.boolean()), { minLength: 1, maxLength: 300 });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 8 }), fc.constantFrom(1, 2), steps, (limit, windowSeconds, list) => {
+      const rule = { limit, windowSeconds };
+      let now = START;
+      let rate = createRate(rule, {}, now);
+      const begun: number[] = [];
+      for (const [pause, changes] of list) {
+        now += pause;
+        if (changes) rate = createRate(rule, JSON.parse(JSON.stringify(rate.state(now))) as RateState, now);
+        if (rate.take(now)) begun.push(now);
+      }
+      for (const at of begun) {
+        expect(begun.filter((other) => other >= at && other < at + windowSeconds * 1000).length).toBeLessThanOrEqual(
+          limit,
+        );
+      }
+    }),
+  );
+});
+
+test('the wait it tells is enough, and none is told when there is room', () => {
+  const rate = createRate({ limit: 3, windowSeconds: 1 }, {}, START);
+  expect(rate.waitMs(START)).toBe(0);
+  for (const after of [0, 250, 500]) expect(rate.take(START + after)).toBe(true);
+  expect(rate.take(START + 600)).toBe(false);
+  const waitMs = rate.waitMs(START + 600);
+  expect(waitMs).toBeLessThanOrEqual(500);
+  expect(rate.take(START + 600 + waitMs)).toBe(true);
+  expect(rate.take(START + 600 + waitMs)).toBe(false);
+});
+
+test('what a holder that died may have begun counts from when that was found out', () => {
+  const rate = createRate({ limit: 3, windowSeconds: 1 }, { lost: 2 }, START);
+  expect([rate.take(START), rate.take(START)]).toEqual([true, false]);
+});
+
+test('a limit that was raised holds at once, another window goes on from what was counted', () => {
+  const before = createRate({ limit: 1, windowSeconds: 1 }, {}, START);
+  expect(before.take(START)).toBe(true);
+  const raised = createRate({ limit: 2, windowSeconds: 1 }, before.state(START), START);
+  expect([raised.take(START), raised.take(START)]).toEqual([true, false]);
+  const longer = createRate({ limit: 2, windowSeconds: 60 }, before.state(START), START);
+  expect([longer.take(START), longer.take(START)]).toEqual([true, false]);
+});
