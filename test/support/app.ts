@@ -93,8 +93,14 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
     call,
     env,
     async person(name, roles) {
-      const email = `${name.toLowerCase()}-${++people}@example.com`;
-      const { body } = await call('POST', '/api/auth/register', { name, email, password: 'correct horse battery' });
+      // Of a domain of their own: the count goes on from file to file, and must not meet one of a test's.
+      const email = `${name.toLowerCase()}-${++people}@people.example.com`;
+      const { status, body } = await call('POST', '/api/auth/register', {
+        name,
+        email,
+        password: 'correct horse battery',
+      });
+      if (status !== 201) throw new Error(`${email} was not registered: ${status} ${JSON.stringify(body)}`);
       const { user, token } = body.data;
       if (roles !== undefined)
         await (app.service as (name: string) => ReturnType<typeof app.service>)('user').update(user.id, {
