@@ -55,7 +55,8 @@ const mailed = await startTestApp(
 );
 
 /** The newest e-mail of an app that captures them, when it is there. */
-const newest = ({ app }: { app: Pick<typeof own.app, 'captured'> }) => until(async () => (await app.captured.mails())[0]);
+const newest = ({ app }: { app: Pick<typeof own.app, 'captured'> }) =>
+  until(async () => (await app.captured.mails())[0]);
 
 test('a project says in its own words what the e-mail says, where its link leads and how long it works', async () => {
   const { email } = await own.person('Ann');
