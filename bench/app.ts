@@ -21,8 +21,14 @@ const article = defineResource('article', {
   indexes: [{ fields: ['category', '-createdAt'] }],
 });
 
+const memo = defineResource('memo', {
+  description: 'What only its owner may read: for the fan-out of events that hardly anybody gets',
+  fields: { text: f.text().max(20_000), owner: f.ref('user').owner() },
+  policies: { read: 'owner' },
+});
+
 /**
- * The app that is measured: one resource, everything else as a project gets it.
+ * The app that is measured: a resource of common kind, everything else as a project gets it.
  *
  * @param environment settings of the process, as in `process.env`; `BENCH_CONCURRENCY`: webhook requests in flight;
  *   `BENCH_LIMITS`: `on` for rate limits, which the yardsticks do not have
@@ -34,5 +40,5 @@ export function benchApp(environment: Record<string, string | undefined>) {
   const extensions = [webhooks(concurrency === undefined ? local : { ...local, concurrency: Number(concurrency) })];
   // A load from one address must not reach the limit: what is measured is the counting.
   const rateLimit = { enabled: limits === 'on', global: { limit: 1_000_000_000, windowMs: 60_000 } };
-  return createApp({ resources: [defineUser(), article], extensions, settings: { rateLimit } }, environment);
+  return createApp({ resources: [defineUser(), article, memo], extensions, settings: { rateLimit } }, environment);
 }

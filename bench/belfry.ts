@@ -12,11 +12,21 @@ export function startBelfry(bench: Bench, role: Role, more: Record<string, strin
   return bench.children.start(program, { ...belfryEnvironment(bench.servers, role), ...more });
 }
 
-/** Starts a receiver and gives each of the first users an endpoint at it, through the API. */
+/** Starts a receiver and gives each of the first users an endpoint at it. */
 export async function startReceiver(bench: Bench, users: number): Promise<Child> {
   const receiver = await bench.children.start(new URL('./processes/receiver.ts', import.meta.url), {});
+  await addEndpoints(
+    bench,
+    receiver,
+    Array.from({ length: users }, (_, user) => user),
+  );
+  return receiver;
+}
+
+/** Gives users an endpoint each at a receiver, through the API. */
+export async function addEndpoints(bench: Bench, receiver: Child, users: readonly number[]): Promise<void> {
   const web = await startBelfry(bench, 'web');
-  for (let user = 0; user < users; user++) {
+  for (const user of users) {
     const { statusCode, body } = await request(`${web.url}/api/webhooks`, {
       method: 'POST',
       headers: { authorization: `Bearer ${tokenOf(user)}`, 'content-type': 'application/json' },
@@ -26,7 +36,6 @@ export async function startReceiver(bench: Bench, users: number): Promise<Child>
     await body.dump();
   }
   await web.stop();
-  return receiver;
 }
 
 /** Removes what a measurement has left in Postgres and Redis, endpoints excepted. */
@@ -40,5 +49,5 @@ export async function cleanUpAll({ servers }: Bench): Promise<void> {
 /** Removes the endpoints too. */
 export async function removeEndpoints(bench: Bench): Promise<void> {
   await cleanUpAll(bench);
-  await withClient(bench.servers.databaseUrl, (client) => client.query('truncate webhook_endpoints'));
+  await withClient(bench.servers.databaseUrl, (client) => client.query('truncate webhook_endpoints cascade'));
 }

@@ -8,9 +8,13 @@ import { createChildren } from './children.ts';
 import type { Figure, Group } from './figure.ts';
 import { accounts } from './groups/accounts.ts';
 import { deliveries } from './groups/deliveries.ts';
+import { fanOut } from './groups/fan-out.ts';
+import { hanging } from './groups/hanging.ts';
 import { latency } from './groups/latency.ts';
 import { limits } from './groups/limits.ts';
+import { load200 } from './groups/load200.ts';
 import { loginImpact } from './groups/login-impact.ts';
+import { memory } from './groups/memory.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
 import { relay } from './groups/relay.ts';
@@ -29,6 +33,10 @@ const GROUPS: readonly Group[] = [
   relay,
   deliveries,
   latency,
+  load200,
+  hanging,
+  fanOut,
+  memory,
   start,
   scale,
 ];
