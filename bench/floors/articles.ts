@@ -67,7 +67,7 @@ export const newId = () => new ObjectId().toHexString();
 
 export const hashToken = (token: string) => createHash('sha256').update(token).digest('hex');
 
-/** A signed-in user, as the session look-up gives him. */
+/** A signed-in user, as the session look-up gives it. */
 export interface User {
   id: string;
   status: string;

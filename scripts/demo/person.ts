@@ -22,7 +22,7 @@ async function send(url: string, token: string | undefined, body: object, client
   return answer.data;
 }
 
-/** Registers a user and a webhook endpoint of his, over HTTP, as any client would. */
+/** Registers a user and a webhook endpoint of theirs, over HTTP, as any client would. */
 export async function join(url: string, name: string, receiver: Receiver): Promise<Person> {
   const email = `${name}-${Date.now()}@example.com`;
   const { token } = await send(`${url}/api/auth/register`, undefined, {

@@ -4,7 +4,7 @@ import type { Receiver } from './receiver.ts';
 
 const CLIENTS = 20;
 
-/** What a run was to bring: for each person the ids of the records that his endpoint must hear of. */
+/** What a run was to bring: for each person the ids of the records that their endpoint must hear of. */
 export type Expected = Map<string, Set<string>>;
 
 /**

@@ -50,7 +50,7 @@ export function statusLines({ keys, values }: EncryptionStatus): string[] {
   ];
 }
 
-/** What is left of a rotation for a person to do, a line each; empty when all is well, or when he stopped it. */
+/** What is left of a rotation for a person to do, a line each; empty when all is well, or when they stopped it. */
 export function faultLines({ undecryptable, left, busy, stopped }: Rotation): string[] {
   if (stopped) return [];
   return [

@@ -5,7 +5,7 @@ import type { AccountsContext } from './context.ts';
 import { createImport, type ImportLine, type ImportOptions, type ImportProgress } from './import/import.ts';
 import { registrationFaults } from './password-rules.ts';
 
-/** A session, as who administers accounts sees it. */
+/** A session, as administrators see it. */
 interface LiveSession {
   id: string;
   createdAt: string;

@@ -109,7 +109,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
 }
 
 /**
- * The 429 of a locked name. It tells the whole time of a lock, and in `Retry-After` what is left of this one.
+ * The 429 of a locked name. It names the whole time of a lock, and in `Retry-After` what is left of this one.
  *
  * @param what of which there were too many
  */

@@ -72,7 +72,7 @@ export interface Sessions {
   start(userId: string, req: Request, passwordHash?: string): Promise<NewSession | undefined>;
   /** The live sessions of a user, the current one first, then the newest. */
   list(userId: string, currentId: string): Promise<OwnSession[]>;
-  /** Ends a session of a user. False when he has no such session. */
+  /** Ends a session of a user. False when they have no such session. */
   end(id: string, userId: string): Promise<boolean>;
   /**
    * Ends all sessions of a user, or all but one.

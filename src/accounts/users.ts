@@ -20,9 +20,9 @@ export interface Users {
   register(body: unknown, req: Request): Promise<StoredRecord>;
   /** @param email normalised */
   findForLogin(email: string): Promise<Account | undefined>;
-  /** Undefined when he is gone. */
+  /** Undefined when the user is gone. */
   findById(id: string): Promise<Account | undefined>;
-  /** The hash that a user's password is checked against; undefined when he is gone. */
+  /** The hash that a user's password is checked against; undefined when the user is gone. */
   passwordHashOf(id: string): Promise<string | undefined>;
   /** Replaces a hash. False when the password was changed, or the user deleted, in between. */
   setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;

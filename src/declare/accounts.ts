@@ -40,7 +40,7 @@ export interface Accounts {
    */
   resumeLogin(login: Pick<CheckedLogin, 'passwordProof'> & { userId: string }, ctx: RouteContext): Promise<object>;
   /**
-   * Makes sure that who is signed in knows his password. Wrong ones are counted for each user, in all processes together.
+   * Makes sure that the signed-in user knows their password. Wrong ones are counted for each user, in all processes together.
    *
    * @param field of the body, for the error
    * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many

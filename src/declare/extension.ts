@@ -30,9 +30,9 @@ export interface Job {
 /** What a feature brings to a running app; `Api` is what it offers to code. */
 export interface FeatureParts<Api extends object = object> {
   routes?: readonly Route[];
-  /** Ways to sign in beside those that are there. */
+  /** Further ways to sign in. */
   authenticators?: readonly Authenticator[];
-  /** Asks more of a user than his password. */
+  /** Asks more of a user than their password. */
   signInStep?: SignInStep;
   passwordResetStep?: PasswordResetStep;
   /** Turn outbox rows into work, in the relay. */
@@ -80,7 +80,7 @@ export interface Extension<Name extends string = string, Api extends object = ob
   requires?: string;
   /** Tables in drizzle, by their SQL names. Migrations make and change them like those of resources. */
   tables?: Record<string, PgTable>;
-  /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are told at once. */
+  /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are reported at once. */
   mistakes?(): readonly string[];
   setup(host: ExtensionHost): FeatureParts<Api>;
 }

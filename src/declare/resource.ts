@@ -45,13 +45,13 @@ export interface Hooks<F extends Fields, T extends boolean = true> {
   afterDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
 }
 
-/** Everything that a resource declares beside its name. */
+/** Everything that a resource declares besides its name. */
 export interface ResourceOptions<F extends Fields, T extends boolean = boolean> {
   fields: F;
   description?: string;
   /** Who may do what. `reference`: who sees a record expanded in another one. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
-  /** Which records exist for a caller, on every door. */
+  /** Which records exist for a caller, on every channel. */
   scope?: (args: ScopeArguments) => ScopeFilter | undefined | Promise<ScopeFilter | undefined>;
   hooks?: Hooks<F, T>;
   routes?: (route: RouteBuilder<RecordOf<F, T>>) => readonly Route[];

@@ -82,7 +82,7 @@ export interface Route {
   description?: string;
   tags?: readonly string[];
   middleware?: readonly RequestHandler[];
-  /** Of each client on this route, beside the global limit. `auth`: the setting `rateLimit.auth`. */
+  /** Of each client on this route, on top of the global limit. `auth`: the setting `rateLimit.auth`. */
   rateLimit?: LimitRule | 'auth';
   /**
    * Of a POST: repeated with the same `Idempotency-Key`, it is carried out once. `create`: it makes a record with the id that

@@ -49,7 +49,7 @@ type ListInput<Q> = {
   [K in keyof Q]: K extends keyof ListWords ? ListWords[K] : K extends 'count' ? Q[K] : FilterInput<Q[K]>;
 };
 
-/** What is told of a numbered page. */
+/** What is said of a numbered page. */
 export interface PageMeta {
   total: number;
   page: number;
@@ -59,14 +59,14 @@ export interface PageMeta {
   next?: string;
 }
 
-/** What is told of a page behind a cursor, and of one that was asked for without the total. */
+/** What is said of a page behind a cursor, and of one without the total. */
 export interface CursorMeta {
   limit: number;
   /** What `after` takes to go on; null when there is no more. */
   next: string | null;
 }
 
-/** What is told of the answer to a list query: `after` and `count: 'none'` leave out the total. */
+/** What is said of the answer to a list query: `after` and `count: 'none'` leave out the total. */
 export type MetaOf<Q> = Q extends { after: string } | { count: 'none' } ? CursorMeta : PageMeta;
 
 /** A page of records, as the query `Q` asked for it. */

@@ -1,4 +1,4 @@
-/** The signed-in user as policies see him: his stored record. */
+/** The signed-in user as policies see them: their stored record. */
 export interface Viewer {
   id: string;
   roles?: readonly string[];

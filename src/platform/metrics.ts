@@ -19,7 +19,7 @@ export function createMetrics(): Metrics {
   return { registry, redisFallbacks };
 }
 
-/** Adds what Node tells of the process: CPU, memory, event loop, garbage collection. Only where metrics are served: it watches all the time. */
+/** Adds what Node measures of the process: CPU, memory, event loop, garbage collection. Only where metrics are served: it watches all the time. */
 export function addProcessMetrics({ registry }: Metrics): void {
   if (registry.getSingleMetric('process_cpu_seconds_total') === undefined)
     collectDefaultMetrics({ register: registry });

@@ -44,8 +44,8 @@ export async function listConditions(resource: CompiledResource, looking: Looker
 
 /**
  * Loads the record of an item route and asks the policy of `action`: 401 when a user is required,
- * 404 when there is no such record or it may not be read, 403 when it may be read but not be acted on. Who is signed out gets
- * the same 401 for a record that a policy function refuses and for one that does not exist: nothing tells them apart.
+ * 404 when there is no such record or it may not be read, 403 when it may be read but not be acted on. A caller who is signed out gets
+ * the same 401 for a record that a policy function refuses and for one that does not exist: they look alike.
  *
  * @param policy of the action; the read policy decides between 403 and 404
  */
@@ -78,7 +78,7 @@ export async function loadAuthorized(
   throw new ApiError('NOT_FOUND');
 }
 
-/** Whether this viewer may read all that the policy lets him change, as far as roles and ownership tell. */
+/** Whether this viewer may read all that the policy lets them change, as far as roles and ownership decide. */
 function coversReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return allowsEveryRecord(read, viewer) || (read.owner && !allowsEveryRecord(policy, viewer));
 }

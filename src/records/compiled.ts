@@ -66,7 +66,7 @@ export interface CompiledResource {
   defaultOrder: readonly SortTerm[] | undefined;
   /** Fields that are the first of an index, so that sorting by them reads no more than a page. */
   indexedSorts: ReadonlySet<string>;
-  /** Of its table, beside the primary key. */
+  /** Of its table, besides the primary key. */
   indexes: readonly Index[];
   /** References that every read expands. */
   populated: readonly string[];

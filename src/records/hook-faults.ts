@@ -16,7 +16,7 @@ interface Hooked {
   settled: Values;
 }
 
-/** Whether the client may set a field, and see it: then it may be told what is wrong with it. */
+/** Whether the client may set a field, and see it: then it may learn what is wrong with it. */
 async function concernsClient(field: CompiledField, writing: Writing, doc: StoredRecord): Promise<boolean> {
   if (refusal(field, writing) !== undefined) return false;
   if (asksFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;

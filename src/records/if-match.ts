@@ -11,7 +11,7 @@ import { isTransaction, timeOfVersion, type VersionOf } from './version.ts';
 export type IfMatch = '*' | readonly string[];
 
 /**
- * Reads `If-Match`. Only the version in a tag counts: who may change a record may have seen more or less of it. A weak tag
+ * Reads `If-Match`. Only the version in a tag counts: another writer of a record may have seen more or less of it. A weak tag
  * never matches (RFC 9110 §13.1.1).
  *
  * @returns undefined when there is none

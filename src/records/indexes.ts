@@ -4,7 +4,7 @@ import { totalOrder } from './sort-index.ts';
 
 /** An index that has no name yet. */
 interface Wanted extends Omit<Index, 'name'> {
-  /** What the name tells: terms, and a last word. */
+  /** What the name is made of: terms, and a last word. */
   named: readonly SortTerm[];
   kind: string;
 }

@@ -16,7 +16,7 @@ export interface Writing {
   before: StoredRecord | undefined;
 }
 
-/** Whether `writableBy` lets the field be set, as far as roles and ownership tell. Who creates a record owns it. */
+/** Whether `writableBy` lets the field be set, as far as roles and ownership decide. The creator of a record owns it. */
 function isAllowed({ writableBy }: CompiledField, { resource, acting, updating, before }: Writing): boolean {
   if (acting.system || writableBy === undefined || allowsEveryRecord(writableBy, acting.user)) return true;
   return writableBy.owner && (updating ? owns(resource, before, acting) : acting.user !== undefined);

@@ -133,7 +133,7 @@ function fill(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget
 
 /**
  * Replaces the ids of reference fields by the records that they name, with the target's own rules for this viewer, level by
- * level. Where he may not see the target, or it is gone, the plain id stays; what he does not see of a record is not followed.
+ * level. Where they may not see the target, or it is gone, the plain id stays; what they do not see of a record is not followed.
  * One query per field and level, whatever the number of records.
  *
  * @returns whether there was room for all

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 const reserved = new WeakMap<IncomingMessage, string>();
 
-/** Says which id the record gets that a request creates: a request that is repeated can be told by it from a new one. */
+/** Says which id the record gets that a request creates: it distinguishes a repeated request from a new one. */
 export function reserveId(req: IncomingMessage, id: string): void {
   reserved.set(req, id);
 }

@@ -7,7 +7,7 @@ import { matches } from './query/match.ts';
 import { scopeConditions } from './query/scope.ts';
 import { owns } from './view.ts';
 
-/** The compiled view of a resource, for every channel beside its own routes. */
+/** The compiled view of a resource, for every channel besides its own routes. */
 export function createResourceView(context: RecordsContext, { resource, store, codec }: Entity): ResourceView {
   const { service } = context;
   const lookerOf = (looking: Looking): Looker => (hasService(looking) ? looking : { ...looking, service });

@@ -6,7 +6,7 @@ const YEAR_10000 = Date.UTC(10_000, 0);
 const TRANSACTION = /^\d{1,10}$/;
 const LAST_TRANSACTION = 2 ** 32 - 1;
 
-/** What tells one state of a record from all others that it ever has, in digits and small letters; undefined where it is not known. */
+/** What distinguishes one state of a record from all others that it ever has, in digits and small letters; undefined where it is not known. */
 export type VersionOf = (record: StoredRecord) => string | undefined;
 
 /** The version of a record that was last changed then (ISO 8601): no two changes of a record share a millisecond. */
@@ -27,8 +27,8 @@ export function isTransaction(version: string): boolean {
 }
 
 /**
- * How records of a resource are told apart by version: by their last change; without timestamps by the transaction that made it.
- * Never by what is in them: a version that came back would tell that a hidden field is again what it was.
+ * How versions of a record are distinguished: by its last change; without timestamps by the transaction that made it.
+ * Never by what is in them: a version that came back would reveal that a hidden field is again what it was.
  */
 export function createVersionOf({ timestamps }: CompiledResource): VersionOf {
   return timestamps ? (record) => versionOfTime(record.updatedAt as string) : writerOf;

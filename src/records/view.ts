@@ -17,7 +17,7 @@ export function owns(
 }
 
 /**
- * Shows records to a viewer: hidden and write-only fields never, fields with `visibleTo` where he matches. The one way by
+ * Shows records to a viewer: hidden and write-only fields never, fields with `visibleTo` where they match. The one way by
  * which a record's fields leave the system.
  *
  * @param selected the fields to show; undefined for all that may be seen

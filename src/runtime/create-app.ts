@@ -86,7 +86,7 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
     name: `${N}.${A}`,
     handler: (event: RecordEvent<N, A, RecordIn<Named<R, N>>>) => unknown,
   ): void;
-  // biome-ignore lint/suspicious/noExplicitAny: what an event of the platform carries is told in its feature's documentation
+  // biome-ignore lint/suspicious/noExplicitAny: what an event of the platform carries is documented with its feature
   on(name: PlatformEvent, handler: (payload: any) => unknown): void;
   on<Payload, N extends string = string>(name: OtherEvent<R, N>, handler: (payload: Payload) => unknown): void;
   /** The records of a resource, for code: by its declaration or its name. */

@@ -41,7 +41,7 @@ export interface ImportOptions {
 
 type NumberedRow = ImportRow & { line: number };
 
-/** Stores users of another system, a few hundred at a time: no event is told of them, no hook runs, no mail is sent. */
+/** Stores users of another system, a few hundred at a time: no event is emitted, no hook runs, no mail is sent. */
 export function createImport(database: Database, context: RecordsContext, entity: Entity) {
   const { resource } = entity;
   const read = createRowReader(resource, context);

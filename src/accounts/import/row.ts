@@ -65,7 +65,7 @@ function withoutPasswords(resource: CompiledResource): CompiledResource {
 }
 
 /**
- * Reads lines of an import: fields of the user resource by its own rules, and beside them `id` (or `_id`), `passwordHash`,
+ * Reads lines of an import: fields of the user resource by its own rules, and besides them `id` (or `_id`), `passwordHash`,
  * `createdAt`, `updatedAt`.
  */
 export function createRowReader(

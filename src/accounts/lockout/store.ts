@@ -77,7 +77,7 @@ export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, r
       if (state === held) return answer;
       const left = Math.ceil(lifetime(state, rule, now));
       const next = left > 0 ? [text, JSON.stringify(state), left] : [text, ''];
-      // Where somebody else was quicker he got on, so that this ends.
+      // Where another was quicker, that one got on, so this ends.
       if ((await guard.ask(() => (redis as Scripted).belfryLockoutSwap(key, ...next))) === 1) return answer;
     }
   }
@@ -88,7 +88,7 @@ export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, r
       try {
         return await changeShared(whole, decide);
       } catch {
-        // The guard has told the log.
+        // The guard has logged it.
         return memory.change(whole, decide, rule);
       }
     },

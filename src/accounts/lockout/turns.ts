@@ -6,7 +6,7 @@ const POLL_MS = 100;
 /** Attempts of one name in this process; those beyond are refused. */
 const MOST_WAITING = 1000;
 
-/** Lets those who ask about one key ask in turn: who comes first is served first, and one alone looks again and again. */
+/** Lets those who ask about one key ask in turn: first come, first served, and one alone looks again and again. */
 export interface Turns {
   /**
    * Puts a question until its answer is not `wait`.
@@ -20,7 +20,7 @@ export interface Turns {
 
 interface Line {
   turn: ReturnType<typeof createSemaphore>;
-  /** Who asks or waits to ask. */
+  /** How many ask or wait to ask. */
   size: number;
   wake: () => void;
 }

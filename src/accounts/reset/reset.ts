@@ -16,7 +16,7 @@ export const resetInput = z.strictObject({
 });
 
 /**
- * `POST /auth/password/reset`: who has the link sets a new password. All sessions end, their devices go, other links are dead,
+ * `POST /auth/password/reset`: the link allows one new password. All sessions end, their devices go, other links are dead,
  * and the e-mail is no longer locked.
  */
 export async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {

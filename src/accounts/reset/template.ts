@@ -8,7 +8,7 @@ function span(minutes: number): string {
 
 /**
  * What the e-mail of a reset says unless the project says otherwise. Nothing of the account is in it: whoever registers with
- * somebody else's address could have such an e-mail sent there, with a name of his choice.
+ * somebody else's address could have such an e-mail sent there, with a name of their choice.
  */
 export function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailContent {
   const { host } = new URL(link);

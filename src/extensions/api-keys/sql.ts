@@ -5,7 +5,7 @@ const isUnused = (key: string) => `coalesce(${key}.last_used_at < now() - interv
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
 /**
- * $1 user. Makes of one user wait for each other, so that the count in CREATE is right, and for a change of his password: a
+ * $1 user. Makes of one user wait for each other, so that the count in CREATE is right, and for a change of their password: a
  * session that it ends makes no key afterwards. Held to the end of the transaction.
  */
 export const lockOwner = (users: string) => `select 1 from ${users} where id = $1 for no key update`;

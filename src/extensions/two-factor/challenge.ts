@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
 
-/** What a login answers with when its user has a second factor; undefined when he has none. */
+/** What a login answers with when its user has a second factor; undefined when they have none. */
 export async function openChallenge(
   { host, settings }: TwoFactorContext,
   { user, passwordProof }: CheckedLogin,

@@ -34,7 +34,7 @@ async function withCode(
   assertPassed(host.events, ctx.req, tried, () => validationError({ code: WRONG_CODE }));
 }
 
-/** Forgets the factor of a user and the logins that wait for it. False when he has none. */
+/** Forgets the factor of a user and the logins that wait for it. False when they have none. */
 async function remove(tx: Executor, userId: string): Promise<boolean> {
   const rows = await tx.write({ text: REMOVE, values: [userId] });
   if (rows.length > 0) await tx.write({ text: REMOVE_CHALLENGES, values: [[userId]] });

@@ -9,7 +9,7 @@ const schema = z.strictObject({
   challengeMinutes: z.number().positive().max(60).default(5),
   /** Wrong codes after which a login is void. */
   challengeAttempts: z.number().int().min(1).max(20).default(5),
-  /** Of a user's codes, over all his logins. */
+  /** Of a user's codes, over all their logins. */
   lockout: z
     .strictObject({
       /** Wrong codes in a row that lock. */

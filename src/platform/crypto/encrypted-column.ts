@@ -1,4 +1,4 @@
-/** A column whose values are ciphertexts of the keyring. A rotation finds them by this: a column that is not told is left behind. */
+/** A column whose values are ciphertexts of the keyring. A rotation finds them by this: a column that is not named is left behind. */
 export interface EncryptedColumn {
   /** What it is called in reports: `patient.iban`. */
   name: string;

@@ -2,7 +2,7 @@ import type { Executor } from '../postgres/database.ts';
 import type { Keyring } from './keyring.ts';
 import { IS_RUNNING } from './processes.ts';
 
-/** A key as `encryption_keys` tells of it. */
+/** A key as `encryption_keys` has it. */
 export interface KeyRecord {
   keyId: string;
   canary: string;

@@ -23,7 +23,7 @@ const VALUES = `
     where part in ('record', 'previous') and value <> ''
   )`;
 
-// The row without a column tells where the page ends.
+// The row without a column says where the page ends.
 const COUNT = `
   with ${VALUES}
   select n, substring(left(text, ${CIPHERTEXT_HEAD.length}) from '${CIPHERTEXT_HEAD.pattern}') as key, count(*)::int, null::bigint

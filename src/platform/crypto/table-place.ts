@@ -26,7 +26,7 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
 
   const WHOLE = `select ${id} from ${from} order by ${id} desc limit 1`;
 
-  // Everywhere $1 and $2 are the stretch. $3 rows. The row without a column tells where the page ends.
+  // Everywhere $1 and $2 are the stretch. $3 rows. The row without a column says where the page ends.
   const rest = `${from} where ${id} > $1 and ${id} <= $2 order by ${id}`;
   const COUNT = `
   with page as materialized (

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { ApiError } from '../errors.ts';
 import { type EntityTag, entityTag, malformedIfMatch, readEntityTags, versionIn } from './entity-tag.ts';
 
-/** A value with what its answer says beside it. */
+/** A value, and what else its answer says. */
 class Told {
   readonly data: unknown;
   readonly meta: object | undefined;
@@ -20,7 +20,7 @@ export function withMeta(data: unknown, meta: object): unknown {
   return new Told(data, meta, undefined);
 }
 
-/** An answer `{ data }` whose entity tag tells the version of the record in it. */
+/** An answer `{ data }` whose entity tag names the version of the record in it. */
 export function withVersion(data: unknown, version: string | undefined): unknown {
   return version === undefined ? data : new Told(data, undefined, version);
 }
@@ -56,7 +56,7 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
 }
 
 /**
- * Evaluates what a reader has already, in the order of RFC 9110 §13.2.2. Gives whether he has this.
+ * Evaluates what a reader has already, in the order of RFC 9110 §13.2.2. Gives whether they have this version.
  *
  * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
  */

@@ -11,7 +11,7 @@ interface Sent {
 const MAPPED = '::ffff:';
 // IPv4 addresses in IPv6 clothes: mapped, translated (RFC 7915), and behind a NAT64 (RFC 6052).
 const HOLDS_IPV4 = new Set(['ipv4Mapped', 'rfc6145', 'rfc6052']);
-// Proxies that tell the port too write `203.0.113.7:4711` or `[2001:db8::7]:4711`.
+// Proxies that name the port too write `203.0.113.7:4711` or `[2001:db8::7]:4711`.
 const WITH_PORT = /^(?:(\d+(?:\.\d+){3}):\d{1,5}|\[([^\]]*)\](?::\d{1,5})?)$/;
 const LONGEST = 64;
 

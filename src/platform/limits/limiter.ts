@@ -36,7 +36,7 @@ class RedisLimiter extends RateLimiterRedis {
       keyPrefix: name,
       points: rule.limit,
       duration: rule.windowMs / 1000,
-      // Who is over the limit stays so until his window ends: a flood costs Redis nothing.
+      // A client over the limit stays so until its window ends: a flood costs Redis nothing.
       inMemoryBlockOnConsumed: rule.limit + 1,
       insuranceLimiter: new MemoryLimiter(name, rule),
       storeClient: {},

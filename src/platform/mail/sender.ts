@@ -30,7 +30,7 @@ export interface MailSender {
    * The same for an e-mail whose text is made when it is sent, by the composer of that name.
    *
    * @param kind the name under which a feature offers its composer in `mails`
-   * @param data what the composer is told: JSON, not encrypted
+   * @param data what the composer is given: JSON, not encrypted
    */
   sendComposed(kind: string, data: Record<string, unknown>, within?: MailTransaction): Promise<{ id: string }>;
 }

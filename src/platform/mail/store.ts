@@ -9,7 +9,7 @@ const LEASE_SECONDS = 180;
 const INSERT = `
   insert into mails (id, kind, data, recipient, content) values ($1, $2, $3::jsonb, $4, $5)`;
 
-// Who gets the row sends it. `attempts` numbers the claims: what an earlier one has to say later is not heard.
+// The worker that gets the row sends it. `attempts` numbers the claims: a late result of an earlier one is ignored.
 const CLAIM = `
   update mails set attempts = attempts + 1, claimed_until = now() + interval '${LEASE_SECONDS} seconds'
   where id = $1 and finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())

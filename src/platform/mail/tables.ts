@@ -9,7 +9,7 @@ const mails = pgTable(
     id: text('id').primaryKey(),
     /** Who makes its text when it is sent; null: its text is in `content`. */
     kind: text('kind'),
-    /** What that maker is told. */
+    /** What that maker is given. */
     data: jsonb('data'),
     recipient: text('recipient'),
     /** Subject and text, encrypted; removed once it is sent. */

@@ -2,9 +2,9 @@ import type { MailContent } from './message.ts';
 
 /** What the e-mail of a password reset is made from. */
 export interface PasswordResetMail {
-  /** The user's record, every field but passwords. What he wrote into it himself may be meant for somebody else's eyes. */
+  /** The user's record, every field but passwords. What they wrote into it may be meant for somebody else's eyes. */
   user: { id: string; [field: string]: unknown };
-  /** Where he sets a new password: `auth.resetUrl` with the token. */
+  /** Where they set a new password: `auth.resetUrl` with the token. */
   link: string;
   /** How long the link works. */
   minutes: number;

@@ -15,7 +15,7 @@ const ERROR_MAX = 500;
 /** ms between attempts to store that an e-mail was sent; after the last its lease runs out, and it is sent again. */
 const STORE_AGAIN_MS = [200, 1000, 3000, 10_000, 20_000];
 
-/** What a composer is told of the e-mail that it makes. */
+/** What a composer is given for the e-mail that it makes. */
 export interface Composing {
   data: Record<string, unknown>;
   /** ISO 8601: when it was asked for. */

@@ -2,7 +2,7 @@ import { bigint, index, integer, jsonb, pgTable, text, timestamp } from '../post
 
 /**
  * Everything that happened and is not yet turned into work. A row is written in the statement or transaction of the
- * change that it tells of, and deleted by the relay in the transaction that stores the work made from it.
+ * change that it describes, and deleted by the relay in the transaction that stores the work made from it.
  */
 export const outbox = pgTable(
   'outbox',

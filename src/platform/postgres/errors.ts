@@ -52,7 +52,7 @@ export function isDatabaseError(error: unknown): boolean {
 }
 
 /**
- * What a client is told of a database error: 503 when the store is down or others were in the way, 422 for a value that Postgres can't hold (a net:
+ * What a client learns of a database error: 503 when the store is down or others were in the way, 422 for a value that Postgres can't hold (a net:
  * validation should have said so), undefined when it is a fault of ours.
  */
 export function publicDatabaseError(error: unknown): ApiError | undefined {

@@ -1,10 +1,10 @@
 import type { Queryable } from './queryable.ts';
 
 /**
- * Makes what notes that a row was used, beside the request that used it.
+ * Makes what notes that a row was used, while the request that used it goes on.
  *
  * @param statement `$1` is the row's id. It must leave alone what was noted lately: other processes note it too
- * @param failed told of what went wrong; the request is not
+ * @param failed gets what went wrong; the request does not
  * @returns notes a use; `more` are the statement's further values
  */
 export function createToucher(

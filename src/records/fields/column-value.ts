@@ -7,13 +7,13 @@ import { tooManyBytes } from './text-rules.ts';
 export interface Unheld {
   /** The path to what it cannot hold. */
   path: readonly number[];
-  /** What a client is told; undefined for what is no value of this kind at all: that is a fault of code. */
+  /** The message for a client; undefined for what is no value of this kind at all: that is a fault of code. */
   message: string | undefined;
 }
 
 type Held = { value: unknown } | Unheld;
 
-/** Holds a value as it is, or does not; `isKind` tells whether it is a value of that kind at all. */
+/** Holds a value as it is, or does not; `isKind` says whether it is a value of that kind at all. */
 function plain(isKind: (value: unknown) => boolean, fits: (value: never) => boolean, message: string) {
   return (value: unknown): Held => {
     if (!isKind(value)) return { path: [], message: undefined };

@@ -54,8 +54,8 @@ export function textMistakes(spec: FieldSpec): string[] {
   return ['required() and max(0) leave no text that would pass; remove one'];
 }
 
-// What a btree page takes of one entry is 2,704 bytes, the id beside it and headers included.
-/** Bytes that the values of one index entry may have together, beside the record's id. */
+// What a btree page takes of one entry is 2,704 bytes, the id and headers included.
+/** Bytes that the values of one index entry may have together, besides the record's id. */
 export const MOST_INDEXED_BYTES = 2600;
 // UTF-8.
 const MOST_BYTES_OF_A_CHARACTER = 4;

@@ -23,7 +23,7 @@ function targetsOf(spec: FieldSpec): string[] {
   return inside.flatMap((field) => targetsOf(field.spec));
 }
 
-/** The columns that a resource has beside its fields', with what they hold. */
+/** The columns that a resource has besides its fields', with what they hold. */
 function ownColumns(resource: AnyResource): Map<string, string> {
   const columns = new Map(SYSTEM_COLUMNS.map((name) => [name, `Postgres's own ${name}`]));
   columns.set('id', 'id');

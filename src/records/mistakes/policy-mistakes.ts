@@ -8,7 +8,7 @@ type Fault = (text: string) => void;
 
 const POLICIES: readonly string[] = [...ACTIONS, 'reference'];
 
-/** Rules that say nothing of an owner by option. Those of a field that is marked owner() are told with it. */
+/** Rules that say nothing of an owner by option. Those of a field that is marked owner() are reported with it. */
 function emptyOwnerRules(spec: FieldSpec, fault: Fault): void {
   if (spec.writeOnly) fault('an owner is never accepted, writeOnly() never returned; write hidden()');
   if (spec.writableBy !== undefined) fault('an owner leaves writableBy() nobody who may set it; remove one');
@@ -56,7 +56,7 @@ export function policyMistakes(resource: AnyResource, roles: readonly string[] |
     }
   }
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
-    // What is malformed in these is told with the field.
+    // What is malformed in these is reported with the field.
     if (spec.visibleTo !== undefined) check(`field "${name}": visibleTo`, spec.visibleTo);
     if (spec.writableBy !== undefined) check(`field "${name}": writableBy`, spec.writableBy);
   }

@@ -40,7 +40,7 @@ function queryMistakes(spec: FieldSpec, secret: string | undefined, fault: Fault
   if (secret !== undefined && spec.populate) fault(`${secret} excludes populate(); remove one`);
 }
 
-/** Rules beside which another one never gets a word. */
+/** Rules next to which another one never gets a word. */
 function emptyRules(spec: FieldSpec, secret: string | undefined, fault: Fault): void {
   if (spec.hidden && (spec.writeOnly || spec.readOnly))
     fault('hidden() already says that it is never returned and never accepted; remove the other');

@@ -18,7 +18,7 @@ export function causeOf(acting: Acting): Cause {
   return { userId: acting.user?.id, requestId: acting.requestId };
 }
 
-/** What is told of the fields whose values are taken together: of those that everybody sees, where there are several. */
+/** What the error says of the fields whose values are taken together: of those that everybody sees, where there are several. */
 function takenDetails(fields: readonly CompiledField[]): ErrorDetails {
   const alone = fields.length === 1;
   const told = fields.filter(({ spec, secret, visibleTo }) =>
@@ -57,7 +57,7 @@ function announce(context: RecordsContext, resource: CompiledResource, change: C
 }
 
 /**
- * What follows a change once it is committed: the relay and listeners are told, then the `after` hook runs. A hook that fails
+ * What follows a change once it is committed: the relay and listeners hear of it, then the `after` hook runs. A hook that fails
  * is logged: the change stands, and its caller must not take it for failed.
  */
 export function follow(

@@ -14,7 +14,7 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /**
  * What ties a cursor to its resource and order, and shows that it came over whole. It is no signature: whoever makes a cursor
- * up learns nothing by it, since it holds only what he sees anyway.
+ * up learns nothing by it, since it holds only what they see anyway.
  */
 function seal(resource: CompiledResource, sort: readonly SortTerm[], payload: string): Buffer {
   const order = sort.map((term) => (term.descending ? '-' : '') + term.field).join(',');

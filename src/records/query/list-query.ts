@@ -21,7 +21,7 @@ export interface ListQuery {
   counted: boolean;
   /** Whether cursors may carry the values of the sort terms: everybody who may use this sort sees them. */
   open: boolean;
-  /** References to expand, beside those that are always. */
+  /** References to expand, besides those that always are. */
   include: Includes;
   /** Fields to return; undefined for all. */
   fields: ReadonlySet<string> | undefined;

@@ -6,7 +6,7 @@ import type { Condition } from './condition.ts';
 export type Sight = Viewer | 'system' | undefined;
 
 /**
- * Records whose field this viewer may see, as a condition; undefined when he sees it on every one. A query must not tell of
+ * Records whose field this viewer may see, as a condition; undefined when they see it on every one. A query must not reveal
  * values that an answer would leave out.
  */
 export function visibility(resource: CompiledResource, field: CompiledField, viewer: Sight): Condition | undefined {

@@ -36,7 +36,7 @@ function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | 
   ];
 }
 
-/** All routes of one path, so that a known path with another method is 405 and OPTIONS tells what there is. */
+/** All routes of one path, so that a known path with another method is 405 and OPTIONS says what there is. */
 function mountPath(
   router: Router,
   routes: readonly Route[],
@@ -105,15 +105,15 @@ function corsOf(origins: readonly string[]): RequestHandler {
   return (req, res, next) => {
     const { origin, 'access-control-request-method': asked } = req.headers;
     res.setHeader('Vary', 'Origin');
-    // cors tells those that are not listed which headers they could read, and takes every OPTIONS for a preflight: one that is
-    // none is told what the path allows.
+    // cors names readable headers even to origins that are not listed, and takes every OPTIONS for a preflight: one that is
+    // none gets what the path allows.
     if (origin === undefined || !(all || listed.has(origin)) || (req.method === 'OPTIONS' && asked === undefined))
       next();
     else answer(req, res, next);
   };
 }
 
-/** The HTTP application: every route of the app below `/api`, health beside it, and the error envelope around all. */
+/** The HTTP application: every route of the app below `/api`, health next to it, and the error envelope around all. */
 export function createApi(routes: readonly Route[], parts: EndpointParts, health: HealthChecks): Express {
   const { env, log, metrics } = parts.host;
   const app = express();

@@ -66,7 +66,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
 
   /**
    * Whether a record that was not found is gone, and the same user asked with the same key when it was there: the first run may
-   * have removed it, and its answer is for him. A record that is there, and not for him, stays not found.
+   * have removed it, and its answer is theirs. A record that is there, and not for them, stays not found.
    */
   async function hadRecord(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
     if (once === undefined || item === undefined || user === undefined) return false;
@@ -76,7 +76,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return (await item.store.read(req.params.id as string)) === undefined;
   }
 
-  /** Who asks, whether he may, and the record that it is about; `gone`: why there is none, where there was one when he asked first. */
+  /** Who asks, whether they may, and the record that it is about; `gone`: why there is none, where there was one at the first try. */
   async function admit(req: Request): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; gone?: unknown }> {
     const signedIn = await signIn(req, parts.authenticators);
     const { user, auth } = signedIn;

@@ -27,7 +27,7 @@ function demand(token: string): RequestHandler {
 /**
  * `GET /metrics` in the text format of Prometheus.
  *
- * @param token without which nothing is told; undefined: whoever gets here may ask
+ * @param token without which nothing is answered; undefined: whoever gets here may ask
  */
 export function metricsRouter({ registry }: Metrics, token: string | undefined): Router {
   const router = Router({ caseSensitive: true, strict: true });

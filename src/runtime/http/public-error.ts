@@ -9,7 +9,7 @@ function isUndecodablePath(error: unknown): boolean {
 }
 
 /**
- * What a client is told of an error: an ApiError as it is, too long a queue and a database error by its class, anything else
+ * What a client learns of an error: an ApiError as it is, too long a queue and a database error by its class, anything else
  * `INTERNAL`.
  */
 export function publicError(error: unknown): ApiError {

@@ -23,7 +23,7 @@ function pathOf(req: IncomingMessage): string {
  * One line a request, when it is answered or broken off: method, path, status, duration, who.
  */
 export function logRequest(log: Logger, req: IncomingMessage, res: ServerResponse, requestId: string): void {
-  // The probes of a platform come every few seconds and tell nothing.
+  // The probes of a platform come every few seconds and say nothing.
   if (!log.isLevelEnabled('info') || req.url === '/healthz' || req.url === '/readyz') return;
   const started = performance.now();
   res.once('close', () => {

@@ -28,7 +28,7 @@ export interface Refusal {
 export interface Unchecked {
   table: string;
   column: string;
-  /** Which of the notes tells of it. */
+  /** Which of the notes is about it. */
   note: string;
   values: readonly string[];
   array: boolean;

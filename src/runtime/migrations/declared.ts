@@ -12,7 +12,7 @@ export interface DeclaredColumn {
   kind: string;
   /** Of an enum, or of an array of them. */
   values: readonly string[] | undefined;
-  /** What its ciphertexts are bound to, beside the record's id, when it is encrypted: `post/secret` (records/value-context.ts). */
+  /** What its ciphertexts are bound to, besides the record's id, when it is encrypted: `post/secret` (records/value-context.ts). */
   bound: string | undefined;
   /** Columns that it may have been, latest first. */
   earlier: readonly string[];

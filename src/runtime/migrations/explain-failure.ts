@@ -23,7 +23,7 @@ function duplicates(table: string, terms: string): string[] {
   ];
 }
 
-/** Why a statement of a migration failed and what to do, a line each. Values of rows are not told. */
+/** Why a statement of a migration failed and what to do, a line each. Values of rows are not shown. */
 export function explainFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];

@@ -12,7 +12,7 @@ export interface Loss {
   candidates: readonly string[];
 }
 
-// What every table has tells nothing of where it came from.
+// What every table has says nothing of where it came from.
 const COMMON = new Set(['id', 'created_at', 'updated_at']);
 
 function ownColumns(table: TableShape): Set<string> {

@@ -41,7 +41,7 @@ export interface KeptColumn {
   values?: readonly string[];
 }
 
-/** drizzle-kit's description of a set of tables (its format 7), and beside it what only declarations know. */
+/** drizzle-kit's description of a set of tables (its format 7), and besides it what only declarations know. */
 export interface Snapshot {
   id: string;
   prevId: string;

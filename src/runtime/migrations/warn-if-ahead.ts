@@ -19,6 +19,6 @@ export async function warnIfAhead(database: Database, log: Logger): Promise<void
       log.warn(`the database is ahead of this code, which does not know ${unknown} of its migrations`);
   } catch (error) {
     // The role of the app may have no right to look: nothing depends on it.
-    log.warn({ err: error }, 'whether the database is ahead of this code could not be told');
+    log.warn({ err: error }, 'could not find out whether the database is ahead of this code');
   }
 }

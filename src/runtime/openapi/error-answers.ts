@@ -26,7 +26,7 @@ function partName(code: ErrorCode): string {
 }
 
 interface Making {
-  /** Whether a rate limit holds: then every answer tells how much is left of it. */
+  /** Whether a rate limit holds: then every answer says how much is left of it. */
   limited: boolean;
   components: Components;
 }

@@ -13,7 +13,7 @@ const OF_BODIES: readonly ErrorCode[] = [
   'VALIDATION_ERROR',
 ];
 
-/** What the errors of a route depend on beside the route itself. */
+/** What the errors of a route depend on besides the route itself. */
 export interface RouteFacts {
   policy: CompiledPolicy;
   /** Whose records a CRUD route is about. */

@@ -30,7 +30,7 @@ export function answerHeaders(status: number, components: Components): Json {
   };
 }
 
-/** The headers that tell how much is left of a rate limit. */
+/** The headers that say how much is left of a rate limit. */
 export function limitHeaders(components: Components): Json {
   return Object.assign({}, ...Object.entries(LIMITS).map(([name, header]) => put(name, header, components)));
 }
@@ -40,7 +40,7 @@ export function tagHeader(components: Components): Json {
   return put('ETag', ENTITY_TAG, components);
 }
 
-/** The header that tells a repeated answer from a first one. */
+/** The header that marks a repeated answer. */
 export function replayedHeader(components: Components): Json {
   return put('Idempotency-Replayed', REPLAYED, components);
 }

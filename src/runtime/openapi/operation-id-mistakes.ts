@@ -4,7 +4,7 @@ import { shownRoutes } from './shown-routes.ts';
 
 const METHOD_NAME = /^[a-z][A-Za-z0-9]*$/;
 
-/** The mistakes in the operationIds of all routes that the document tells of. */
+/** The mistakes in the operationIds of all routes in the document. */
 export function operationIdMistakes(routes: readonly Route[]): string[] {
   const at = (route: Route) => `route ${route.method} ${route.path}`;
   const shown = shownRoutes(routes);

@@ -16,7 +16,7 @@ import { accessText, requiredScope, securityOf } from './security.ts';
 import { shapeSchema } from './shape.ts';
 import { successAnswers } from './success-answers.ts';
 
-/** What operations are made from, beside their routes. */
+/** What operations are made from, besides their routes. */
 export interface OperationParts {
   resources: ReadonlyMap<string, CompiledResource>;
   schemes: readonly SignInScheme[];
@@ -31,7 +31,7 @@ function queryParameters(route: Route, resource: CompiledResource | undefined, p
   return route.crud === 'read' ? readParameters(resource!, resourceOf) : [];
 }
 
-/** Whether a shape has nothing that must be there: who sends no body then has sent an empty one. */
+/** Whether a shape has nothing that must be there: a client that sends no body then has sent an empty one. */
 function takesNothing({ input }: Route): boolean {
   return input !== undefined && '_zod' in input && (input as unknown as z.ZodType).safeParse({}).success;
 }

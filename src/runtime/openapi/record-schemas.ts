@@ -64,7 +64,7 @@ function readSchema(resource: CompiledResource, making: Making): { properties: J
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }
 
-/** Whether a client may send the field, as far as the declaration alone tells. */
+/** Whether a client may send the field, as far as the declaration alone says. */
 function isAccepted(
   resource: CompiledResource,
   { name, spec, type, closed, writableBy }: CompiledField,
@@ -75,10 +75,10 @@ function isAccepted(
   return view !== 'register' || writableBy === undefined || !needsUser(writableBy);
 }
 
-/** What stands beside the type of a value: kept outside where the type is one of several parts. */
+/** What stands next to the type of a value: kept outside where the type is one of several parts. */
 const BESIDE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
 
-/** A schema taken apart: its type, and what stands beside it. */
+/** A schema taken apart: its type, and what stands next to it. */
 function parts(schema: Json): [type: Json, beside: Json] {
   const entries = Object.entries(schema);
   const isBeside = ([key]: [string, unknown]) => BESIDE.includes(key);

@@ -4,7 +4,7 @@ import type { Route } from '../../declare/route.ts';
 import { needsUser } from '../../records/access.ts';
 import type { Json } from './json.ts';
 
-/** The ways to sign in that the document tells of. */
+/** The ways to sign in that the document describes. */
 export function schemesOf(authenticators: readonly Authenticator[]): SignInScheme[] {
   return authenticators.flatMap(({ scheme }) => scheme ?? []);
 }

@@ -22,7 +22,7 @@ function unfolded(route: Route): Route[] {
 }
 
 /**
- * The routes that the document tells of. Of two that answer the same requests the first one is mounted first: the second is
+ * The routes in the document. Of two that answer the same requests the first one is mounted first: the second is
  * never reached, even if the first one is hidden.
  */
 export function shownRoutes(routes: readonly Route[]): Route[] {

@@ -8,7 +8,7 @@ export interface Attack {
   pumps: readonly { repeated: string; join: string }[];
   /** Ends behind which no way through matches, the likeliest first. */
   tails: readonly string[];
-  /** Characters beyond which a text tells nothing more. */
+  /** Characters beyond which a text shows nothing more. */
   most: number;
 }
 
@@ -75,7 +75,7 @@ function attackOf(automaton: Automaton, head: readonly number[], rounds: readonl
   let states = after(automaton, new Set(begun), head.slice(1));
   for (const { word, join } of rounds) states = after(automaton, afterRounds(automaton, states, word), join);
   const tail = failingTail(automaton, states);
-  // What the automaton does not tell may make it fail all the same.
+  // What the automaton leaves out may make it fail all the same.
   const guesses = automaton.approximate || tail === undefined ? ['', ...automaton.letters] : [];
   return {
     head: write(head),
@@ -153,7 +153,7 @@ export function attacksOn(automaton: Automaton): Attack[] {
   const components = componentsOf(automaton);
   const doubled = loopsInTwoWays(automaton, components).map((pump) => [pump]);
   const chains = doubled.length > 0 ? doubled : [longestChain(automaton, pumpsOf(automaton, components))];
-  // The criteria tell of repetitions without a limit.
+  // The criteria are about repetitions without a limit.
   const inexact = automaton.approximate || doubled.length > 0;
   return chains.flatMap((chain) => {
     const [first] = chain;

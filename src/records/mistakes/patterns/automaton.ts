@@ -42,7 +42,7 @@ export interface Automaton {
   letters: readonly string[];
   /** Whether a match must reach the end of the text. */
   endAnchored: boolean;
-  /** Whether there are parts that it does not tell whole: look-arounds, word boundaries, references, limits of repetitions. */
+  /** Whether there are parts that it does not cover in full: look-arounds, word boundaries, references, limits of repetitions. */
   approximate: boolean;
 }
 

@@ -7,7 +7,7 @@ export { readIdempotencyKey } from './key.ts';
 export { createOnce } from './once.ts';
 export { idempotencyTables } from './table.ts';
 
-/** What is done about keys beside requests. */
+/** What is done about keys outside of requests. */
 export function idempotencyParts({ database }: Pick<Platform, 'database'>): FeatureParts {
   const answers = { name: 'idempotency_keys.answer', table: 'idempotency_keys', column: 'answer' };
   return { sweeps: [idempotencySweep(database)], encrypted: [{ ...answers, context: answerContext }] };

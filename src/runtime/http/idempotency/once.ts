@@ -37,7 +37,7 @@ export interface Once {
   isRepeated(attempt: Pick<Attempt, 'req' | 'user' | 'key'>): Promise<boolean>;
 }
 
-/** How long a request waits for the first one with its key, and how long a client is told to wait after that. */
+/** How long a request waits for the first one with its key, and how long a client is asked to wait after that. */
 const WAIT_MS = 5000;
 const RETRY_AFTER_SECONDS = 5;
 const FIRST_PAUSE_MS = 20;
@@ -146,7 +146,7 @@ export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring'
   return { carryOut, isRepeated: async (attempt) => (await claims.look(idOf(attempt))) !== undefined };
 }
 
-/** For who has waited: whoever made the record may have died before he could answer. */
+/** For those who have waited: the process that made the record may have died before it could answer. */
 async function late(attempt: Attempt, { recordId }: Claimed): Promise<Answer> {
   const found = await attempt.recover(recordId);
   if (found === undefined) {

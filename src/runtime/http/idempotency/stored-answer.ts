@@ -15,7 +15,7 @@ export interface StoredAnswer {
   outcome: Outcome;
   /** Those that the handler set. */
   headers: Record<string, number | string | string[]>;
-  /** Of whom it was made for: who has lost one may see less by now. */
+  /** Of the user it was made for, who may have lost one and see less by now. */
   roles: readonly string[];
 }
 
