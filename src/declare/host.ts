@@ -82,8 +82,8 @@ export interface Host extends Platform {
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
   transaction: Transact;
-  /** The transaction in whose function the caller runs: what belongs to it is stored by its statements. */
-  currentTransaction(): Transaction | undefined;
+  /** The transaction in whose function, or `before` hook, the caller runs: what belongs to it is stored by its statements. */
+  currentTransaction(): Pick<Transaction, 'database' | 'afterCommit'> | undefined;
 }
 
 /** `app.push`. */

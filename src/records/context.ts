@@ -1,5 +1,6 @@
 import type { Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Acting } from './acting.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Store } from './store/store.ts';
@@ -17,7 +18,9 @@ export interface Entity {
 
 /** What operations need beside the entity. */
 export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log'> {
-  entities: ReadonlyMap<string, Entity>;
+  entities: Pick<ReadonlyMap<string, Entity>, 'get'>;
+  /** Of all resources. */
+  names: readonly string[];
   service: Services;
   /** @throws Error in a transaction, of services that are not of it */
   assertReach(): void;
@@ -29,4 +32,15 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
    * @param work gets the context outside of any transaction
    */
   afterCommit(work: (outside: RecordsContext) => Promise<void>): Promise<void>;
+  /**
+   * Does a write that has a `before` hook, so that what the hook writes by its service is committed with it or not at all: not when
+   * `work` rejects, nor when it gives undefined.
+   *
+   * @param work gets what to work with
+   */
+  join<T>(
+    entity: Entity,
+    acting: Acting,
+    work: (context: RecordsContext, entity: Entity, acting: Acting) => Promise<T>,
+  ): Promise<T>;
 }

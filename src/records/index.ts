@@ -5,6 +5,7 @@ import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import { createJoin } from './join.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { createResourceView } from './resource-view.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
@@ -51,16 +52,19 @@ export function createRecords(
       queue: createKeyedQueue(),
     });
   }
+  const names = [...entities.keys()];
   const services = new Map<string, AnyService>();
-  const service = servicesBy((name) => services.get(name), services);
+  const service = servicesBy((name) => services.get(name), names);
   const transactions = createTransactionGuard();
   const context: RecordsContext = {
     ...platform,
     entities,
+    names,
     service,
     hashPassword,
     assertReach: transactions.assertOutside,
     afterCommit: (work) => work(context),
+    join: createJoin(() => context, platform.database, transactions),
   };
   for (const [name, entity] of entities) services.set(name, createService(context, entity));
   const all = [...entities.values()];

@@ -7,15 +7,11 @@ import type { AnyService, Serviced, Services } from '../declare/service.ts';
  * @param find gives the service of a normalised name
  * @param names of all that there are, for the error
  */
-export function servicesBy(
-  find: (name: string) => AnyService | undefined,
-  names: { keys(): Iterable<string> },
-): Services {
+export function servicesBy(find: (name: string) => AnyService | undefined, names: readonly string[]): Services {
   return (resource: string | Serviced<unknown>): never => {
     const name = typeof resource === 'object' && resource !== null ? resource.name : resource;
     const found = find(resourceName(name));
-    if (found === undefined)
-      throw new Error(`there is no resource "${name}"; resources: ${[...names.keys()].join(', ')}`);
+    if (found === undefined) throw new Error(`there is no resource "${name}"; resources: ${names.join(', ')}`);
     return found as never;
   };
 }

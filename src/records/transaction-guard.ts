@@ -1,12 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transaction } from '../declare/transaction.ts';
 
+/** What of a transaction its statements need. */
+type Statements = Pick<Transaction, 'database' | 'afterCommit'>;
+
 /** Knows what runs inside of a transaction's function. */
 export interface TransactionGuard {
-  /** Runs the function of a transaction. */
-  run<T>(transaction: Transaction, work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs the function of a transaction.
+   *
+   * @param isOpen for one that begins with its first statement: whether it has begun
+   */
+  run<T>(transaction: Statements, work: () => Promise<T>, isOpen?: () => boolean): Promise<T>;
   /** The transaction in whose function the caller runs. */
-  current(): Transaction | undefined;
+  current(): Statements | undefined;
   /**
    * Services that work on other connections would wait for what the transaction has changed, and it for them.
    *
@@ -17,15 +24,15 @@ export interface TransactionGuard {
 
 /** Makes the guard of an app's transactions. */
 export function createTransactionGuard(): TransactionGuard {
-  const running = new AsyncLocalStorage<{ transaction: Transaction; ended: boolean }>();
+  const running = new AsyncLocalStorage<{ transaction: Statements; isOpen: () => boolean; ended: boolean }>();
   const current = () => {
     const own = running.getStore();
-    return own === undefined || own.ended ? undefined : own.transaction;
+    return own === undefined || own.ended ? undefined : own;
   };
   return {
-    current,
-    async run(transaction, work) {
-      const own = { transaction, ended: false };
+    current: () => current()?.transaction,
+    async run(transaction, work, isOpen = () => true) {
+      const own = { transaction, isOpen, ended: false };
       try {
         return await running.run(own, work);
       } finally {
@@ -34,8 +41,10 @@ export function createTransactionGuard(): TransactionGuard {
       }
     },
     assertOutside() {
-      if (current() !== undefined) {
-        throw new Error('app.service(…) inside a transaction works on another connection: use tx.service');
+      if (current()?.isOpen()) {
+        throw new Error(
+          'app.service(…) inside a transaction works on another connection: use tx.service, or service of the hook',
+        );
       }
     },
   };

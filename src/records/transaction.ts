@@ -5,13 +5,13 @@ import { createService } from './service.ts';
 import { servicesBy } from './services.ts';
 
 /**
- * The services of a transaction. `before` hooks run in it, and so does what they do through their own `service`; events and
- * `after` hooks follow the commit.
+ * What operations in a transaction work with. `before` hooks run in it, and so does what they do through their own `service`;
+ * events and `after` hooks follow the commit.
  */
-export function servicesWithin(
+export function contextWithin(
   outside: RecordsContext,
   { database, afterCommit }: Pick<Transaction, 'database' | 'afterCommit'>,
-): Transaction['service'] {
+): RecordsContext {
   const within = (entity: Entity): Entity => {
     const store = entity.store.on(database);
     // What it changes others wait for anyway; in turn with them it could wait for those who wait for it.
@@ -21,19 +21,27 @@ export function servicesWithin(
     };
     return { ...entity, store, queue };
   };
-  const entities = new Map([...outside.entities].map(([name, entity]) => [name, within(entity)]));
-  const service = servicesBy((name) => {
-    const entity = entities.get(name);
-    return entity && createService(context, entity);
-  }, entities);
+  const made = new Map<string, Entity>();
+  const get = (name: string) => {
+    const known = made.get(name);
+    const entity = known === undefined ? outside.entities.get(name) : undefined;
+    if (entity === undefined) return known;
+    const own = within(entity);
+    made.set(name, own);
+    return own;
+  };
   const context: RecordsContext = {
     ...outside,
-    entities,
-    service,
+    entities: { get },
+    service: servicesBy((name) => {
+      const entity = get(name);
+      return entity && createService(context, entity);
+    }, outside.names),
     assertReach: () => undefined,
     async afterCommit(work) {
       afterCommit(() => work(outside));
     },
+    join: (entity, acting, work) => work(context, entity, acting),
   };
-  return service;
+  return context;
 }

@@ -3,8 +3,9 @@ import type { MailSender } from '../platform/mail/sender.ts';
 import type { Platform } from '../platform/platform.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import type { Push } from '../push/index.ts';
+import { createFollowUps } from '../records/follow-ups.ts';
 import type { Records } from '../records/index.ts';
-import { servicesWithin } from '../records/transaction.ts';
+import { contextWithin } from '../records/transaction.ts';
 
 /** `app.transaction`: records and pushes in one transaction. */
 export function createTransact(
@@ -13,15 +14,14 @@ export function createTransact(
   { push, mail }: { push: Push; mail: MailSender },
 ): Transact {
   return async (work) => {
-    const committed: (() => unknown)[] = [];
-    const afterCommit: Transaction['afterCommit'] = (then) => void committed.push(then);
+    const follow = createFollowUps(log);
     const result = await database.transaction(async ({ client }) => {
       const statements = inTransaction(client);
-      const within = { database: statements, afterCommit };
+      const within = { database: statements, afterCommit: follow.add };
       try {
         const tx: Transaction = {
           ...within,
-          service: servicesWithin(records.context, within),
+          service: contextWithin(records.context, within).service,
           push: { enqueue: (message) => push.enqueueWithin(within, message) },
           mail: { send: (message) => mail.send(message, within) },
         };
@@ -30,14 +30,7 @@ export function createTransact(
         await statements.end();
       }
     });
-    for (const then of committed) {
-      try {
-        await then();
-      } catch (error) {
-        // What is committed stays committed: its caller must not take it for failed.
-        log.error({ err: error }, 'what should follow a commit failed');
-      }
-    }
+    await follow.run();
     return result;
   };
 }

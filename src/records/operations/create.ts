@@ -10,18 +10,21 @@ import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
 import { answerOfHook } from './hook-answer.ts';
 
-/**
- * Creates a record: policy, validation, hooks, then the row and its event in one statement.
- *
- * @param options `authorized`: the caller has asked another policy already (registration). `id`: the record's, new when left out.
- *   `faults`: what is wrong with values that keep the declaration's rules, by field
- */
-export async function create(
+interface Options {
+  /** The caller has asked another policy already (registration). */
+  authorized?: boolean;
+  /** The record's; new when left out. */
+  id?: string | undefined;
+  /** What is wrong with values that keep the declaration's rules, by field. */
+  faults?: (values: Values) => ErrorDetails;
+}
+
+async function insert(
   context: RecordsContext,
   { resource, store }: Entity,
   input: unknown,
   acting: Acting,
-  options: { authorized?: boolean; id?: string | undefined; faults?: (values: Values) => ErrorDetails } = {},
+  options: Options,
 ): Promise<StoredRecord> {
   if (!acting.system && !options.authorized) await authorizeCollection(resource.policies.create, 'create', acting);
   const rules = { unknownFields: context.settings.unknownFields, updating: false };
@@ -36,9 +39,24 @@ export async function create(
   const faults = options.faults?.(values) ?? {};
   if (Object.keys(faults).length > 0) throw validationError(faults);
   const hashed = await hashPasswords(context, resource, values);
-  const record = await store.insert(options.id ?? newId(), hashed, causeOf(acting)).catch((error: unknown) => {
+  return store.insert(options.id ?? newId(), hashed, causeOf(acting)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
+}
+
+/** Creates a record: policy, validation, hooks, then the row and its event in one statement. */
+export async function create(
+  context: RecordsContext,
+  entity: Entity,
+  input: unknown,
+  acting: Acting,
+  options: Options = {},
+): Promise<StoredRecord> {
+  const { resource } = entity;
+  const hooks = resource.declaration.hooks;
+  const record = await (hooks?.beforeCreate === undefined
+    ? insert(context, entity, input, acting, options)
+    : context.join(entity, acting, (own, joined, as) => insert(own, joined, input, as, options)));
   const change = { action: 'created', record } as const;
   await follow(context, resource, change, acting, (ctx) => hooks?.afterCreate?.(record as never, ctx));
   return record;

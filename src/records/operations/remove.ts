@@ -41,7 +41,12 @@ export async function remove(
   acting: Acting,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const record = await retryOnConflict(entity, id, acting, (as) => attempt(context, entity, id, as));
+  const joins = resource.declaration.hooks?.beforeDelete !== undefined;
+  const record = await retryOnConflict(entity, id, acting, (as) =>
+    joins
+      ? context.join(entity, as, (own, joined, who) => attempt(own, joined, id, who))
+      : attempt(context, entity, id, as),
+  );
   await follow(context, resource, { action: 'deleted', record }, acting, (ctx) =>
     resource.declaration.hooks?.afterDelete?.(record as never, ctx),
   );

@@ -69,8 +69,11 @@ export async function update(
   acting: Acting,
 ): Promise<StoredRecord> {
   const { resource } = entity;
+  const joins = resource.declaration.hooks?.beforeUpdate !== undefined;
   const { record, previous } = await retryOnConflict(entity, id, acting, (as) =>
-    attempt(context, entity, id, input, as),
+    joins
+      ? context.join(entity, as, (own, joined, who) => attempt(own, joined, id, input, who))
+      : attempt(context, entity, id, input, as),
   );
   await follow(context, resource, { action: 'updated', record, previous }, acting, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),

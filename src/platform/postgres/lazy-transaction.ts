@@ -1,0 +1,73 @@
+import type { Database } from './database.ts';
+import type { Queryable } from './queryable.ts';
+import { inTransaction, type TransactionStatements } from './transaction.ts';
+
+/** A transaction that there may never be. What is asked of it after its end runs outside of it. */
+interface LazyTransaction {
+  /** Its first write opens the transaction. */
+  opening: Queryable;
+  /** Runs in the transaction where it is open, and outside where it is not. */
+  following: Queryable;
+  isOpen(): boolean;
+}
+
+/**
+ * Runs `work` in a transaction that begins with the first write of `opening`: none is made, and no connection held, where there is no
+ * such write.
+ *
+ * @returns what `work` gives: committed, or, when it gives undefined, rolled back. It is rolled back when `work` rejects, too
+ */
+export async function inLazyTransaction<T>(
+  database: Pick<Database, keyof Queryable | 'transaction'>,
+  work: (lazy: LazyTransaction) => Promise<T>,
+): Promise<T> {
+  const decided = Promise.withResolvers<boolean>();
+  let opened: Promise<TransactionStatements> | undefined;
+  let closed: Promise<void> | undefined;
+  let ended = false;
+
+  function open(): Promise<TransactionStatements> {
+    const { promise, resolve, reject } = Promise.withResolvers<TransactionStatements>();
+    closed = database.transaction(async ({ client }) => {
+      const statements = inTransaction(client);
+      resolve(statements);
+      const keep = await decided.promise;
+      await statements.end();
+      if (!keep) throw new RolledBack();
+    });
+    closed.catch(reject);
+    return promise;
+  }
+
+  const runs = (opens: boolean): Queryable => {
+    const run =
+      (kind: keyof Queryable): Queryable['read'] =>
+      async (statement) => {
+        if (opens && kind === 'write' && !ended) opened ??= open();
+        const statements = await opened;
+        return (statements === undefined || ended ? database : statements)[kind](statement);
+      };
+    return { read: run('read'), readList: run('readList'), readSlowly: run('readSlowly'), write: run('write') };
+  };
+
+  async function end(keep: boolean): Promise<void> {
+    ended = true;
+    decided.resolve(keep);
+    await closed?.catch((error: unknown) => {
+      if (!(error instanceof RolledBack)) throw error;
+    });
+  }
+
+  let result: T;
+  try {
+    result = await work({ opening: runs(true), following: runs(false), isOpen: () => opened !== undefined && !ended });
+  } catch (error) {
+    // It says more than what became of the connection meanwhile.
+    await end(false).catch(() => undefined);
+    throw error;
+  }
+  await end(result !== undefined);
+  return result;
+}
+
+class RolledBack extends Error {}
