@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
+import { blog } from '../../fixtures/blog/app.ts';
+import { startTestApp } from '../../support/app.ts';
+import { startBlog } from '../../support/processes.ts';
+
+vi.setConfig({ testTimeout: 90_000 });
+
+const { env, person } = await startTestApp(blog, { start: { roles: ['web', 'relay'] } });
+const client = new Client({ connectionString: env.DATABASE_URL });
+await client.connect();
+afterAll(() => client.end());
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
+
+/** A delivery whose receiver has it and does not answer yet, sent by a worker in a process of its own. */
+async function inFlight() {
+  const worker = startBlog('webhook-worker', env);
+  const receiver: Receiver = await startReceiver();
+  let release: () => void = () => undefined;
+  receiver.answer(
+    (_, res) =>
+      new Promise<void>((resolve) => {
+        release = () => resolve(void res.writeHead(204).end());
+      }),
+    204,
+  );
+  const ann = await person('Ann');
+  const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] });
+  await ann.call('POST', '/api/posts', { title: 'x' });
+  await receiver.received(1, 60_000);
+  const log = async () => (await ann.call('GET', `/api/webhooks/${body.data.id}/deliveries`)).body.data;
+  return { worker, receiver, release: () => release(), endpoint: body.data.id as string, log };
+}
+
+test('SIGTERM: what is in flight is finished and written before the worker ends', async () => {
+  const { worker, receiver, release, log } = await inFlight();
+  worker.child.kill('SIGTERM');
+  // The receiver takes its time; the worker waits for it.
+  expect(await Promise.race([worker.ended, sleep(700, 'still there')])).toBe('still there');
+  release();
+  expect(await worker.ended).toBe(0);
+  expect(await log()).toMatchObject([{ status: 'succeeded', attempts: 1, statusCode: 204 }]);
+  expect(receiver.requests).toHaveLength(1);
+  await receiver.close();
+});
+
+test('SIGKILL in the middle of a request: one more is sent, with the same id and the same bytes', async () => {
+  const { worker, receiver, endpoint, log } = await inFlight();
+  worker.child.kill('SIGKILL');
+  await worker.ended;
+  expect(await log()).toMatchObject([{ status: 'sending' }]);
+  // The job of the killed worker would be taken over after 20 s.
+  const redis = new Redis(env.REDIS_URL!);
+  const keys = await redis.keys(`${env.REDIS_PREFIX}:*`);
+  await redis.unlink(...keys);
+  redis.disconnect();
+  const next = startBlog('webhook-worker', env);
+  // As if the time of its lease, and then that of its retry, had come.
+  await client.query('update webhook_turns set lease_until = now() where endpoint_id = $1', [endpoint]);
+  await until(async () => (await log())[0].error === 'worker lost');
+  await client.query('update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1', [endpoint]);
+  await until(async () => (await log())[0].status === 'succeeded');
+  expect(await log()).toMatchObject([{ attempts: 2, attemptLog: [{ error: 'worker lost' }, { statusCode: 204 }] }]);
+  const [first, second, ...more] = receiver.requests;
+  expect(more).toEqual([]);
+  expect(second!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+  expect(second!.body).toBe(first!.body);
+  next.child.kill('SIGTERM');
+  expect(await next.ended).toBe(0);
+  await receiver.close();
+});
