@@ -1,5 +1,5 @@
 import type { Logger } from '../platform/log.ts';
-import { createNaturalBatch } from '../platform/natural-batch.ts';
+import { createMicroBatch } from '../platform/micro-batch.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { type ClaimedChunk, type ClaimedDevice, claimChunks } from './claim-chunks.ts';
 import type { Claims } from './claims.ts';
@@ -68,7 +68,7 @@ export function createLane(parts: LaneParts, transportOf: (name: string | null) 
   let claiming = false;
   let abandoned = false;
 
-  const record = createNaturalBatch<AnsweredChunk>(async (answered) => {
+  const record = createMicroBatch<AnsweredChunk>(async (answered) => {
     const byTransport = Map.groupBy(answered, ({ chunk }) => chunk.transport);
     await Promise.all([...byTransport].map(([transport, own]) => settle(transport, own)));
   }, STORED_AT_ONCE);

@@ -2,7 +2,6 @@ import type { Host } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
-import { askFor } from './asked.ts';
 import { createAttempted } from './attempted.ts';
 import { type DeliveryRow, showDelivery } from './delivery.ts';
 import { TEST_EVENT } from './event-names.ts';
@@ -10,6 +9,7 @@ import { logQueryShape, readLogQuery } from './input.ts';
 import { newMessageId } from './message-id.ts';
 import { deliveryShape } from './output.ts';
 import { ASKING, disabledError, readOpen, readOwn } from './own-endpoint.ts';
+import { requestDelivery } from './requested-deliveries.ts';
 import type { WebhookSettings } from './settings.ts';
 import { INSERT_TEST, listDeliveries, SEND_AGAIN } from './sql/deliveries.ts';
 
@@ -35,7 +35,7 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
     const inserted = await database.write({ text: INSERT_TEST, values });
     // It was disabled or removed a moment ago.
     if (inserted.length === 0) throw disabledError();
-    await askFor(queues, id);
+    await requestDelivery(queues, id);
     return showDelivery(await attempted(id, endpointId, () => ctx.res.closed));
   }
 
@@ -46,7 +46,7 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values: [deliveryId, endpointId] });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const delivery = showDelivery(row);
-    if (delivery.status === 'pending') await askFor(queues, deliveryId);
+    if (delivery.status === 'pending') await requestDelivery(queues, deliveryId);
     return delivery;
   }
 

@@ -1,5 +1,5 @@
 import type { Host } from '../../declare/host.ts';
-import type { AddToBatch } from '../../platform/natural-batch.ts';
+import type { AddToBatch } from '../../platform/micro-batch.ts';
 import type { Claim, Claimed } from './claimed.ts';
 import { deliver, type Outcome, type Sender } from './deliver.ts';
 import type { Places } from './places.ts';

@@ -1,5 +1,5 @@
 import type { Host } from '../../declare/host.ts';
-import { type AddToBatch, createNaturalBatch } from '../../platform/natural-batch.ts';
+import { type AddToBatch, createMicroBatch } from '../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
 import { patiently } from './patiently.ts';
 import type { RateState } from './rate.ts';
@@ -32,5 +32,5 @@ export function createEndTurns({ database, log }: Pick<Host, 'database' | 'log'>
       log.error({ err: error, turns: turns.length }, 'turns of webhook endpoints last until their leases run out');
     }
   }
-  return createNaturalBatch(write, MOST);
+  return createMicroBatch(write, MOST);
 }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Host } from '../../declare/host.ts';
-import type { AddToBatch } from '../../platform/natural-batch.ts';
+import type { AddToBatch } from '../../platform/micro-batch.ts';
 import type { Outcome } from './deliver.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';
 import type { Result } from './write-back.ts';

@@ -1,6 +1,6 @@
 import type { Host } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
-import type { AddToBatch } from '../../platform/natural-batch.ts';
+import type { AddToBatch } from '../../platform/micro-batch.ts';
 import { type Claim, claimOf } from './claimed.ts';
 import type { EndedTurn } from './end-turns.ts';
 import { createRate, type Rate } from './rate.ts';

@@ -1,11 +1,11 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
 import { createGuardedAgent } from '../../platform/address-guard.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
-import { ASKED_QUEUE } from './asked.ts';
 import { type DrainParts, drain } from './drain.ts';
 import { createEndTurns } from './end-turns.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { createPlaces } from './places.ts';
+import { REQUESTED_QUEUE } from './requested-deliveries.ts';
 import { sendAsked } from './send-asked.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
@@ -62,7 +62,7 @@ export function startWebhookWorker(
   const workers = [
     work('fast', concurrency),
     work('slow', slowConcurrency),
-    host.queues.work(ASKED_QUEUE, ({ data }) => sendAsked(parts, data.id), askedConcurrency),
+    host.queues.work(REQUESTED_QUEUE, ({ data }) => sendAsked(parts, data.id), askedConcurrency),
   ];
 
   return {

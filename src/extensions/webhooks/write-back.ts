@@ -1,13 +1,13 @@
 import type { Host } from '../../declare/host.ts';
-import { type AddToBatch, createNaturalBatch } from '../../platform/natural-batch.ts';
+import { type AddToBatch, createMicroBatch } from '../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
 import type { Outcome } from './deliver.ts';
 import type { DeliveryStatus } from './delivery.ts';
 import type { EndpointRow } from './endpoint.ts';
+import { createDisabledNotifier } from './notify-disabled.ts';
 import { patiently } from './patiently.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
 import { WRITE_BACK } from './sql/write-back.ts';
-import { createTellDisabled } from './tell-disabled.ts';
 
 /** An attempt that was made. */
 export interface Result {
@@ -61,12 +61,12 @@ export function createWriteBack(
   host: Pick<Host, 'database' | 'events' | 'log' | 'mail'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
 ): AddToBatch<Result> {
-  const tellDisabled = createTellDisabled(host, settings);
+  const notifyDisabled = createDisabledNotifier(host, settings);
   async function write(results: Result[]): Promise<void> {
     const values = parameters(results, settings.retrySchedule, settings.disableAfterFailures);
     const statement = { name: 'webhook_write_back', text: WRITE_BACK, values };
     const disabled = await patiently(() => host.database.write<EndpointRow>(statement));
-    if (disabled.length > 0) await tellDisabled(disabled);
+    if (disabled.length > 0) await notifyDisabled(disabled);
   }
-  return createNaturalBatch(write, MOST);
+  return createMicroBatch(write, MOST);
 }

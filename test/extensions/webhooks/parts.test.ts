@@ -4,7 +4,7 @@ import { cutBytes } from '../../../src/extensions/webhooks/delivery.ts';
 import { failureClass, statusClass } from '../../../src/extensions/webhooks/failure-class.ts';
 import { createPlaces } from '../../../src/extensions/webhooks/places.ts';
 import { afterAttempt } from '../../../src/extensions/webhooks/write-back.ts';
-import { createNaturalBatch } from '../../../src/platform/natural-batch.ts';
+import { createMicroBatch } from '../../../src/platform/micro-batch.ts';
 
 test('both lanes together never exceed the places, the slow lane never its part, and nobody starves', async () => {
   const places = createPlaces(6, { slow: 2, asked: 1 });
@@ -37,7 +37,7 @@ test('a task that fails gives its place back', async () => {
 
 test('what gathers while a batch is written makes up the next, in order, and a failure reaches only its own batch', async () => {
   const batches: number[][] = [];
-  const add = createNaturalBatch<number>(async (items) => {
+  const add = createMicroBatch<number>(async (items) => {
     batches.push(items);
     await sleep(5);
     if (items.includes(3)) throw new Error('not written');

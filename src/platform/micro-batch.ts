@@ -8,7 +8,7 @@ export type AddToBatch<Item> = (item: Item) => Promise<void>;
  * @param write writes a batch, in the order in which the items came
  * @param most items of a batch
  */
-export function createNaturalBatch<Item>(write: (items: Item[]) => Promise<void>, most: number): AddToBatch<Item> {
+export function createMicroBatch<Item>(write: (items: Item[]) => Promise<void>, most: number): AddToBatch<Item> {
   const gathered: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let writing = false;
 

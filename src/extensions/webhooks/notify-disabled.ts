@@ -2,14 +2,14 @@ import type { Host } from '../../declare/host.ts';
 import { DISABLED_MAIL } from './disabled-mail.ts';
 import { type EndpointRow, showEndpoint } from './endpoint.ts';
 
-/** Tells of endpoints that were disabled automatically. Never rejects. */
-export type TellDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
+/** Reports endpoints that were disabled automatically. Never rejects. */
+export type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
 
-/** Makes what tells of them: a line in the log, the event `webhook.disabled`, and an e-mail to the owner if `notifyOwner`. */
-export function createTellDisabled(
+/** Makes what reports them: a line in the log, the event `webhook.disabled`, and an e-mail to the owner if `notifyOwner`. */
+export function createDisabledNotifier(
   { log, events, mail }: Pick<Host, 'log' | 'events' | 'mail'>,
   { notifyOwner }: { notifyOwner: boolean },
-): TellDisabled {
+): NotifyDisabled {
   return async (rows) => {
     const mails = rows.map(async (row) => {
       const webhook = showEndpoint(row);
