@@ -15,6 +15,7 @@ import { limits } from './groups/limits.ts';
 import { load200 } from './groups/load200.ts';
 import { loginImpact } from './groups/login-impact.ts';
 import { memory } from './groups/memory.ts';
+import { pushProviders } from './groups/push-providers.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
 import { relay } from './groups/relay.ts';
@@ -37,6 +38,7 @@ const GROUPS: readonly Group[] = [
   hanging,
   fanOut,
   memory,
+  pushProviders,
   start,
   scale,
 ];

@@ -33,4 +33,5 @@ ready(url, {
   /** From now on notes when this process learns that a create is committed. */
   watch: () => app.on<Created>('article.created', ({ record }) => void commits.push([record.id, now()])),
   commits: () => commits,
+  push: (message: object) => app.push.enqueue(message),
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PushContent } from '../../message.ts';
 import type { SendContext, TransportDevice } from '../../transport.ts';
 import { LONGEST_TTL_SECONDS, secondsLeft } from '../seconds-left.ts';
@@ -54,7 +54,7 @@ export function apnsFault({ data }: PushContent): string | undefined {
 
 /** APNs takes 64 bytes, and as a header only what is printable. */
 function collapseIdOf(text: string): string {
-  return COLLAPSE_ID.test(text) ? text : createHash('sha256').update(text).digest('hex');
+  return COLLAPSE_ID.test(text) ? text : hash('sha256', text);
 }
 
 /** The headers of a notification. A visible one always gets a collapse id, so that a duplicate replaces itself. */
@@ -72,9 +72,7 @@ export function apnsHeaders(message: PushContent, context: SendContext): ApnsHea
 
 /** A UUID for a push and a device, the same whenever it is sent again: Apple's console finds a notification by it. */
 export function apnsId(pushId: string, { id, token }: TransportDevice): string {
-  const hex = createHash('sha256')
-    .update(`${pushId}\n${id ?? token}`)
-    .digest('hex');
+  const hex = hash('sha256', `${pushId}\n${id ?? token}`);
   // Version 8 of RFC 9562: made in a way of our own.
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PushContent } from '../../message.ts';
 import type { SendContext } from '../../transport.ts';
 import { LONGEST_TTL_SECONDS, secondsLeft } from '../seconds-left.ts';
@@ -41,7 +41,7 @@ export function webPushSize(message: PushContent, pushId: string): number {
 
 /** A Topic has 32 characters of base64url: https://www.rfc-editor.org/rfc/rfc8030#section-5.4 */
 function topicOf(collapseId: string): string {
-  return TOPIC.test(collapseId) ? collapseId : createHash('sha256').update(collapseId).digest('hex').slice(0, 32);
+  return TOPIC.test(collapseId) ? collapseId : hash('sha256', collapseId).slice(0, 32);
 }
 
 /** The headers that a push service reads of a message, in the library's words. */
