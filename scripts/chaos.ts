@@ -64,13 +64,20 @@ const stop = async () => {
 };
 whenAskedToStop(stop);
 
-/** What workers held at each fault that could have cost them a result. */
-const held: Held[][] = [];
+/** What workers held at faults that could have cost them a result: each attempt once, as the dead hold on until their leases end. */
+const held = new Map<string, Held>();
 
 async function flush(): Promise<void> {
   const client = new Redis(redis.url);
   await client.flushall();
   client.disconnect();
+}
+
+/** Notes what is held at this moment. Gives how many that was not known of. */
+async function noteHeld(): Promise<number> {
+  const before = held.size;
+  for (const one of await heldDeliveries(postgres.url)) held.set(`${one.messageId} ${one.attempts}`, one);
+  return held.size - before;
 }
 
 /** Waits until something is in flight, but not for long. */
@@ -90,18 +97,14 @@ async function strike({ kind, awayMs }: Fault): Promise<string> {
     // Held still for the moment between the look and the stop: what it holds is then known exactly.
     await inFlight();
     tiers.signal('webhook-worker', 'SIGSTOP');
-    held.push(await heldDeliveries(postgres.url));
+    const caught = await noteHeld();
     await postgres.restart(awayMs, () => tiers.signal('webhook-worker', 'SIGCONT'));
-    return `Postgres restarted, ${held.at(-1)!.length} deliveries in flight`;
+    return `Postgres restarted, ${caught} deliveries in flight`;
   }
   const tier = kind === 'kill relay' ? 'relay' : 'webhook-worker';
   if (tier === 'webhook-worker') await inFlight();
   await tiers.kill(tier);
-  let about = '';
-  if (tier === 'webhook-worker') {
-    held.push(await heldDeliveries(postgres.url));
-    about = `, ${held.at(-1)!.length} deliveries in flight`;
-  }
+  const about = tier === 'webhook-worker' ? `, ${await noteHeld()} deliveries in flight` : '';
   await sleep(awayMs);
   tiers.start(tier);
   return `SIGKILL ${tier}${about}`;
@@ -128,13 +131,13 @@ const begun = performance.now();
 const [expected] = await Promise.all([load.run(runMs), strikeAll(planFaults(kills, random), runMs)]);
 for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(200)) {
   if ((await unfinished(postgres.url)) === 0) break;
-  if (hurry) await hurryUp(postgres.url, held.flat());
+  if (hurry) await hurryUp(postgres.url, [...held.values()]);
 }
 const took = (performance.now() - begun) / 1000;
-const books = balance(expected, receivers, held);
+const books = balance(expected, receivers, [...held.values()]);
 await stop();
 
-if (json) console.log(JSON.stringify({ seed, kills, seconds: Math.round(took), held: held.flat().length, ...books }));
+if (json) console.log(JSON.stringify({ seed, kills, seconds: Math.round(took), held: held.size, ...books }));
 else {
   const lines: [string, number][] = [
     ['sent', books.sent],

@@ -24,11 +24,11 @@ export interface Books {
 /**
  * Compares what arrived with what should have.
  *
- * @param held what was held at each fault
+ * @param held what was held at faults, each attempt once
  */
-export function balance(expected: Expected, receivers: Receivers, held: readonly (readonly Held[])[]): Books {
+export function balance(expected: Expected, receivers: Receivers, held: readonly Held[]): Books {
   const allowed = new Map<string, number>();
-  for (const { messageId } of held.flat()) allowed.set(messageId, (allowed.get(messageId) ?? 0) + 1);
+  for (const { messageId } of held) allowed.set(messageId, (allowed.get(messageId) ?? 0) + 1);
   const books: Books = {
     sent: 0,
     received: 0,

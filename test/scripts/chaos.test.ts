@@ -60,7 +60,7 @@ test('books tell what is lost, repeated without a reason, under another id, or a
   });
   const heldOf = (ids: string[]) => ids.map((messageId) => ({ messageId, attempts: 0 }));
   const books = (entries: Record<string, Record<string, number>>, held: string[][] = []) =>
-    balance(new Map([['here', new Set(['a', 'b'])]]), arrived(entries) as unknown as Receivers, held.map(heldOf));
+    balance(new Map([['here', new Set(['a', 'b'])]]), arrived(entries) as unknown as Receivers, held.flatMap(heldOf));
   const whole = { a: { m1: 1 }, b: { m2: 1 } };
   expect(isWrong(books(whole))).toBe(false);
   expect(books({ a: { m1: 1 } })).toMatchObject({ sent: 2, received: 1, lost: 1 });
