@@ -88,7 +88,7 @@ ${rows.join('\n')}
   concurrency of 10.
 - \`webhooks.fanout.scale\`: the time in which the relay makes deliveries of 2,000 events, each for one endpoint, with 100,000 endpoints
   in the table to the time with ten: 1 is a fan-out that does not care.
-- \`webhooks.memory\`: by how much the resident memory of a worker grows over 100,000 deliveries, after 20,000 to warm up.
+- \`webhooks.memory\`: by how much a worker has more memory in use, garbage left out, after 100,000 deliveries than before; 20,000 to warm up.
 - \`push.fcm\`, \`push.apns\`, \`push.web\`: one push to that many devices by one push-worker, which looks them up, sends and stores the
   answers, to the provider's library alone in the way in which it is quickest (\`bench/processes/push-library.ts\`), both to the same
   provider on this machine, which takes everything at once.

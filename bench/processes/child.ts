@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { releaseMemory } from '../../src/runtime/release-memory.ts';
 
 type Answerer = (argument: never) => unknown;
 
@@ -18,6 +19,12 @@ interface Question {
 export function ready(url: string, answerers: Record<string, Answerer> = {}): void {
   const all: Record<string, Answerer> = {
     memory: () => process.memoryUsage.rss(),
+    /** Bytes that are in use, garbage left out. */
+    used() {
+      releaseMemory();
+      const { heapUsed, external } = process.memoryUsage();
+      return heapUsed + external;
+    },
     /** µs of CPU time since the start, of all threads. */
     cpu() {
       const { user, system } = process.cpuUsage();
