@@ -12,8 +12,7 @@ const slice = (list: string, done: string) => `${list}[${done} + 1 : ${done} + $
 const TAKE = `
   select ${slice('user_ids', 'done')}, ${slice('device_ids', 'done')},
     ${slice('tokens', `case when stage = 'tokens' then done else 0 end`)}, platform,
-    greatest(cardinality(user_ids), cardinality(device_ids)), cardinality(tokens),
-    stage, done, after_device, next_chunk, next_position
+    registered, raw, stage, done, after_device, next_chunk, next_position
   from push_audiences where push_id = $1 for update skip locked`;
 type Taken = [string[], string[], string[], DevicePlatform, number, number, ...TakenCursor, number, number];
 type TakenCursor = [Cursor['stage'], number, string | null];

@@ -45,13 +45,9 @@ export function firstEntries({ userIds, deviceIds, tokens, platform }: Audience)
   };
 }
 
-/** Where the registered devices go on after `found`; undefined: that was the last. */
-function afterRegistered(
-  { registered }: Entries,
-  cursor: Cursor,
-  found: readonly { id: string }[],
-): Cursor | undefined {
-  if (found.length === PAGE_DEVICES) return { ...cursor, afterDevice: found.at(-1)!.id };
+/** Where the registered devices go on; undefined: that was the last. `afterDevice`: these entries have more behind it. */
+function afterRegistered({ registered }: Entries, cursor: Cursor, afterDevice: string | undefined): Cursor | undefined {
+  if (afterDevice !== undefined) return { ...cursor, afterDevice };
   const done = cursor.done + PAGE_DEVICES;
   return done < registered ? { stage: 'registered', done, afterDevice: null } : undefined;
 }
@@ -84,12 +80,15 @@ export async function lookUp(
 ): Promise<Page> {
   const registered: TransportDevice[] = [];
   if (cursor.stage === 'registered') {
-    const found = await findDevices(database, entries, { after: cursor.afterDevice, limit: PAGE_DEVICES });
+    // One more tells whether there are more.
+    const page = { after: cursor.afterDevice, limit: PAGE_DEVICES + 1 };
+    const ahead = await findDevices(database, entries, page);
+    const found = ahead.slice(0, PAGE_DEVICES);
     for (const { userId, expired, ...device } of found) {
       if (expired || (!simulated && device.token.startsWith(SIMULATED_PREFIX))) continue;
       registered.push({ ...device, user: userId });
     }
-    const next = afterRegistered(entries, cursor, found);
+    const next = afterRegistered(entries, cursor, ahead.length > PAGE_DEVICES ? found.at(-1)!.id : undefined);
     if (next !== undefined) return { devices: registered, next };
   }
   const done = (cursor.stage === 'tokens' ? cursor.done : 0) + PAGE_DEVICES;

@@ -63,8 +63,8 @@ const INSERT = `
   ), ${STORE_PAGE}`;
 const WITH_AUDIENCE = `${INSERT}
   insert into push_audiences
-    (push_id, user_ids, device_ids, tokens, platform, stage, done, after_device, next_chunk, next_position)
-  values ($1, $20, $21, $22, $23, $24, $25, $26, cardinality($3::int[]), cardinality($8::text[]))`;
+    (push_id, user_ids, device_ids, tokens, platform, registered, raw, stage, done, after_device, next_chunk, next_position)
+  values ($1, $20, $21, $22, $23, $24, $25, $26, $27, $28, cardinality($3::int[]), cardinality($8::text[]))`;
 
 /** A push as it begins. */
 export interface NewPush {
@@ -77,7 +77,8 @@ export interface NewPush {
 }
 
 function restValues({ userIds, deviceIds, tokens, platform }: Audience, { stage, done, afterDevice }: Cursor) {
-  return [userIds, deviceIds, tokens, platform, stage, done, afterDevice];
+  const registered = Math.max(userIds.length, deviceIds.length);
+  return [userIds, deviceIds, tokens, platform, registered, tokens.length, stage, done, afterDevice];
 }
 
 /** Stores a push; without any device to come it is finished as `no-devices`. */

@@ -56,6 +56,10 @@ const pushAudiences = pgTable(
     tokens: text('tokens').array().notNull(),
     /** Of the raw tokens. */
     platform: text('platform').notNull(),
+    /** Of the longer of the lists of users and devices. */
+    registered: integer('registered').notNull(),
+    /** Raw tokens. */
+    raw: integer('raw').notNull(),
     /** `registered` (users and devices), then `tokens`. */
     stage: text('stage').notNull(),
     /** Entries of the lists of this stage that are done. */

@@ -62,14 +62,15 @@ const UNREGISTER = 'delete from devices where token_hash = any($1) and user_id =
 // A session that registered twice (its token was renewed) speaks through the newer device.
 const OF_SESSION = 'select id from devices where session_id = $1 order by last_seen_at desc, id desc limit 1';
 
-// Joins instead of `any`: of a thousand users each is looked up in the index, whatever the planner knows of the table.
+// Each user and each device is looked up in its index (`offset 0` keeps the planner from reading the whole table instead).
 const FIND = `
   with mine as materialized (
     select d.id, d.platform, d.token, d.user_id, d.locale, coalesce(s.expires_at <= now(), false) as expired from (
-      select d.* from unnest($1::text[]) u(id) join devices d on d.user_id = u.id where d.id > $3
+      select d.* from unnest($1::text[]) u(id), lateral (select * from devices where user_id = u.id offset 0) d
       union all
-      select d.* from unnest($2::text[]) i(id) join devices d on d.id = i.id where d.id > $3 and not d.user_id = any($1)
-    ) d left join sessions s on s.id = d.session_id order by d.id limit $4
+      select d.* from unnest($2::text[]) i(id), lateral (select * from devices where id = i.id offset 0) d
+      where not d.user_id = any($1)
+    ) d left join sessions s on s.id = d.session_id where d.id > $3 order by d.id limit $4
   ), removed as (delete from devices d using mine where d.id = mine.id and mine.expired)
   select id, platform, token, user_id, locale, expired from mine order by id`;
 
