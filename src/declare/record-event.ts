@@ -2,11 +2,11 @@ import type { Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
 
 /** What happens to records, as the second word of an event's name. */
-const RECORD_ACTIONS = ['created', 'updated', 'deleted'] as const;
+const RECORD_ACTIONS = ['created', 'updated', 'deleted', 'restored'] as const;
 
 /** What happens to the records of a resource. Whatever lists events asks here. */
-export function recordActions(_declaration: AnyResource): readonly RecordAction[] {
-  return RECORD_ACTIONS;
+export function recordActions({ softDelete }: AnyResource): readonly RecordAction[] {
+  return softDelete ? RECORD_ACTIONS : RECORD_ACTIONS.filter((action) => action !== 'restored');
 }
 
 /** One of them. */

@@ -102,6 +102,7 @@ function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip
     path: resource.path ?? `/${plural}`,
     table: resource.collection ?? snakeCase(plural),
     timestamps,
+    softDelete: resource.softDelete === true,
     fields,
     field: new Map(fields.map((field) => [field.name, field])),
     ownerField,

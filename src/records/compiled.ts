@@ -54,7 +54,13 @@ export interface CompiledResource {
   /** Below /api, with the leading slash. */
   path: string;
   table: string;
+  /** What its statements read from, where that is not the table alone: SQL. */
+  source?: string;
   timestamps: boolean;
+  /** Whether its deleted records are kept. */
+  softDelete: boolean;
+  /** Whether these are the deleted records: each has `deletedAt`. */
+  archived?: boolean;
   fields: readonly CompiledField[];
   field: ReadonlyMap<string, CompiledField>;
   /** The field that holds the owner's id; `id` when a record owns itself. */
@@ -77,5 +83,6 @@ export function columnOf(resource: Pick<CompiledResource, 'field'>, field: strin
   if (field === 'id') return 'id';
   if (field === 'createdAt') return 'created_at';
   if (field === 'updatedAt') return 'updated_at';
+  if (field === 'deletedAt' && !resource.field.has(field)) return 'deleted_at';
   return resource.field.get(field)!.column;
 }

@@ -1,6 +1,7 @@
 import type { Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Acting } from './acting.ts';
+import type { Archive } from './archive.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Store } from './store/store.ts';
@@ -14,6 +15,8 @@ export interface Entity {
   codec: Codec;
   versionOf: VersionOf;
   queue: KeyedQueue;
+  /** Its deleted records, with soft delete. */
+  archive: Archive | undefined;
 }
 
 /** What operations need beside the entity. */

@@ -3,6 +3,7 @@ import type { ResourceView } from '../declare/host.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createArchive, withArchives } from './archive.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createJoin } from './join.ts';
@@ -17,6 +18,7 @@ import { resourceTable } from './table.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction-guard.ts';
 import { createVersionOf } from './version.ts';
 
+export { withArchives } from './archive.ts';
 export { compileResources } from './compile.ts';
 
 /** What an app's resources became. */
@@ -31,7 +33,7 @@ export interface Records {
 
 /** The drizzle tables of compiled resources, by table name. */
 export function resourceTables(resources: readonly CompiledResource[]): Record<string, PgTable> {
-  return Object.fromEntries(resources.map((resource) => [resource.table, resourceTable(resource)]));
+  return Object.fromEntries(withArchives(resources).map((resource) => [resource.table, resourceTable(resource)]));
 }
 
 /** Makes stores, services, views and routes of compiled resources. */
@@ -44,13 +46,9 @@ export function createRecords(
   for (const resource of resources) {
     const codec = createCodec(resource, platform.keyring, platform.log);
     const store = createStore(resource, codec, platform.database);
-    entities.set(resource.name, {
-      resource,
-      codec,
-      store,
-      versionOf: createVersionOf(resource),
-      queue: createKeyedQueue(),
-    });
+    const archive = resource.softDelete ? createArchive(resource, platform, platform.database) : undefined;
+    const own = { versionOf: createVersionOf(resource), queue: createKeyedQueue(), archive };
+    entities.set(resource.name, { resource, codec, store, ...own });
   }
   const names = [...entities.keys()];
   const services = new Map<string, AnyService>();

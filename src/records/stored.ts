@@ -99,6 +99,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     'id',
     ...readable.map((field) => field.column),
     ...(resource.timestamps ? ['created_at', 'updated_at'] : ['xmin']),
+    ...(resource.archived ? ['deleted_at'] : []),
   ];
 
   function decrypted(field: CompiledField, value: unknown, id: string): unknown {
@@ -138,7 +139,9 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
       if (known !== undefined) record[field.name] = known;
     }
     for (const name of times) record[name] = row[at++];
-    if (!resource.timestamps) (record as { [WRITER]?: string })[WRITER] = row[at] as string;
+    if (!resource.timestamps) (record as { [WRITER]?: string })[WRITER] = row[at++] as string;
+    const deletedAt = resource.archived ? row[at] : null;
+    if (deletedAt !== null) record.deletedAt = deletedAt;
     return record;
   }
 

@@ -33,9 +33,18 @@ export function resourceTable(resource: CompiledResource): PgTable {
       .default(sql`now()`),
   };
   const fields = Object.fromEntries(resource.fields.map((field) => [field.name, column(field)]));
-  const shape = { id: text('id').primaryKey(), ...fields, ...(resource.timestamps ? times : {}) };
+  const archived = {
+    deletedAt: timestamp('deleted_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull(),
+  };
+  const shape = {
+    id: text('id').primaryKey(),
+    ...fields,
+    ...(resource.timestamps ? times : {}),
+    ...(resource.archived ? archived : {}),
+  };
   return pgTable(resource.table, shape, (table) => {
     const columns = table as unknown as Columns;
-    return resource.indexes.map((one) => madeIndex(one, columns));
+    const purged = resource.archived ? [index(`${resource.table}_deleted_at_index`).on(columns.deletedAt!)] : [];
+    return [...resource.indexes.map((one) => madeIndex(one, columns)), ...purged];
   }) as unknown as PgTable;
 }

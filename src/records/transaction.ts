@@ -19,7 +19,7 @@ export function contextWithin(
       await store.lock(id);
       return work();
     };
-    return { ...entity, store, queue };
+    return { ...entity, store, queue, archive: entity.archive?.on(database) };
   };
   const made = new Map<string, Entity>();
   const get = (name: string) => {

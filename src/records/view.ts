@@ -37,6 +37,7 @@ export async function show(
     always: field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, looking.user),
   }));
   const times = resource.timestamps ? ['createdAt', 'updatedAt'].filter((name) => selected?.has(name) ?? true) : [];
+  const tellsDeletion = resource.softDelete && (selected?.has('deletedAt') ?? true);
   const shown: Shown[] = [];
   for (const record of records) {
     const out: Shown = { id: record.id };
@@ -45,6 +46,7 @@ export async function show(
       if (value !== undefined && (always || (await sees(resource, field, record, looking)))) out[field.name] = value;
     }
     for (const name of times) out[name] = record[name];
+    if (record.deletedAt !== undefined && tellsDeletion) out.deletedAt = record.deletedAt;
     shown.push(out);
   }
   return shown;

@@ -41,7 +41,7 @@ export function conflict(resource: CompiledResource, error: unknown): unknown {
 
 /** A change that is stored. */
 interface Change {
-  action: 'created' | 'updated' | 'deleted';
+  action: 'created' | 'updated' | 'deleted' | 'restored';
   record: StoredRecord;
   previous?: StoredRecord;
 }

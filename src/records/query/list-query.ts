@@ -25,6 +25,8 @@ export interface ListQuery {
   include: Includes;
   /** Fields to return; undefined for all. */
   fields: ReadonlySet<string> | undefined;
+  /** Whether deleted records are meant, alone or with the others. */
+  deleted: 'only' | 'with' | undefined;
   /** Whether it may scan: a substring search, a page far down, an order without an index. */
   slow: boolean;
 }

@@ -25,7 +25,8 @@ const FAR_DOWN = 10_000;
 /** The names that `fields` may hold. */
 export function selectable(resource: CompiledResource): string[] {
   const own = ['id', ...(resource.timestamps ? ['createdAt', 'updatedAt'] : [])];
-  return [...own, ...resource.fields.filter((field) => !field.secret).map((field) => field.name)];
+  const fields = resource.fields.filter((field) => !field.secret).map((field) => field.name);
+  return [...own, ...(resource.softDelete ? ['deletedAt'] : []), ...fields];
 }
 
 function selection(resource: CompiledResource, text: string): Set<string> {
@@ -66,7 +67,7 @@ export function parseReadQuery(
   return parseShape(resource, shape, resourceOf);
 }
 
-const OWN_PARAMETERS = ['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q'] as const;
+const OWN_PARAMETERS = ['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q', 'deleted'] as const;
 
 const OWN: ReadonlySet<string> = new Set(OWN_PARAMETERS);
 
@@ -89,6 +90,12 @@ function parsePart(
   };
 }
 
+/** Which records are meant where deleted ones are kept. */
+function parseDeleted(deleted: string | undefined): ListQuery['deleted'] {
+  if (deleted === undefined || deleted === 'only' || deleted === 'with') return deleted;
+  throw badQuery('The query parameter "deleted" can only be "only" or "with"');
+}
+
 interface Options {
   limits: Limits;
   resourceOf: ResourceOf;
@@ -100,6 +107,12 @@ interface Options {
 function isCountFilter(resource: CompiledResource, value: unknown, viewer: Sight): boolean {
   if (isFilterable(resource, 'count')) return true;
   return viewer === 'system' && resource.field.has('count') && value !== 'none';
+}
+
+/** Whether a parameter of the list's own is a filter after all. */
+function isFilterOfThatName(resource: CompiledResource, name: string, value: unknown, viewer: Sight): boolean {
+  if (name === 'deleted') return !resource.softDelete;
+  return name === 'count' && isCountFilter(resource, value, viewer);
 }
 
 /** Whether no index answers any of the filters that the system gave: it may filter by every field. */
@@ -123,7 +136,7 @@ export function parseListQuery(
   const given: Given = {};
   const filters: [string, unknown][] = [];
   for (const [name, value] of Object.entries(query)) {
-    if (!OWN.has(name) || (name === 'count' && isCountFilter(resource, value, viewer))) filters.push([name, value]);
+    if (!OWN.has(name) || isFilterOfThatName(resource, name, value, viewer)) filters.push([name, value]);
     else if (value !== undefined) given[name as keyof Given] = single(name, byCode ? String(value) : value);
   }
   assertOnce(filters.map(([name]) => name));
@@ -138,12 +151,19 @@ export function parseListQuery(
   const part = parsePart(given, limits);
   const farDown = (part.page - 1) * part.limit > FAR_DOWN;
   const scanned = viewer === 'system' && scans(resource, filters);
+  const deleted = parseDeleted(given.deleted);
   return {
     ...order,
     ...part,
     ...parseShape(resource, given, resourceOf),
     conditions,
     after: given.after === undefined ? undefined : parseCursor(resource, order, given.after),
-    slow: (given.q ?? '') !== '' || farDown || scanned || !resource.indexedSorts.has(sort[0]!.field),
+    deleted,
+    slow:
+      (given.q ?? '') !== '' ||
+      farDown ||
+      scanned ||
+      deleted !== undefined ||
+      !resource.indexedSorts.has(sort[0]!.field),
   };
 }

@@ -29,6 +29,10 @@ function whereSql(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
 }
 
+function fromSql({ source, table }: CompiledResource): string {
+  return source ?? quoteIdentifier(table);
+}
+
 /** The statement of a page. */
 export function pageStatement(resource: CompiledResource, columns: string, list: Selection, slice: Slice): Unnamed {
   const params = parameters();
@@ -37,7 +41,7 @@ export function pageStatement(resource: CompiledResource, columns: string, list:
   const ranges = slice.after === undefined ? [] : rangesAfter(resource, list.sort, slice.after, params);
   const limit = params.add(slice.limit);
   const rows = (range: readonly string[]) =>
-    `select ${columns} from ${quoteIdentifier(resource.table)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
+    `select ${columns} from ${fromSql(resource)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
   if (slice.offset > 0) return { text: `${rows([])} offset ${params.add(slice.offset)}`, values: params.values };
   if (ranges.length < 2) return { text: rows(ranges), values: params.values };
   // Each range is read by itself, as far as the page could reach: joined by OR they would be read from the list's beginning.
@@ -49,5 +53,5 @@ export function pageStatement(resource: CompiledResource, columns: string, list:
 export function countStatement(resource: CompiledResource, { conditions }: Selection): Unnamed {
   const params = parameters();
   const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
-  return { text: `select count(*) from ${quoteIdentifier(resource.table)}${where}`, values: params.values };
+  return { text: `select count(*) from ${fromSql(resource)}${where}`, values: params.values };
 }

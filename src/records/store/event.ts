@@ -16,7 +16,7 @@ function rowJson(resource: CompiledResource, alias: string): string {
   return `to_jsonb(${quoteIdentifier(alias)}.*)${removed}`;
 }
 
-type Action = 'created' | 'updated' | 'deleted';
+type Action = 'created' | 'updated' | 'deleted' | 'restored';
 
 /** The values that `outboxExpression` has placeholders for: an event of its own for every change. */
 export function eventValues(resource: CompiledResource, action: Action, { userId, requestId }: Cause): unknown[] {

@@ -42,7 +42,10 @@ export interface Store {
     conditions: readonly WriteCondition[],
     cause: Cause,
   ): Promise<Written | undefined>;
+  /** Removes a record; with soft delete it moves to the archive. */
   remove(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
+  /** Takes a record out of the archive. The conditions are on how it lies there. */
+  restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
   /** Keeps everybody else from changing a record until the transaction ends. */
   lock(id: string): Promise<void>;
   /** The same records through another connection: that of a transaction. */
@@ -64,7 +67,7 @@ export function createStore(
   },
 ): Store {
   const { name: statement, texts, withinBytes } = shared;
-  const table = quoteIdentifier(resource.table);
+  const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
   const lists = (slow: boolean) => (slow ? database.readSlowly : database.readList);
@@ -134,6 +137,15 @@ export function createStore(
       const text = texts.remove(where, params.values.length);
       const [row] = await database.write(
         statement(text, [...params.values, ...eventValues(resource, 'deleted', cause)]),
+      );
+      return row === undefined ? undefined : codec.fromChange(row)[0];
+    },
+
+    async restore(id, conditions, cause) {
+      const { params, where } = guarded(id, conditions);
+      const text = texts.restore(where, params.values.length);
+      const [row] = await database.write(
+        statement(text, [...params.values, ...eventValues(resource, 'restored', cause)]),
       );
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },

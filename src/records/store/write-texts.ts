@@ -1,6 +1,7 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledField, CompiledResource } from '../compiled.ts';
 import type { Codec } from '../stored.ts';
+import { archiveTable } from './archive-table.ts';
 import { outboxExpression } from './event.ts';
 
 /**
@@ -14,6 +15,8 @@ export interface WriteTexts {
   update(changed: readonly CompiledField[], where: string, given: number): string;
   /** Values: those of `where`, the event. */
   remove(where: string, given: number): string;
+  /** Values: those of `where`, the event. */
+  restore(where: string, given: number): string;
 }
 
 const MOST_KEPT = 200;
@@ -32,6 +35,13 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
   const both = `${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')}`;
   // `*` leaves it out.
   const writer = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
+  const archive = quoteIdentifier(archiveTable(resource.table));
+  const kept = [...columns, ...(resource.timestamps ? ['"created_at"', '"updated_at"'] : [])].join(', ');
+  const keep = resource.softDelete
+    ? `\n  _kept as (insert into ${archive} (${kept}, "deleted_at") select ${kept}, now() from _new),`
+    : '';
+  // A restored record is another state of it: a version must never come again.
+  const restored = kept.replace('"updated_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
   const updates = new Map<string, string>();
 
   function update(changed: readonly CompiledField[], where: string, given: number): string {
@@ -63,7 +73,11 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
       return text;
     },
 
-    remove: (where, given) => `with _new as (delete from ${table} where ${where} returning *${writer()}),
+    remove: (where, given) => `with _new as (delete from ${table} where ${where} returning *${writer()}),${keep}
   ${outboxExpression(resource, 'deleted', given)} select ${codec.columns} from _new`,
+
+    restore: (where, given) => `with _gone as (delete from ${archive} where ${where} returning *),
+  _new as (insert into ${table} (${kept}) select ${restored} from _gone returning *${writer()}),
+  ${outboxExpression(resource, 'restored', given)} select ${codec.columns} from _new`,
   };
 }
