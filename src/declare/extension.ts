@@ -80,6 +80,8 @@ export interface Extension<Name extends string = string, Api extends object = ob
   requires?: string;
   /** Tables in drizzle, by their SQL names. Migrations make and change them like those of resources. */
   tables?: Record<string, PgTable>;
+  /** Options of resources that it gives a meaning to: without an extension that does, they are mistakes. */
+  resourceOptions?: readonly ('softDelete' | 'audit' | 'onOwnerDelete' | 'personalFields')[];
   /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are reported at once. */
   mistakes?(): readonly string[];
   setup(host: ExtensionHost): FeatureParts<Api>;

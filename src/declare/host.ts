@@ -40,6 +40,8 @@ export interface ResourceView {
   serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
   /** The name of its table. */
   readonly table: string;
+  /** The name of the table of its deleted records, with soft delete. */
+  readonly archiveTable: string | undefined;
   /** The select list of its records, each column of the table `alias`. */
   columns(alias: string): string;
   /** A row of that list as a record. */

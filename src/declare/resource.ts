@@ -72,6 +72,7 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   owner?: string;
   /** false excludes the resource from webhooks. */
   webhooks?: boolean;
+  /** Deleted records are kept for some time and can be restored. Needs the extension `softDelete()`. */
   softDelete?: boolean;
   audit?: boolean;
   onOwnerDelete?: 'delete' | 'anonymize' | 'keep';

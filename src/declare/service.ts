@@ -30,6 +30,8 @@ interface ListWords {
   q?: string | undefined;
   fields?: string | undefined;
   include?: string | undefined;
+  /** Of a resource with `softDelete`: the deleted records alone, or together with the others. */
+  deleted?: 'only' | 'with' | undefined;
 }
 
 type Compared = string | number | boolean | Date | null;
@@ -96,6 +98,8 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
   update(id: string, input: Changed, as: ActAsOn | undefined): Promise<Data>;
   /** Removes a record, emits `<resource>.deleted`. Gives the record as it was. */
   delete(id: string, as?: ActAsOn): Promise<Data>;
+  /** Takes a deleted record of a resource with `softDelete` back, emits `<resource>.restored`. Gives the record as it is now. */
+  restore(id: string, as?: ActAs): Promise<Data>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: stands for the values of any resource

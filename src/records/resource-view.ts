@@ -8,7 +8,7 @@ import { scopeConditions } from './query/scope.ts';
 import { owns } from './view.ts';
 
 /** The compiled view of a resource, for every channel besides its own routes. */
-export function createResourceView(context: RecordsContext, { resource, store, codec }: Entity): ResourceView {
+export function createResourceView(context: RecordsContext, { resource, store, codec, archive }: Entity): ResourceView {
   const { service } = context;
   const lookerOf = (looking: Looking): Looker => (hasService(looking) ? looking : { ...looking, service });
   const inScope = async (record: StoredRecord, looker: Looker) => {
@@ -20,6 +20,7 @@ export function createResourceView(context: RecordsContext, { resource, store, c
     declaration: resource.declaration,
     readPolicy: resource.policies.read,
     table: resource.table,
+    archiveTable: archive?.resource.table,
     columns: (alias) =>
       codec.columns
         .split(', ')

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { StoredRecord } from '../declare/host.ts';
 import { pluralName } from '../declare/naming.ts';
 import { recordShape } from '../declare/record-shape.ts';
+import type { Action } from '../declare/resource.ts';
 import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
 import { withMeta, withVersion } from '../platform/http/answer.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
@@ -13,6 +14,7 @@ import { create } from './operations/create.ts';
 import { list } from './operations/list.ts';
 import { read } from './operations/read.ts';
 import { remove } from './operations/remove.ts';
+import { restore } from './operations/restore.ts';
 import { update } from './operations/update.ts';
 import { present } from './populate.ts';
 import { parseReadQuery } from './query/parse.ts';
@@ -112,10 +114,23 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
       },
     ],
   };
-  return [...resource.actions].flatMap((action) => {
-    const policy = declaredPolicy(resource.declaration, action);
-    return routes[action]!.map((route) => ({ ...route, crud: action, policy }));
-  });
+  const policyOf = (action: Action) => declaredPolicy(resource.declaration, action);
+  const restores: Route = {
+    ...shared,
+    method: 'POST',
+    path: `${item}/restore`,
+    policy: policyOf('delete'),
+    summary: `Take a deleted ${spoken} back`,
+    errors: ['CONFLICT'],
+    output: whole,
+    handler: async (ctx) => one(ctx, await restore(context, entity, ctx.params.id!, acting(ctx))),
+  };
+  return [
+    ...[...resource.actions].flatMap((action) =>
+      routes[action]!.map((route) => ({ ...route, crud: action, policy: policyOf(action) })),
+    ),
+    ...(resource.softDelete && resource.actions.has('delete') ? [restores] : []),
+  ];
 }
 
 /** The custom routes of a resource: mounted before its CRUD routes. */

@@ -7,6 +7,7 @@ import { create } from './operations/create.ts';
 import { count, first, list } from './operations/list.ts';
 import { read } from './operations/read.ts';
 import { remove } from './operations/remove.ts';
+import { restore } from './operations/restore.ts';
 import { update } from './operations/update.ts';
 import { serviceError } from './service-error.ts';
 import { versionOfTime } from './version.ts';
@@ -46,5 +47,6 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     count: (query, as) => run(as, (who) => count(context, entity, { ...query }, who)),
     update: (id, input, as) => run(as, (who) => update(context, entity, id, input, guarded(who, as))),
     delete: (id, as) => run(as, (who) => remove(context, entity, id, guarded(who, as))),
+    restore: (id, as) => run(as, (who) => restore(context, entity, id, who)),
   };
 }

@@ -25,7 +25,7 @@ import type { Settings } from '../platform/settings.ts';
 import { createPush, type Push, pushTables, transportMistakes } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { encryptedColumns } from '../records/encryption/columns.ts';
-import { compileResources, createRecords, type Records, resourceTables } from '../records/index.ts';
+import { compileResources, createRecords, type Records, resourceTables, withArchives } from '../records/index.ts';
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
 import { featureRouteMistakes } from '../records/mistakes/route-mistakes.ts';
 import { connectPostgres } from './connect.ts';
@@ -113,8 +113,9 @@ function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
 }
 
 function declarationMistakes(declared: Declared, taken: ReadonlySet<string>): string[] {
+  const extended = new Set(declared.extensions.flatMap((extension) => extension.resourceOptions ?? []));
   return [
-    ...findMistakes(declared.resources, taken),
+    ...findMistakes(declared.resources, { taken, extended }),
     ...accountMistakes(declared.resources),
     ...extensionMistakes(declared.extensions),
     ...transportMistakes(declared.transports),
@@ -190,7 +191,7 @@ export function assemble(
   };
 
   const features: FeatureParts[] = [
-    { routes: records.routes, encrypted: encryptedColumns(compiled) },
+    { routes: records.routes, encrypted: encryptedColumns(withArchives(compiled)) },
     push.parts,
     mail.parts,
     idempotencyParts(platform),
@@ -221,7 +222,7 @@ export function assemble(
     for (const [name, handler] of Object.entries(listeners)) platform.events.on(name, handler);
   }
   const tables = { ...own, ...resourceTables(compiled) };
-  const about = declaredTables(compiled);
+  const about = declaredTables(withArchives(compiled));
   const ready = async () => {
     await connectPostgres(platform);
     await checkSchema(platform.database, tables);

@@ -4,11 +4,11 @@ import { valueContext } from './value-context.ts';
 
 /** The columns of encrypted fields. */
 export function encryptedColumns(resources: readonly CompiledResource[]): EncryptedColumn[] {
-  return resources.flatMap(({ name: resource, table, fields }) =>
+  return resources.flatMap(({ name: resource, table, fields, archived }) =>
     fields
       .filter(({ spec }) => spec.encrypted)
       .map(({ name, column }) => ({
-        name: `${resource}.${name}`,
+        name: archived ? `${resource}.${name} (deleted)` : `${resource}.${name}`,
         table,
         column,
         context: (id) => valueContext(resource, name, id),

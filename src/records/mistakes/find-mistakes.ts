@@ -1,4 +1,5 @@
 import type { AnyResource } from '../../declare/resource.ts';
+import { archiveTable } from '../store/archive-table.ts';
 import { shapeMistakes } from './declaration-shape.ts';
 import { fieldsMistakes } from './field-names.ts';
 import { optionMistakes, placesOf } from './option-mistakes.ts';
@@ -39,15 +40,21 @@ function clashes(resources: readonly AnyResource[], fault: (resource: AnyResourc
 /**
  * Every mistake in a set of declarations, a line each, naming the resource, the field and the mend.
  *
- * @param taken names that the tables which are not resources' have in the schema, their indexes and keys included
+ * @param known `taken`: names that the tables which are not resources' have in the schema, their indexes and keys included.
+ *   `extended`: options of resources that the extensions of the app give a meaning to
  */
-export function findMistakes(resources: readonly AnyResource[], taken: ReadonlySet<string>): string[] {
+export function findMistakes(
+  resources: readonly AnyResource[],
+  known: { taken: ReadonlySet<string>; extended: ReadonlySet<string> },
+): string[] {
   const mistakes: string[] = [];
   const faultOf = (resource: AnyResource) => (text: string) => mistakes.push(`resource "${resource.name}": ${text}`);
   const whole = resources.filter((resource) => shapeMistakes(resource, faultOf(resource)));
   const names = new Set(resources.map((resource) => resource.name));
   const roles = knownRoles(whole);
   const isSlow = createSlowPattern();
+  const archives = whole.filter(({ softDelete }) => softDelete).map((one) => archiveTable(placesOf(one).table));
+  const taken = new Set([...known.taken, ...archives]);
   clashes(whole, (resource, text) => faultOf(resource)(text));
   for (const resource of whole) {
     const fault = faultOf(resource);
@@ -56,7 +63,7 @@ export function findMistakes(resources: readonly AnyResource[], taken: ReadonlyS
     ownerMistakes(resource, fault);
     policyMistakes(resource, roles, fault);
     roleFieldMistakes(resource, fault);
-    optionMistakes(resource, taken, fault);
+    optionMistakes(resource, { taken, extended: known.extended }, fault);
     customRouteMistakes(resource, roles, fault);
   }
   return mistakes;

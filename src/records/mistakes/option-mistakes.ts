@@ -2,6 +2,7 @@ import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
 import { fieldTypeOf } from '../fields/registry.ts';
+import { archiveTable } from '../store/archive-table.ts';
 import { isForNobody } from './visibility-mistakes.ts';
 
 type Fault = (text: string) => void;
@@ -10,8 +11,14 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 const TABLE = /^[a-z_][a-z0-9_]{0,62}$/;
 const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
-/** Options that later features give a meaning to; until then they are refused, so that nothing is silently ignored. */
-const NOT_YET = ['softDelete', 'audit', 'onOwnerDelete', 'personalFields'] as const;
+/** Options that extensions give a meaning to, and how that of each is installed. */
+const EXTENDED = {
+  softDelete: 'softDelete()',
+  audit: 'audit()',
+  onOwnerDelete: 'privacy()',
+  personalFields: 'privacy()',
+} as const;
+const LONGEST_TABLE = 63 - archiveTable('').length;
 /** First path segments of built-in routes. */
 const TAKEN_PATHS = new Set(['/auth', '/admin', '/openapi.json', '/docs']);
 
@@ -95,8 +102,25 @@ function creationMistakes(resource: AnyResource, fault: Fault): void {
   }
 }
 
+function softDeleteMistakes(resource: AnyResource, fault: Fault): void {
+  if (!resource.softDelete) return;
+  const { table } = placesOf(resource);
+  if (table.length > LONGEST_TABLE)
+    fault(
+      `softDelete: the table "${table}" has no room for "_deleted" behind its name; set collection to a shorter one`,
+    );
+  for (const name of Object.keys(resource.fields)) {
+    if (name === 'deleted' || snakeCase(name) === 'deleted_at')
+      fault(`field "${name}": softDelete gives lists ?deleted and records deletedAt; call the field something else`);
+  }
+}
+
 /** The mistakes in a resource's options. */
-export function optionMistakes(resource: AnyResource, taken: ReadonlySet<string>, fault: Fault): void {
+export function optionMistakes(
+  resource: AnyResource,
+  { taken, extended }: { taken: ReadonlySet<string>; extended: ReadonlySet<string> },
+  fault: Fault,
+): void {
   placeMistakes(resource, taken, fault);
   if (Array.isArray(resource.crud)) {
     for (const action of resource.crud) {
@@ -111,7 +135,9 @@ export function optionMistakes(resource: AnyResource, taken: ReadonlySet<string>
     if (!HOOKS.includes(hook)) fault(`hooks.${hook}: unknown hook; hooks: ${HOOKS.join(', ')}`);
     else if (code !== undefined && typeof code !== 'function') fault(`hooks.${hook}: it is not a function`);
   }
-  for (const option of NOT_YET) {
-    if (resource[option]) fault(`${option}: not available yet; remove it`);
+  for (const [option, extension] of Object.entries(EXTENDED)) {
+    if (resource[option as keyof typeof EXTENDED] && !extended.has(option))
+      fault(`${option}: nothing gives it a meaning; add ${extension} to extensions, or remove it`);
   }
+  softDeleteMistakes(resource, fault);
 }

@@ -8,11 +8,13 @@ import type { CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/condition.ts';
 import { cursorBehind } from '../query/cursor.ts';
+import { deletedConditions } from '../query/deleted.ts';
 import type { ListQuery, Position } from '../query/list-query.ts';
 import { badQuery } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/statements.ts';
+import type { Store } from '../store/store.ts';
 
 // What is listed goes into memory, whoever asks.
 const MOST_OF_SYSTEM = 1000;
@@ -26,7 +28,8 @@ export interface StoredPage {
 
 /** Where a list goes on. A cursor that names a record stands where that record is now, if the caller may list it. */
 async function positionOf(
-  { resource, store }: Entity,
+  { resource }: Entity,
+  store: Store,
   { after, sort }: ListQuery,
   allowed: readonly Condition[],
 ): Promise<Position | undefined> {
@@ -39,7 +42,7 @@ async function positionOf(
 }
 
 /** The records of a slice, and how many there are in all. */
-async function counted({ store }: Entity, query: ListQuery, slice: Slice): Promise<[StoredRecord[], number]> {
+async function counted(store: Store, query: ListQuery, slice: Slice): Promise<[StoredRecord[], number]> {
   if (slice.offset === 0 || !query.slow) {
     return Promise.all([store.list(query, slice, query.slow), store.count(query, query.slow)]);
   }
@@ -48,12 +51,16 @@ async function counted({ store }: Entity, query: ListQuery, slice: Slice): Promi
   return [slice.offset < total ? await store.list(query, slice, query.slow) : [], total];
 }
 
-async function load(entity: Entity, query: ListQuery, after: Position | undefined): Promise<Omit<StoredPage, 'query'>> {
-  const { resource, store } = entity;
+async function load(
+  { resource }: Entity,
+  store: Store,
+  query: ListQuery,
+  after: Position | undefined,
+): Promise<Omit<StoredPage, 'query'>> {
   const { page, limit } = query;
   const offset = (page - 1) * limit;
   if (query.counted) {
-    const [records, total] = await counted(entity, query, { limit, offset, after });
+    const [records, total] = await counted(store, query, { limit, offset, after });
     const more = records.length === limit && offset + limit < total;
     const next = more ? { next: cursorBehind(resource, query, records.at(-1)!) } : {};
     return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next } };
@@ -74,7 +81,7 @@ async function reachable(resource: CompiledResource, acting: Acting): Promise<Co
 /** What is asked for, and what of it the caller may list: policy, scope filter, then the query. */
 async function prepare(
   { settings, entities }: RecordsContext,
-  { resource }: Entity,
+  { resource, store, archive }: Entity,
   raw: RawQuery,
   acting: Acting,
   byCode: boolean,
@@ -86,7 +93,13 @@ async function prepare(
     resourceOf: (name) => entities.get(name)!.resource,
     byCode,
   });
-  return { allowed, query, whole: { ...query, conditions: [...allowed, ...query.conditions] } };
+  const narrowed = [...allowed, ...(await deletedConditions(resource, query.deleted, acting))];
+  return {
+    query,
+    allowed: narrowed,
+    whole: { ...query, conditions: [...narrowed, ...query.conditions] },
+    from: query.deleted === undefined ? store : archive![query.deleted],
+  };
 }
 
 /** @throws ApiError UNAVAILABLE where the list takes too long */
@@ -112,8 +125,11 @@ export async function list(
   acting: Acting,
   byCode = false,
 ): Promise<StoredPage> {
-  const { allowed, query, whole } = await prepare(context, entity, raw, acting, byCode);
-  return inTime(async () => ({ ...(await load(entity, whole, await positionOf(entity, query, allowed))), query }));
+  const { allowed, query, whole, from } = await prepare(context, entity, raw, acting, byCode);
+  return inTime(async () => {
+    const after = await positionOf(entity, from, query, allowed);
+    return { ...(await load(entity, from, whole, after)), query };
+  });
 }
 
 /** The first of the records that code asks for, and the caller may list. */
@@ -123,13 +139,15 @@ export async function first(
   raw: RawQuery,
   acting: Acting,
 ): Promise<StoredRecord | undefined> {
-  const { allowed, query, whole } = await prepare(context, entity, raw, acting, true);
-  const slice = async (): Promise<Slice> => ({ limit: 1, offset: 0, after: await positionOf(entity, query, allowed) });
-  return inTime(async () => (await entity.store.list(whole, await slice(), whole.slow))[0]);
+  const { allowed, query, whole, from } = await prepare(context, entity, raw, acting, true);
+  return inTime(async () => {
+    const slice: Slice = { limit: 1, offset: 0, after: await positionOf(entity, from, query, allowed) };
+    return (await from.list(whole, slice, whole.slow))[0];
+  });
 }
 
 /** How many records there are of those that code asks for, and the caller may list. */
 export async function count(context: RecordsContext, entity: Entity, raw: RawQuery, acting: Acting): Promise<number> {
-  const { whole } = await prepare(context, entity, raw, acting, true);
-  return inTime(() => entity.store.count(whole, whole.slow));
+  const { whole, from } = await prepare(context, entity, raw, acting, true);
+  return inTime(() => from.count(whole, whole.slow));
 }

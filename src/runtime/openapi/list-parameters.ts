@@ -113,6 +113,7 @@ export function listParameters(
   const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
   const filtered = resource.fields.filter((field) => isFilterable(resource, field.name));
   const q = `Records that hold this text, in upper or lower case, in ${searched.join(', ')}.`;
+  const deleted = 'Deleted records alone, or with the others: those that you may restore.';
   const after = 'Goes on behind a page: its `meta.next`. Not together with `page`; the total is then not counted.';
   return [
     ...filtered.flatMap(filterParameters),
@@ -122,6 +123,7 @@ export function listParameters(
     parameter('page', 'Which page, from 1.', whole(MOST_PAGES, 1)),
     parameter('limit', 'Records in a page.', whole(maxLimit, Math.min(defaultLimit, maxLimit))),
     parameter('after', after, { type: 'string' }),
+    ...(resource.softDelete ? [parameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })] : []),
     ...(isFilterable(resource, 'count')
       ? []
       : [parameter('count', '`none` leaves the total out, which a large list is faster without.', { const: 'none' })]),

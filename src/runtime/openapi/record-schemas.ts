@@ -60,6 +60,8 @@ function readSchema(resource: CompiledResource, making: Making): { properties: J
     properties[field.name] = field.target === undefined ? fieldSchema(field, 'output') : referenceSchema(field, making);
   }
   for (const name of times) properties[name] = { ...TIME_SCHEMA, readOnly: true };
+  if (resource.softDelete)
+    properties.deletedAt = { ...TIME_SCHEMA, readOnly: true, description: 'There on deleted records alone.' };
   const required = shown.filter((field) => field.spec.required && field.visibleTo === undefined);
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }

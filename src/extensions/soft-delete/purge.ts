@@ -1,0 +1,25 @@
+import type { Host } from '../../declare/host.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+
+const EVERY_MS = 60 * 60_000;
+const AT_ONCE = 1000;
+
+function purgeSql(table: string): string {
+  const name = quoteIdentifier(table);
+  return `delete from ${name} where id in (
+    select id from ${name} where deleted_at < now() - $1 * interval '1 day' order by deleted_at limit ${AT_ONCE} for update skip locked
+  ) returning 1`;
+}
+
+/** Removes what was deleted more than so many days ago for good, a sweep for each resource. */
+export function createPurge({ resources, database }: Host, keepDays: number): Sweep[] {
+  return resources.flatMap(({ name, archiveTable }) => {
+    if (archiveTable === undefined) return [];
+    const text = purgeSql(archiveTable);
+    const run = async () => {
+      while ((await database.write({ text, values: [keepDays] })).length === AT_ONCE);
+    };
+    return [{ name: `deleted records of ${name}`, everyMs: EVERY_MS, run }];
+  });
+}

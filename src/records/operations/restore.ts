@@ -1,0 +1,40 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { loadAuthorized } from '../access.ts';
+import type { Acting } from '../acting.ts';
+import type { Archive } from '../archive.ts';
+import type { Entity, RecordsContext } from '../context.ts';
+import { causeOf, conflict, follow } from './after-write.ts';
+
+async function loadDeleted(entity: Entity, archive: Archive, id: string, acting: Acting): Promise<StoredRecord> {
+  const { policies } = entity.resource;
+  if (!acting.system) return loadAuthorized(archive.resource, archive.only, id, 'delete', policies.delete, acting);
+  const record = isId(id) ? await archive.only.read(id) : undefined;
+  if (record === undefined) throw new ApiError('NOT_FOUND');
+  return record;
+}
+
+/**
+ * Takes a deleted record back: for those who may delete it. It is as it was, with a new `updatedAt`.
+ *
+ * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND when it is not among the deleted records; CONFLICT when a unique value of it
+ *   is taken by now
+ */
+export async function restore(
+  context: RecordsContext,
+  entity: Entity,
+  id: string,
+  acting: Acting,
+): Promise<StoredRecord> {
+  const { resource, store, archive } = entity;
+  if (archive === undefined) throw new Error(`resource "${resource.name}" has no softDelete: nothing can be restored`);
+  await loadDeleted(entity, archive, id, acting);
+  // A record in the archive does not change: what was loaded is what is restored, or somebody else was faster.
+  const record = await store.restore(id, [], causeOf(acting)).catch((error: unknown) => {
+    throw conflict(resource, error);
+  });
+  if (record === undefined) throw new ApiError('NOT_FOUND');
+  await follow(context, resource, { action: 'restored', record }, acting, () => undefined);
+  return record;
+}
