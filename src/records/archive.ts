@@ -8,7 +8,7 @@ import { createCodec } from './stored.ts';
  * A resource with soft delete, as its deleted records are kept: in a table of their own. So lists, reads, filters, references and
  * unique checks cannot come upon them, and cost what they cost without.
  */
-export function archiveOf(resource: CompiledResource): CompiledResource {
+function archiveOf(resource: CompiledResource): CompiledResource {
   return {
     ...resource,
     table: archiveTable(resource.table),

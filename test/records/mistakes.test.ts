@@ -275,10 +275,10 @@ test.each<[string, object, string]>([
     'field "a": visibleTo: "amdin" is not a role; roles: user, admin',
   ],
   ['such a role in writableBy', { fields: { a: f.string().writableBy('amdin') } }, 'writableBy: "amdin"'],
-  ['softDelete', { softDelete: true }, 'softDelete: not available yet'],
-  ['audit', { audit: true }, 'audit: not available yet'],
-  ['onOwnerDelete', { onOwnerDelete: 'delete' }, 'onOwnerDelete: not available yet'],
-  ['personalFields', { personalFields: ['a'] }, 'personalFields: not available yet'],
+  ['softDelete', { softDelete: true }, 'softDelete: nothing gives it a meaning'],
+  ['audit', { audit: true }, 'audit: nothing gives it a meaning'],
+  ['onOwnerDelete', { onOwnerDelete: 'delete' }, 'onOwnerDelete: nothing gives it a meaning'],
+  ['personalFields', { personalFields: ['a'] }, 'personalFields: nothing gives it a meaning'],
 ])('%s is refused', (_what, options, named) => {
   expect(withOptions(options)).toContain('resource "thing": ');
   expect(withOptions(options)).toContain(named);

@@ -8,6 +8,7 @@ import {
   defineUser,
   f,
   recordShape,
+  softDelete,
   twoFactor,
   webhooks,
 } from '../../../src/index.ts';
@@ -19,6 +20,11 @@ const place = f.object({
   city: f.string().required().max(40),
   zip: f.string().default('0000'),
   deep: f.object({ n: f.number().min(0), list: f.array(f.integer()) }),
+});
+
+const binned = defineResource('binned', {
+  fields: { title: f.string().required().filterable(), author: f.ref('user').owner() },
+  softDelete: true,
 });
 
 const thing = defineResource('thing', {
@@ -236,6 +242,7 @@ export const everyApp = {
     note,
     vault,
     thingCreate,
+    binned,
   ],
-  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), probe],
+  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), softDelete(), probe],
 } as const;

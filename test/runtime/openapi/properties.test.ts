@@ -34,6 +34,11 @@ async function subject(path: string): Promise<string> {
     return create('thing', { title: 'base', staff: 'x', pin: SECRET.slice(0, 10), author: ann.id });
   if (path.startsWith('/api/deep/notes'))
     return create('note', { text: `n${Math.random()}`, about: ann.id, keeper: ann.id });
+  if (path.startsWith('/api/binneds')) {
+    const id = await create('binned', { title: 'base', author: ann.id });
+    if (path.endsWith('/restore')) await app.service('binned').delete(id);
+    return id;
+  }
   if (path.startsWith('/api/webhooks')) {
     const { body } = await ann.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] });
     return body.data?.id ?? (await ann.call('GET', '/api/webhooks')).body.data[0].id;

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { createApp, defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
+
+const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
+
+function mistakes(resources: Parameters<typeof createApp>[0]['resources'], extensions = [softDelete()]): string {
+  try {
+    createApp({ resources: [defineUser(), ...resources], extensions }, env);
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+const soft = (name: string, options = {}) =>
+  defineResource(name, { fields: { title: f.string() }, softDelete: true, ...options });
+
+test('softDelete without its extension is a mistake that names it', () => {
+  expect(mistakes([soft('note')], [])).toContain(
+    'softDelete: nothing gives it a meaning; add softDelete() to extensions',
+  );
+});
+
+test.each([0, -1, 1.5, 3651, '7', null])('keepDays %o is a mistake', (keepDays) => {
+  expect(mistakes([], [softDelete({ keepDays: keepDays as never })])).toContain('softDelete.keepDays: must be');
+});
+
+test.each(['deleted', 'deletedAt'])('a field %s with softDelete is a mistake', (name) => {
+  expect(mistakes([soft('note', { fields: { [name]: f.string() } })])).toContain(`field "${name}": softDelete gives`);
+});
+
+test('two resources cannot have the table of deleted records', () => {
+  const other = defineResource('other', { fields: {}, collection: 'notes_deleted' });
+  expect(mistakes([soft('note'), other])).toContain('collection: "notes_deleted" is a table');
+});
+
+test('a table name that has no room for the one of deleted records is a mistake', () => {
+  expect(mistakes([soft('note', { collection: 'n'.repeat(56) })])).toContain('softDelete: the table');
+  expect(mistakes([soft('note', { collection: 'n'.repeat(54) })])).toBe('');
+});

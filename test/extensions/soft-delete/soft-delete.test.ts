@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { defineResource, defineUser, f, softDelete, webhooks } from '../../../src/index.ts';
+import { startReceiver } from '../../fakes/receiver.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const note = defineResource('note', {
+  fields: {
+    title: f.string().required().searchable().sortable(),
+    slug: f.string().unique().filterable(),
+    iban: f.string().encrypted(),
+    secret: f.string().hidden(),
+    author: f.ref('user').owner(),
+  },
+  policies: { list: 'public', read: 'public', create: 'authenticated' },
+  softDelete: true,
+});
+const comment = defineResource('comment', {
+  fields: { note: f.ref('note').populate(), text: f.string() },
+  policies: { list: 'public', read: 'public', create: 'public' },
+});
+const plain = defineResource('plain', {
+  fields: { title: f.string() },
+  policies: { list: 'public', read: 'public', create: 'public', delete: 'public' },
+});
+const judged = defineResource('judged', {
+  fields: { title: f.string(), open: f.boolean() },
+  policies: { list: 'public', read: 'public', create: 'public', delete: [({ doc }) => doc?.open === true, 'admin'] },
+  softDelete: true,
+});
+const untimed = defineResource('untimed', {
+  fields: { title: f.string() },
+  policies: { list: 'public', read: 'public', create: 'public', delete: 'public' },
+  timestamps: false,
+  softDelete: true,
+});
+
+const { app, call, person, env } = await startTestApp(
+  {
+    resources: [defineUser(), note, comment, plain, judged, untimed],
+    extensions: [softDelete({ keepDays: 7 }), webhooks({ allowPrivate: true, requireHttps: false })],
+  },
+  { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
+);
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(() => database.end());
+const [ada, bob, root] = [await person('Ada'), await person('Bob'), await person('Root', ['user', 'admin'])];
+
+let count = 0;
+async function deletedNote(values: Record<string, unknown> = {}) {
+  const { data } = (await ada.call('POST', '/api/notes', { title: `Note ${++count}`, ...values })).body;
+  expect((await ada.call('DELETE', `/api/notes/${data.id}`)).status).toBe(204);
+  return data;
+}
+const titles = async (client: typeof call, query: string) =>
+  (await client('GET', `/api/notes?${query}`)).body.data.map(({ title }: { title: string }) => title);
+
+beforeEach(async () => {
+  await database.query('delete from notes; delete from notes_deleted');
+});
+
+describe('a deleted record is as good as gone', () => {
+  test('for reads, lists, filters, searches, totals and changes, whoever asks', async () => {
+    const { id, slug } = await deletedNote({ title: 'Gone', slug: 'gone' });
+    for (const client of [call, ada.call, root.call]) {
+      expect((await client('GET', `/api/notes/${id}`)).status).toBe(404);
+      expect((await client('GET', '/api/notes')).body.meta.total).toBe(0);
+      expect(await titles(client, `slug=${slug}`)).toEqual([]);
+      expect(await titles(client, 'q=Gone')).toEqual([]);
+    }
+    expect((await ada.call('PATCH', `/api/notes/${id}`, { title: 'Back' })).status).toBe(404);
+    expect((await ada.call('DELETE', `/api/notes/${id}`)).status).toBe(404);
+    await expect(app.service('note').read(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test('for unique checks: its value is free', async () => {
+    await deletedNote({ slug: 'taken' });
+    expect((await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'taken' })).status).toBe(201);
+  });
+
+  test('for references: what names it has its id', async () => {
+    const { data } = (await ada.call('POST', '/api/notes', { title: 'Named' })).body;
+    const made = (await call('POST', '/api/comments', { note: data.id, text: 'Yes' })).body.data;
+    await ada.call('DELETE', `/api/notes/${data.id}`);
+    expect((await call('GET', `/api/comments/${made.id}`)).body.data.note).toBe(data.id);
+  });
+});
+
+describe('those who may delete a record may restore it', () => {
+  test('it is as it was, encrypted and hidden values too, and has another version', async () => {
+    const { data: made } = (await ada.call('POST', '/api/notes', { title: 'Back', slug: 'back', iban: 'CH93' })).body;
+    await app.service('note').update(made.id, { secret: 'kept' });
+    const before = (await ada.call('GET', `/api/notes/${made.id}`)).body.data;
+    await ada.call('DELETE', `/api/notes/${made.id}`);
+    const { status, body } = await ada.call('POST', `/api/notes/${made.id}/restore`);
+    expect([status, body.data]).toEqual([200, { ...before, updatedAt: expect.any(String) }]);
+    expect(body.data.updatedAt > before.updatedAt).toBe(true);
+    expect((await call('GET', `/api/notes/${made.id}`)).body.data).toEqual(body.data);
+    expect((await app.service('note').read(made.id)).secret).toBe('kept');
+    expect((await database.query('select * from notes_deleted')).rows).toEqual([]);
+  });
+
+  test.each([
+    ['nobody who is signed out', call, 401],
+    ['nobody else who may read it', bob.call, 403],
+    ['an admin', root.call, 200],
+  ])('%s', async (_who, client, status) => {
+    const { id } = await deletedNote();
+    expect((await client('POST', `/api/notes/${id}/restore`)).status).toBe(status);
+  });
+
+  test('a record that is not deleted, never was or has another form of id is 404', async () => {
+    const { data } = (await ada.call('POST', '/api/notes', { title: 'Here' })).body;
+    for (const id of [data.id, 'f'.repeat(24), 'nonsense']) {
+      expect((await ada.call('POST', `/api/notes/${id}/restore`)).status).toBe(404);
+    }
+  });
+
+  test('a unique value that is taken by now is 409 and names the field; the record stays where it is', async () => {
+    const { id } = await deletedNote({ slug: 'wanted' });
+    await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'wanted' });
+    const { status, body } = await ada.call('POST', `/api/notes/${id}/restore`);
+    expect([status, body.error.details]).toEqual([409, { slug: 'Is already taken' }]);
+    expect(await titles(ada.call, 'deleted=only')).toHaveLength(1);
+  });
+
+  test('of twenty at once one restores it', async () => {
+    const { id } = await deletedNote();
+    const all = await Promise.all(Array.from({ length: 20 }, () => ada.call('POST', `/api/notes/${id}/restore`)));
+    expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
+  });
+
+  test('a policy function is asked about the record', async () => {
+    const closed = (await call('POST', '/api/judgeds', { title: 'Closed', open: false })).body.data;
+    const open = (await call('POST', '/api/judgeds', { title: 'Open', open: true })).body.data;
+    for (const { id } of [closed, open]) await root.call('DELETE', `/api/judgeds/${id}`);
+    expect((await bob.call('POST', `/api/judgeds/${closed.id}/restore`)).status).toBe(403);
+    expect((await bob.call('POST', `/api/judgeds/${open.id}/restore`)).status).toBe(200);
+  });
+
+  test('without timestamps, too', async () => {
+    const { id } = (await call('POST', '/api/untimeds', { title: 'Untimed' })).body.data;
+    await call('DELETE', `/api/untimeds/${id}`);
+    expect((await call('GET', '/api/untimeds?deleted=only')).body.data).toEqual([
+      { id, title: 'Untimed', deletedAt: expect.stringMatching(/^20.*Z$/) },
+    ]);
+    expect((await call('POST', `/api/untimeds/${id}/restore`)).body.data).toEqual({ id, title: 'Untimed' });
+  });
+
+  test('code restores by the service, in a transaction or outside', async () => {
+    const [one, two] = [await deletedNote(), await deletedNote()];
+    await app.service('note').restore(one.id);
+    await expect(
+      app.transaction(async ({ service }) => {
+        await service('note').restore(two.id);
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
+    expect(await titles(call, '')).toEqual([one.title]);
+    await expect(app.service('plain').restore(one.id)).rejects.toThrow('resource "plain" has no softDelete');
+  });
+});
+
+describe('deleted records are listed for those who may restore them', () => {
+  test('only: an owner sees those of their own, an admin all, with deletedAt', async () => {
+    const { id, title } = await deletedNote();
+    await bob.call('POST', '/api/notes', { title: 'Not deleted' });
+    expect(await titles(bob.call, 'deleted=only')).toEqual([]);
+    for (const client of [ada.call, root.call]) {
+      const { body } = await client('GET', '/api/notes?deleted=only');
+      expect(body.data).toEqual([expect.objectContaining({ id, title, deletedAt: expect.stringMatching(/^20.*Z$/) })]);
+      expect(body.data[0]).not.toHaveProperty('secret');
+      expect(body.meta.total).toBe(1);
+    }
+  });
+
+  test('with: everything that one may list, and of the deleted ones those that one may restore', async () => {
+    const gone = await deletedNote({ title: 'A' });
+    await bob.call('POST', '/api/notes', { title: 'B' });
+    expect(await titles(ada.call, 'deleted=with&sort=title')).toEqual(['A', 'B']);
+    expect(await titles(bob.call, 'deleted=with&sort=title')).toEqual(['B']);
+    const { data } = (await ada.call('GET', '/api/notes?deleted=with&sort=title&fields=title,deletedAt')).body;
+    expect(data).toEqual([
+      { id: gone.id, title: 'A', deletedAt: expect.any(String) },
+      { id: expect.any(String), title: 'B' },
+    ]);
+  });
+
+  test('with filters, search, sort and cursors', async () => {
+    for (const title of ['a1', 'a2', 'a3', 'b']) await deletedNote({ title });
+    await ada.call('POST', '/api/notes', { title: 'a4' });
+    const first = (await ada.call('GET', '/api/notes?deleted=with&q=a&sort=title&limit=2')).body;
+    const rest = (await ada.call('GET', `/api/notes?deleted=with&q=a&sort=title&limit=2&after=${first.meta.next}`))
+      .body;
+    expect([...first.data, ...rest.data].map(({ title }: { title: string }) => title)).toEqual([
+      'a1',
+      'a2',
+      'a3',
+      'a4',
+    ]);
+    expect(first.meta.total).toBe(4);
+  });
+
+  test.each([
+    ['who is signed out', call, '/api/notes?deleted=only', 401],
+    ['whose right a function decides', bob.call, '/api/judgeds?deleted=only', 403],
+    ['who asks for something else', ada.call, '/api/notes?deleted=yes', 400],
+    ['who asks a resource without soft delete', ada.call, '/api/plains?deleted=only', 400],
+  ])('%s is refused', async (_who, client, path, status) => {
+    expect((await client('GET', path)).status).toBe(status);
+  });
+});
+
+test('.deleted and .restored are told to listeners and webhooks', async () => {
+  const told: string[] = [];
+  app.on('note.deleted', ({ action }) => void told.push(action));
+  app.on('note.restored', ({ action, record, user }) => void told.push(action, record.title, user!.id));
+  expect(() => app.on('plain.restored' as never, () => undefined)).toThrow('There is no event "plain.restored"');
+  const receiver = await startReceiver();
+  const wrong = await ada.call('POST', '/api/webhooks', { url: receiver.url, events: ['plain.restored'] });
+  expect(wrong.status).toBe(422);
+  const made = await ada.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.*'] });
+  expect(made.status).toBe(201);
+  const { id, title } = await deletedNote();
+  await ada.call('POST', `/api/notes/${id}/restore`);
+  await vi.waitUntil(() => told.length === 4, { timeout: 10_000 });
+  expect(told).toEqual(['deleted', 'restored', title, ada.id]);
+  const types = () => receiver.requests.map(({ body }) => JSON.parse(String(body)).type).sort();
+  await vi.waitUntil(() => types().length === 3, { timeout: 15_000 });
+  expect(types()).toEqual(['note.created', 'note.deleted', 'note.restored']);
+});
+
+test('what was deleted longer ago than keepDays is removed for good, the rest is not', async () => {
+  const [old, young] = [await deletedNote(), await deletedNote()];
+  await database.query(`update notes_deleted set deleted_at = now() - interval '7 days 1 second' where id = $1`, [
+    old.id,
+  ]);
+  const purge = softDelete({ keepDays: 7 }).setup({ ...purgeHost() } as never).sweeps!;
+  for (const sweep of purge) await sweep.run();
+  const { rows } = await database.query('select id from notes_deleted');
+  expect(rows).toEqual([{ id: young.id }]);
+});
+
+function purgeHost() {
+  const write = async ({ text, values }: { text: string; values: unknown[] }) =>
+    (await database.query({ text, values, rowMode: 'array' })).rows;
+  return { resources: [{ name: 'note', archiveTable: 'notes_deleted' }], database: { write } };
+}
