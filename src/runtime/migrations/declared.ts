@@ -2,7 +2,6 @@ import { pluralName, resourceName, snakeCase } from '../../declare/naming.ts';
 import { earlierNames } from '../../declare/resource.ts';
 import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
 import { freshDefault } from '../../records/fields/default.ts';
-import { archiveTable } from '../../records/store/archive-table.ts';
 import { literal } from './literal.ts';
 
 /** What a declaration says of a column, beyond its SQL. */
@@ -77,8 +76,7 @@ export function declaredTables(resources: readonly CompiledResource[]): Declared
   const tables = resources.map((resource): [string, { resource: string; earlier: string[] }] => {
     const names = earlierNames(resource.declaration);
     const earlier = names.flatMap((name) => [name, snakeCase(pluralName(resourceName(name)))]);
-    const tables = resource.archived ? earlier.map(archiveTable) : earlier;
-    return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];
+    return [resource.table, { resource: resource.name, earlier: earlier.filter((name) => name !== resource.table) }];
   });
   return { columns: new Map(columns), tables: new Map(tables) };
 }
