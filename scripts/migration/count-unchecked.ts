@@ -1,21 +1,31 @@
+import type pg from 'pg';
 import { quoteIdentifier } from '../../src/platform/postgres/quote-identifier.ts';
 import type { Unchecked } from '../../src/runtime/migrations/column-changes.ts';
 import type { Plan } from '../../src/runtime/migrations/diff.ts';
 import { countingClient } from './count-values.ts';
 
-function told(count: number): string {
+function told(one: Unchecked, count: number): string {
+  if ('room' in one) return count === 1 ? '1 row holds a longer one' : `${count || 'no'} rows hold longer ones`;
   if (count === 0) return 'all rows hold such values';
   return count === 1 ? '1 row holds another value' : `${count} rows hold other values`;
 }
 
-function countText({ table, column, array }: Unchecked): string {
-  const name = quoteIdentifier(column);
-  const other = array ? `not ${name} <@ $1::text[]` : `${name} <> all($1::text[])`;
-  return `select count(*)::int as count from ${quoteIdentifier(table)} where ${other}`;
+function isOther(one: Unchecked, name: string): [condition: string, value: unknown] {
+  if (!('room' in one)) return [one.array ? `not ${name} <@ $1::text[]` : `${name} <> all($1::text[])`, one.values];
+  const item = one.array ? 'item' : name;
+  const long = `octet_length(${item}) > $1`;
+  return [one.array ? `exists (select from unnest(${name}) as item where ${long})` : long, one.room];
+}
+
+async function count(client: pg.Client, one: Unchecked): Promise<string> {
+  const [condition, value] = isOther(one, quoteIdentifier(one.column));
+  const text = `select count(*)::int as count from ${quoteIdentifier(one.table)} where ${condition}`;
+  const { rows } = await client.query(text, [value]);
+  return told(one, rows[0].count);
 }
 
 /**
- * The notes of a plan, with how many rows hold what an enum does not list.
+ * The notes of a plan, with how many rows hold what an enum does not list, or an index has no room for.
  *
  * @param url undefined when no database is named: then nothing is counted
  */
@@ -26,8 +36,7 @@ export async function countUnchecked(url: string | undefined, { notes, unchecked
   try {
     await client.connect();
     for (const one of unchecked) {
-      const { rows } = await client.query(countText(one), [one.values]);
-      counted.set(one.note, told(rows[0].count));
+      counted.set(one.note, await count(client, one));
     }
   } catch (error) {
     const why = (error as Error).message || 'the database does not answer';

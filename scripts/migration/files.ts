@@ -25,6 +25,10 @@ const BY_HAND = [
   '-- With a line "-- belfry: no transaction" each is committed by itself, and must do no harm when it is run twice.',
 ];
 
+function toKnow(title: string, notes: readonly string[]): string[] {
+  return notes.length === 0 ? [] : [`-- ${title}`, ...notes.map((note) => `--   ${note}`)];
+}
+
 function number(index: number): string {
   return String(index).padStart(4, '0');
 }
@@ -55,20 +59,23 @@ function withoutIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
  */
 export function migrationsOf(plan: Plan, name: string, next: Snapshot): NewMigration[] {
   const made: NewMigration[] = [];
-  const { statements, indexes } = plan;
+  const { statements, indexes, notes, unchecked } = plan;
+  const ofIndexes = new Set(unchecked.filter((one) => 'room' in one).map(({ note }) => note));
+  const others = notes.filter((note) => !ofIndexes.has(note));
   if (statements.length > 0) {
     const snapshot = indexes.length > 0 ? withoutIndexes(next, indexes) : next;
-    made.push({ name, head: [], statements, snapshot });
+    made.push({ name, head: toKnow('What to know:', others), statements, snapshot });
   }
   // The declarations changed in a way that the tables do not show: the snapshot has to tell.
   if (statements.length === 0 && indexes.length === 0) {
-    const head = ['-- Nothing changes in the tables. What to know:', ...plan.notes.map((note) => `--   ${note}`)];
+    const head = toKnow('Nothing changes in the tables. What to know:', others);
     made.push({ name, head, statements: [], snapshot: next });
   }
   if (indexes.length > 0) {
     const concurrent = indexes.map((statement) => statement.replace(' INDEX ', ' INDEX CONCURRENTLY '));
     const own = statements.length > 0 ? `${name}_indexes` : name;
-    made.push({ name: own, head: NO_TRANSACTION, statements: concurrent, snapshot: next });
+    const head = [...NO_TRANSACTION, ...toKnow('What to know:', statements.length > 0 ? [...ofIndexes] : notes)];
+    made.push({ name: own, head, statements: concurrent, snapshot: next });
   }
   return made;
 }

@@ -3,6 +3,7 @@ import { conversion } from './convert.ts';
 import type { Declared, DeclaredColumn } from './declared.ts';
 import type { Renames } from './find-renames.ts';
 import { misshapen, uncheckedNote } from './kinds.ts';
+import { membersNote } from './member-changes.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { type KeptColumn, NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 
@@ -24,15 +25,23 @@ export interface Refusal {
   asIs?: string | undefined;
 }
 
-/** A column that may hold what its enum does not list, by its name in the database before. */
-export interface Unchecked {
+/** A column that may hold what is no longer right, by its name in the database before. */
+export type Unchecked = {
   table: string;
   column: string;
   /** Which of the notes is about it. */
   note: string;
-  values: readonly string[];
   array: boolean;
-}
+} & (
+  | {
+      /** What its enum lists. */
+      values: readonly string[];
+    }
+  | {
+      /** Bytes that an index has room for in a text. */
+      room: number;
+    }
+);
 
 interface ColumnChanges {
   statements: string[];
@@ -134,7 +143,7 @@ export function changeColumns(
       const refusal = { table: table.name, column, was, why: odd!, example: undefined, type, asIs };
       changes.refusals.push({ ...refusal, from: undefined });
     } else if (how === undefined) {
-      const note = uncheckedNote(key, kept, now);
+      const note = uncheckedNote(key, kept, now) ?? membersNote(key, kept, now);
       if (note === undefined) return;
       changes.notes.push(note);
       if (now?.values !== undefined && !sealed)

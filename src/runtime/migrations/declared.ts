@@ -2,7 +2,9 @@ import { pluralName, resourceName, snakeCase } from '../../declare/naming.ts';
 import { earlierNames } from '../../declare/resource.ts';
 import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
 import { freshDefault } from '../../records/fields/default.ts';
+import { fieldTypeOf } from '../../records/fields/registry.ts';
 import { literal } from './literal.ts';
+import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';
 
 /** What a declaration says of a column, beyond its SQL. */
 export interface DeclaredColumn {
@@ -12,6 +14,12 @@ export interface DeclaredColumn {
   kind: string;
   /** Of an enum, or of an array of them. */
   values: readonly string[] | undefined;
+  /** Of an object, or of an array of them. */
+  members: KeptMembers | undefined;
+  /** Bytes that a text in it may have, or one in its array; undefined where it may be of any length. */
+  longest: number | undefined;
+  /** Bytes that its indexes have room for in such a text; undefined where it has none. */
+  room: number | undefined;
   /** What its ciphertexts are bound to, besides the record's id, when it is encrypted: `post/secret` (records/value-context.ts). */
   bound: string | undefined;
   /** Columns that it may have been, latest first. */
@@ -30,12 +38,12 @@ export interface Declared {
   tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
 }
 
-function kindOf(spec: CompiledField['spec']): string {
-  return spec.inner === undefined ? spec.kind : `array of ${kindOf(spec.inner.spec)}`;
-}
-
-function valuesOf(spec: CompiledField['spec']): readonly string[] | undefined {
-  return spec.inner === undefined ? spec.values : valuesOf(spec.inner.spec);
+/** What there is room for in a text column, and what there may be. */
+function bytesOf({ spec, mostBytes }: CompiledField): Pick<DeclaredColumn, 'longest' | 'room'> {
+  const item = spec.inner?.spec ?? spec;
+  const declared = fieldTypeOf(item).indexedBytes?.(item) ?? Number.POSITIVE_INFINITY;
+  const longest = Math.min(declared, mostBytes ?? Number.POSITIVE_INFINITY);
+  return { longest: Number.isFinite(longest) ? longest : undefined, room: mostBytes };
 }
 
 function hasStandard(spec: CompiledField['spec']): boolean {
@@ -67,6 +75,8 @@ export function declaredTables(resources: readonly CompiledResource[]): Declared
         field: `${resource.name}.${field.name}`,
         kind: kindOf(field.spec),
         values: valuesOf(field.spec),
+        members: membersOf(field.spec),
+        ...bytesOf(field),
         bound: field.spec.encrypted ? `${resource.name}/${field.name}` : undefined,
         earlier: (field.spec.renamedFrom ?? []).map(snakeCase).filter((name) => name !== field.column),
         ...fillOf(field),

@@ -3,6 +3,7 @@ import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { changeColumns, type Refusal, type Unchecked } from './column-changes.ts';
 import type { Declared } from './declared.ts';
 import { findRenames, type Renames } from './find-renames.ts';
+import { tightIndexes } from './index-room.ts';
 import { findLosses, type Loss } from './losses.ts';
 import { applyRenames, renameParts } from './rename.ts';
 import type { RequestedChanges } from './requested-changes.ts';
@@ -108,6 +109,7 @@ export async function planChange(
   const indexes = added.filter((statement) => isThere(INDEX.exec(statement)?.[1]));
   const drops = added.filter((statement) => DROPS_PART.test(statement));
   const rest = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
+  const tight = tightIndexes(before, indexes, declared, renames);
   return {
     statements: [
       ...renaming,
@@ -119,7 +121,7 @@ export async function planChange(
     indexes,
     losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],
     refusals: columns.refusals,
-    notes: [...notes, ...columns.notes],
-    unchecked: columns.unchecked,
+    notes: [...notes, ...columns.notes, ...tight.map(({ note }) => note)],
+    unchecked: [...columns.unchecked, ...tight],
   };
 }

@@ -1,4 +1,5 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { MOST_INDEXED_BYTES } from '../../records/fields/text-rules.ts';
 
 /** An error of Postgres (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 interface DatabaseError extends Error {
@@ -7,10 +8,13 @@ interface DatabaseError extends Error {
 
 const UNIQUE_VIOLATION = '23505';
 const INVALID_VALUE = '22';
+/** Program limit exceeded: of an index, a value that is larger than it takes. */
+const TOO_LARGE = '54000';
 /** Undefined or already there: columns, tables, indexes, constraints. */
 const NOT_AS_LEFT = new Set(['42703', '42P01', '42701', '42P07', '42704', '42710']);
 
 const UNIQUE_INDEX = /^CREATE UNIQUE INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING \w+ \((.+?)\)/;
+const INDEX = /^CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING (\w+) \((.+?)\)/;
 const TYPE_CHANGE = /^ALTER TABLE "([^"]+)" ALTER COLUMN "([^"]+)" SET DATA TYPE (.+?)(?: USING|;|$)/;
 
 function duplicates(table: string, terms: string): string[] {
@@ -23,11 +27,27 @@ function duplicates(table: string, terms: string): string[] {
   ];
 }
 
+function tooLong(table: string, method: string, terms: string): string[] {
+  const columns = [...terms.matchAll(/"([^"]+)"/g)].map(([, name]) => quoteIdentifier(name!));
+  const bytes = columns.map((name) => `coalesce(octet_length(${name}::text), 0)`).join(' + ');
+  // An array's items are entries of their own.
+  const long =
+    method === 'gin'
+      ? `exists (select from unnest(${columns[0]}) as item where octet_length(item) > ${MOST_INDEXED_BYTES})`
+      : `${bytes} > ${MOST_INDEXED_BYTES}`;
+  return [
+    `${columns.map((name) => `${table}.${name.slice(1, -1)}`).join(' with ')} is to be indexed, and rows hold more than an index has room for: ${MOST_INDEXED_BYTES} bytes`,
+    `find them with: select "id" from ${quoteIdentifier(table)} where ${long}`,
+  ];
+}
+
 /** Why a statement of a migration failed and what to do, a line each. Values of rows are not shown. */
 export function explainFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];
   if (code === UNIQUE_VIOLATION && table !== undefined) return duplicates(table, terms!);
+  const [, indexed, method, entries] = INDEX.exec(statement) ?? [];
+  if (code === TOO_LARGE && indexed !== undefined) return tooLong(indexed, method!, entries!);
   const [, changed, column, type] = TYPE_CHANGE.exec(statement) ?? [];
   if (changed !== undefined && code.startsWith(INVALID_VALUE))
     return [`${changed}.${column} holds values that cannot be turned into ${type}`];

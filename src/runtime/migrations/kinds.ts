@@ -18,6 +18,11 @@ function fits(from: string, to: string): boolean {
   return TEXTS.has(from) && TEXTS.has(to);
 }
 
+/** Whether every value of a kind is a valid one of another. */
+export function takesAll(from: string, to: string): boolean {
+  return from === to || (fits(from, to) && (OPEN.has(to) || to === 'number' || to === 'array of number'));
+}
+
 /**
  * Why values could not be read as another kind although the column's type stays: those of jsonb columns and ciphertexts have their
  * shape inside. Undefined when they can, or when it is not known what they were.

@@ -1,5 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Declared } from './declared.ts';
+import type { KeptMembers } from './members.ts';
 
 /** A column as drizzle-kit describes it. */
 export interface ColumnShape {
@@ -39,6 +40,10 @@ export interface KeptColumn {
   bound?: string;
   /** Of an enum, or of an array of them. Not in snapshots of before it was kept. */
   values?: readonly string[];
+  /** Of an object, or of an array of them. Not in snapshots of before it was kept. */
+  members?: KeptMembers;
+  /** Bytes of the longest text in it, or in its array. Not where it may be of any length, nor in snapshots of before it was kept. */
+  longest?: number;
 }
 
 /** drizzle-kit's description of a set of tables (its format 7), and besides it what only declarations know. */
@@ -60,9 +65,15 @@ export async function takeSnapshot(tables: Record<string, PgTable>, declared: De
   const { generateDrizzleJson } = await kit();
   // As it is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
-  const columns = [...declared.columns].map(([key, { kind, bound, values }]) => [
+  const columns = [...declared.columns].map(([key, { kind, bound, values, members, longest }]) => [
     key,
-    { kind, ...(bound && { bound }), ...(values && { values }) },
+    {
+      kind,
+      ...(bound && { bound }),
+      ...(values && { values }),
+      ...(members && { members }),
+      ...(longest !== undefined && { longest }),
+    },
   ]);
   const resources = [...declared.tables].map(([table, { resource }]) => [table, resource]);
   return { ...described, belfry: { columns: Object.fromEntries(columns), resources: Object.fromEntries(resources) } };
