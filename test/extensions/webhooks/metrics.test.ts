@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { createWebhookMetrics } from '../../../src/extensions/webhooks/metrics.ts';
+import type { WebhookQueue } from '../../../src/extensions/webhooks/status.ts';
+import type { Result } from '../../../src/extensions/webhooks/write-back.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { createMetrics } from '../../../src/platform/metrics.ts';
+
+function metricsOf(queue: () => Promise<WebhookQueue>) {
+  const metrics = createMetrics();
+  const made = createWebhookMetrics({ metrics, log: createLog('silent', 'test') }, { queue });
+  return { ...made, text: () => metrics.registry.metrics() };
+}
+
+test('while the database cannot be asked, what is read from it is NaN and everything else is told', async () => {
+  const { text } = metricsOf(() => Promise.reject(new Error('away')));
+  const told = await text();
+  for (const name of ['queued', 'in_flight', 'oldest_waiting_seconds', 'events_waiting'])
+    expect(told).toMatch(new RegExp(`^belfry_webhooks_${name} NaN$`, 'im'));
+  expect(told).toContain('belfry_webhooks_dispatch_seconds_count 0\n');
+});
+
+test('one look at the database serves all gauges, and those who ask at the same time', async () => {
+  let asked = 0;
+  const queue = { due: 3, retrying: 2, held: 1, inFlight: 4, oldestMs: 1500, events: 0, oldestEventMs: null };
+  const { text } = metricsOf(async () => {
+    asked += 1;
+    return queue;
+  });
+  const [told] = await Promise.all([text(), text(), text()]);
+  expect(asked).toBe(1);
+  for (const line of ['queued 3', 'retrying 2', 'in_flight 4', 'oldest_waiting_seconds 1.5', 'oldest_event_seconds 0'])
+    expect(told).toContain(`belfry_webhooks_${line}\n`);
+});
+
+test('receivers make no series of their own: statuses are told by their first digit', async () => {
+  const { counted, text } = metricsOf(() => Promise.reject(new Error('away')));
+  const written: string[] = [];
+  const writeBack = counted(async ({ id }) => void written.push(id));
+  const at = new Date().toISOString();
+  const attempt = (id: string, error: string | null) =>
+    writeBack({ id, dueAt: Date.parse(at) - 200, outcome: { at, error, durationMs: 40 } } as Result);
+  for (let status = 400; status < 1000; status++) await attempt(String(status), `status ${status}`);
+  await attempt('a', null);
+  await attempt('b', 'timeout');
+  expect(written).toHaveLength(602);
+  const told = await text();
+  expect(told.match(/^belfry_webhooks_attempts_total\{.*/gm)!.toSorted()).toEqual([
+    ...[4, 5, 6, 7, 8, 9].map((digit) => `belfry_webhooks_attempts_total{result="status ${digit}xx"} 100`),
+    'belfry_webhooks_attempts_total{result="succeeded"} 1',
+    'belfry_webhooks_attempts_total{result="timeout"} 1',
+  ]);
+  expect(told).toContain('belfry_webhooks_dispatch_seconds_bucket{le="0.1"} 0\n');
+  expect(told).toContain('belfry_webhooks_dispatch_seconds_bucket{le="0.25"} 602\n');
+});
