@@ -3,6 +3,7 @@ import { earlierNames } from '../../declare/resource.ts';
 import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
 import { freshDefault } from '../../records/fields/default.ts';
 import { fieldTypeOf } from '../../records/fields/registry.ts';
+import { archiveTable } from '../../records/store/archive-table.ts';
 import { literal } from './literal.ts';
 import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';
 
@@ -86,7 +87,8 @@ export function declaredTables(resources: readonly CompiledResource[]): Declared
   const tables = resources.map((resource): [string, { resource: string; earlier: string[] }] => {
     const names = earlierNames(resource.declaration);
     const earlier = names.flatMap((name) => [name, snakeCase(pluralName(resourceName(name)))]);
-    return [resource.table, { resource: resource.name, earlier: earlier.filter((name) => name !== resource.table) }];
+    const tables = resource.archived ? earlier.map(archiveTable) : earlier;
+    return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];
   });
   return { columns: new Map(columns), tables: new Map(tables) };
 }
