@@ -5,7 +5,7 @@ import pg from 'pg';
 import { onTestFinished, vi } from 'vitest';
 import { generate, type Outcome } from '../../scripts/migration/generate.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
-import { createApp } from '../../src/index.ts';
+import { createApp, softDelete } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import type { MigrateOptions } from '../../src/runtime/migrations/migrate.ts';
 import { createTestDatabase } from './database.ts';
@@ -64,7 +64,7 @@ export async function migrating(): Promise<Migrating> {
     url,
     folder,
     app(...resources) {
-      const app = createApp({ resources }, env) as App;
+      const app = createApp({ resources, extensions: [softDelete()] }, env) as App;
       apps.push(app);
       return app;
     },

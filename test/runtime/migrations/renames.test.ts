@@ -232,3 +232,13 @@ test('two fields renamed from the same one are a mistake, and so is a rename ins
   );
   expect(() => project.app(post(fields))).toThrow('field "o.p": renamedFrom has no effect inside an array or object');
 });
+
+test('a renamed resource, and a renamed field, take the deleted records along', async () => {
+  const project = await migrating();
+  const fields = { title: f.string() };
+  await project.change([defineResource('post', { fields, softDelete: true })]);
+  await project.query(`insert into posts_deleted (id, title, deleted_at) values ('${'1'.repeat(24)}', 'old', now())`);
+  const renamed = { headline: f.string().renamedFrom('title') };
+  await project.change([defineResource('story', { fields: renamed, softDelete: true, renamedFrom: 'post' })]);
+  expect(await project.query('select headline from stories_deleted')).toEqual([{ headline: 'old' }]);
+});
