@@ -78,13 +78,31 @@ CREATE TABLE "password_resets" (
 CREATE TABLE "pushes" (
 	"id" text PRIMARY KEY NOT NULL,
 	"message" jsonb NOT NULL,
+	"audience" jsonb NOT NULL,
 	"status" text NOT NULL,
 	"devices" integer NOT NULL,
 	"open_chunks" integer NOT NULL,
 	"ok_devices" integer DEFAULT 0 NOT NULL,
 	"captured_devices" integer DEFAULT 0 NOT NULL,
 	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"expires_at" timestamp(3) with time zone,
 	"finished_at" timestamp(3) with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "push_audiences" (
+	"push_id" text PRIMARY KEY NOT NULL,
+	"user_ids" text[] NOT NULL,
+	"device_ids" text[] NOT NULL,
+	"tokens" text[] NOT NULL,
+	"platform" text NOT NULL,
+	"registered" integer NOT NULL,
+	"raw" integer NOT NULL,
+	"stage" text NOT NULL,
+	"done" integer NOT NULL,
+	"after_device" text,
+	"next_chunk" integer NOT NULL,
+	"next_position" integer NOT NULL,
+	"touched_at" timestamp(3) with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "push_chunks" (
@@ -93,8 +111,12 @@ CREATE TABLE "push_chunks" (
 	"transport" text,
 	"first_position" integer NOT NULL,
 	"last_position" integer NOT NULL,
+	"bulk" boolean DEFAULT false NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"unanswered" integer DEFAULT 0 NOT NULL,
+	"due_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"claimed_until" timestamp(3) with time zone,
-	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"answered_at" timestamp(3) with time zone,
 	"finished_at" timestamp(3) with time zone,
 	CONSTRAINT "push_chunks_push_id_chunk_pk" PRIMARY KEY("push_id","chunk")
 );
@@ -106,13 +128,40 @@ CREATE TABLE "push_results" (
 	"user_id" text,
 	"platform" text NOT NULL,
 	"token" text,
+	"token_hash" text,
 	"masked_token" text NOT NULL,
 	"ok" boolean,
 	"provider_id" text,
 	"error" text,
+	"sent_at" timestamp(3) with time zone,
 	"answered_at" timestamp(3) with time zone,
+	"retry_at" timestamp(3) with time zone,
+	"earlier" jsonb,
 	"receipt" jsonb,
+	"opened_at" timestamp(3) with time zone,
 	CONSTRAINT "push_results_push_id_position_pk" PRIMARY KEY("push_id","position")
+);
+--> statement-breakpoint
+CREATE TABLE "push_gone" (
+	"transport" text PRIMARY KEY NOT NULL,
+	"devices" integer NOT NULL,
+	"last_at" timestamp(3) with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "push_simulated_devices" (
+	"device_id" text PRIMARY KEY NOT NULL,
+	"behavior" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "push_simulated_notifications" (
+	"id" text PRIMARY KEY NOT NULL,
+	"device_id" text NOT NULL,
+	"push_id" text NOT NULL,
+	"state" text NOT NULL,
+	"message" jsonb NOT NULL,
+	"expires_at" timestamp(3) with time zone,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"tapped_at" timestamp(3) with time zone
 );
 --> statement-breakpoint
 CREATE TABLE "mails" (
@@ -139,6 +188,7 @@ CREATE TABLE "webhook_endpoints" (
 	"scope" text NOT NULL,
 	"enabled" boolean DEFAULT true NOT NULL,
 	"secret" text NOT NULL,
+	"public_key" text,
 	"previous_secret" text,
 	"previous_secret_until" timestamp(3) with time zone,
 	"older_secret" text,
@@ -148,6 +198,9 @@ CREATE TABLE "webhook_endpoints" (
 	"last_failure_at" timestamp(3) with time zone,
 	"last_error" text,
 	"disabled_reason" text,
+	"ordered" boolean DEFAULT false NOT NULL,
+	"rate_limit" integer,
+	"rate_window_seconds" integer,
 	"slow" boolean DEFAULT false NOT NULL,
 	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"updated_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
@@ -158,6 +211,7 @@ CREATE TABLE "webhook_deliveries" (
 	"id" text PRIMARY KEY NOT NULL,
 	"endpoint_id" text NOT NULL,
 	"event_id" text NOT NULL,
+	"position" bigint,
 	"message_id" text NOT NULL,
 	"type" text NOT NULL,
 	"body" text NOT NULL,
@@ -173,6 +227,34 @@ CREATE TABLE "webhook_deliveries" (
 	"lease_until" timestamp(3) with time zone,
 	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp(3) with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_events" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"owner_id" text,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_recoveries" (
+	"id" text PRIMARY KEY NOT NULL,
+	"endpoint_id" text NOT NULL,
+	"since" timestamp(3) with time zone NOT NULL,
+	"status" text DEFAULT 'running' NOT NULL,
+	"total" integer NOT NULL,
+	"resent" integer DEFAULT 0 NOT NULL,
+	"after_at" timestamp(3) with time zone NOT NULL,
+	"after_id" text DEFAULT '' NOT NULL,
+	"created_at" timestamp(3) with time zone NOT NULL,
+	"finished_at" timestamp(3) with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_turns" (
+	"endpoint_id" text PRIMARY KEY NOT NULL,
+	"holder" text,
+	"lease_until" timestamp(3) with time zone,
+	"sending" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"rate" jsonb
 );
 --> statement-breakpoint
 CREATE TABLE "api_keys" (
@@ -244,9 +326,15 @@ CREATE TABLE "comments" (
 --> statement-breakpoint
 ALTER TABLE "devices" ADD CONSTRAINT "devices_session_id_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."sessions"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
+ALTER TABLE "push_audiences" ADD CONSTRAINT "push_audiences_push_id_pushes_id_fk" FOREIGN KEY ("push_id") REFERENCES "public"."pushes"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
 ALTER TABLE "push_chunks" ADD CONSTRAINT "push_chunks_push_id_pushes_id_fk" FOREIGN KEY ("push_id") REFERENCES "public"."pushes"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "push_results" ADD CONSTRAINT "push_results_push_id_pushes_id_fk" FOREIGN KEY ("push_id") REFERENCES "public"."pushes"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "push_simulated_devices" ADD CONSTRAINT "push_simulated_devices_device_id_devices_id_fk" FOREIGN KEY ("device_id") REFERENCES "public"."devices"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "push_simulated_notifications" ADD CONSTRAINT "push_simulated_notifications_device_id_devices_id_fk" FOREIGN KEY ("device_id") REFERENCES "public"."devices"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 CREATE INDEX "outbox_available_at_index" ON "outbox" USING btree ("available_at");
 --> statement-breakpoint
@@ -264,9 +352,15 @@ CREATE INDEX "password_resets_expires_at_index" ON "password_resets" USING btree
 --> statement-breakpoint
 CREATE INDEX "pushes_created_at_index" ON "pushes" USING btree ("created_at");
 --> statement-breakpoint
-CREATE INDEX "push_chunks_open_index" ON "push_chunks" USING btree ("created_at") WHERE finished_at is null;
+CREATE INDEX "push_audiences_touched_at_index" ON "push_audiences" USING btree ("touched_at");
 --> statement-breakpoint
-CREATE INDEX "push_results_device_index" ON "push_results" USING btree ("device_id","push_id") WHERE device_id is not null;
+CREATE INDEX "push_chunks_open_index" ON "push_chunks" USING btree ("due_at") WHERE finished_at is null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "push_results_device_index" ON "push_results" USING btree ("device_id","push_id") WHERE device_id is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "push_results_token_index" ON "push_results" USING btree ("push_id","token_hash") WHERE token_hash is not null;
+--> statement-breakpoint
+CREATE INDEX "push_simulated_notifications_device_index" ON "push_simulated_notifications" USING btree ("device_id","id");
 --> statement-breakpoint
 CREATE INDEX "mails_due_at_index" ON "mails" USING btree ("due_at") WHERE finished_at is null;
 --> statement-breakpoint
@@ -274,7 +368,7 @@ CREATE INDEX "mails_finished_at_index" ON "mails" USING btree ("finished_at");
 --> statement-breakpoint
 CREATE INDEX "webhook_endpoints_owner_id_index" ON "webhook_endpoints" USING btree ("owner_id") WHERE removed_at is null;
 --> statement-breakpoint
-CREATE INDEX "webhook_endpoints_events_index" ON "webhook_endpoints" USING gin ("events") WHERE enabled and removed_at is null;
+CREATE INDEX "webhook_endpoints_events_index" ON "webhook_endpoints" USING gin ("events") WITH (fastupdate=false) WHERE enabled and removed_at is null;
 --> statement-breakpoint
 CREATE INDEX "webhook_endpoints_global_index" ON "webhook_endpoints" USING btree ("id") WHERE scope = 'global' and enabled and removed_at is null;
 --> statement-breakpoint
@@ -282,15 +376,19 @@ CREATE INDEX "webhook_endpoints_previous_secret_index" ON "webhook_endpoints" US
 --> statement-breakpoint
 CREATE INDEX "webhook_endpoints_removed_index" ON "webhook_endpoints" USING btree ("removed_at") WHERE removed_at is not null;
 --> statement-breakpoint
-CREATE UNIQUE INDEX "webhook_deliveries_event_endpoint_unique" ON "webhook_deliveries" USING btree ("event_id","endpoint_id");
+CREATE UNIQUE INDEX "webhook_deliveries_endpoint_event_unique" ON "webhook_deliveries" USING btree ("endpoint_id","event_id");
 --> statement-breakpoint
 CREATE INDEX "webhook_deliveries_due_index" ON "webhook_deliveries" USING btree ("endpoint_id","next_attempt_at") WHERE status = 'pending';
 --> statement-breakpoint
 CREATE INDEX "webhook_deliveries_lease_index" ON "webhook_deliveries" USING btree ("lease_until") WHERE lease_until is not null;
 --> statement-breakpoint
-CREATE INDEX "webhook_deliveries_log_index" ON "webhook_deliveries" USING btree ("endpoint_id","created_at","id");
---> statement-breakpoint
 CREATE INDEX "webhook_deliveries_failed_index" ON "webhook_deliveries" USING btree ("endpoint_id","created_at","id") WHERE status = 'failed';
+--> statement-breakpoint
+CREATE UNIQUE INDEX "webhook_recoveries_running_unique" ON "webhook_recoveries" USING btree ("endpoint_id") WHERE status = 'running';
+--> statement-breakpoint
+CREATE INDEX "webhook_recoveries_finished_at_index" ON "webhook_recoveries" USING btree ("finished_at");
+--> statement-breakpoint
+CREATE INDEX "webhook_turns_lease_index" ON "webhook_turns" USING btree ("lease_until") WHERE lease_until is not null;
 --> statement-breakpoint
 CREATE INDEX "api_keys_user_id_index" ON "api_keys" USING btree ("user_id");
 --> statement-breakpoint
