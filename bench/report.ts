@@ -15,6 +15,7 @@ export interface Circumstances {
 
 function shown({ value, unit }: Figure): string {
   if (unit === '×') return `${value.toFixed(2)} ×`;
+  if (unit === 's') return `${value.toFixed(2)} s`;
   if (unit === 'ms') return `${value.toFixed(1)} ms`;
   return unit === 'MB' ? `${Math.round(value)} MB` : String(value);
 }
@@ -92,5 +93,7 @@ ${rows.join('\n')}
 - \`push.fcm\`, \`push.apns\`, \`push.web\`: one push to that many devices by one push-worker, which looks them up, sends and stores the
   answers, to the provider's library alone in the way in which it is quickest (\`bench/processes/push-library.ts\`), both to the same
   provider on this machine, which takes everything at once.
+- \`push.accept100k\`: how long \`app.push.send\` to 100,000 users with a device each takes to give control back, in seconds.
+- \`push.memory\`: how much more memory a push-worker has in use, garbage left out, when it has sent such pushes again than after the first.
 `;
 }

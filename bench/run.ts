@@ -15,6 +15,7 @@ import { limits } from './groups/limits.ts';
 import { load200 } from './groups/load200.ts';
 import { loginImpact } from './groups/login-impact.ts';
 import { memory } from './groups/memory.ts';
+import { pushAccept } from './groups/push-accept.ts';
 import { pushProviders } from './groups/push-providers.ts';
 import { queries } from './groups/queries.ts';
 import { records } from './groups/records.ts';
@@ -38,6 +39,7 @@ const GROUPS: readonly Group[] = [
   hanging,
   fanOut,
   memory,
+  pushAccept,
   pushProviders,
   start,
   scale,

@@ -1,0 +1,23 @@
+// Push in a process of its own, in the role that BENCH_ROLE names. Its provider accepts everything at once.
+import { createApp, defineUser } from '../../src/index.ts';
+import type { Role } from '../environment.ts';
+import { now, ready } from './child.ts';
+
+const app = createApp(
+  {
+    resources: [defineUser()],
+    transports: [{ name: 'instant', send: (_message, devices) => devices.map(() => ({ ok: true, id: 'accepted' })) }],
+  },
+  process.env,
+);
+const { url } = await app.start({ port: 0, roles: [process.env.BENCH_ROLE as Role] });
+
+ready(url, {
+  /** Sends to users and gives the ms until it has control back. */
+  async send(to: string[]): Promise<number> {
+    const begin = now();
+    const { status } = await app.push.send({ to, title: 'The bells of the old town', body: 'They ring at noon.' });
+    if (status !== 'queued') throw new Error(`the send was ${status}`);
+    return now() - begin;
+  },
+});
