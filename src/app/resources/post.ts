@@ -31,7 +31,7 @@ export const post = defineResource('post', {
         output: recordShape('post'),
         errors: ['CONFLICT'],
       },
-      ({ doc, service }) => service('post').update(doc.id, { status: 'published' }),
+      ({ doc, service }) => service(post).update(doc.id, { status: 'published' }),
     ),
   ],
 });
