@@ -73,17 +73,21 @@ async function flush(): Promise<void> {
   client.disconnect();
 }
 
+const keyOf = ({ messageId, attempts }: Held) => `${messageId} ${attempts}`;
+
 /** Notes what is held at this moment. Gives how many that was not known of. */
 async function noteHeld(): Promise<number> {
   const before = held.size;
-  for (const one of await heldDeliveries(postgres.url)) held.set(`${one.messageId} ${one.attempts}`, one);
+  for (const one of await heldDeliveries(postgres.url)) held.set(keyOf(one), one);
   return held.size - before;
 }
 
 /** Waits until something is in flight, but not for long. */
 async function inFlight(): Promise<void> {
   for (const end = Date.now() + SOME_MS; ; await sleep(10)) {
-    if ((await heldDeliveries(postgres.url)).length > 0 || Date.now() > end) return;
+    // What dead workers still hold does not count.
+    const isNew = (one: Held) => !held.has(keyOf(one));
+    if ((await heldDeliveries(postgres.url)).some(isNew) || Date.now() > end) return;
   }
 }
 
