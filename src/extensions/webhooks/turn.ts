@@ -4,7 +4,7 @@ import type { AddToBatch } from '../../platform/micro-batch.ts';
 import { type Claim, claimOf } from './claimed.ts';
 import type { EndedTurn } from './end-turns.ts';
 import { createRate, type Rate } from './rate.ts';
-import type { ClaimedEndpoint, ClaimRow } from './sql/claim.ts';
+import type { ClaimedEndpoint, ClaimRow, ClaimTexts } from './sql/claim.ts';
 import { MAKE_TURN } from './sql/turns.ts';
 import type { Lane } from './wake-up.ts';
 
@@ -15,7 +15,7 @@ export interface TurnParts {
   chunk: Record<Lane, number>;
   /** ms that a claim lasts: long enough for a request begun at the last moment, and its result. */
   leaseMs: number;
-  claimText: string;
+  claimTexts: ClaimTexts;
   /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
   globalRoles: readonly string[] | null;
   endTurn: AddToBatch<EndedTurn>;
@@ -49,6 +49,7 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
   /** How far the clock of Postgres is ahead: several workers count an endpoint's requests, so they go by one clock. */
   let aheadMs = 0;
   let begun = false;
+  let ordered = false;
 
   const now = () => Date.now() + aheadMs;
 
@@ -72,10 +73,15 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
       before,
       known,
     ];
-    const statement = { name: 'webhook_claim', text: parts.claimText, values };
-    const found = claimOf(await database.write<ClaimRow>(statement));
+    const { any, inLine } = parts.claimTexts;
+    const statement = ordered ? { name: 'webhook_claim_in_line', text: inLine } : { name: 'webhook_claim', text: any };
+    const found = claimOf(await database.write<ClaimRow>({ ...statement, values }));
     if (found?.endpoint.turn === 'none') {
       await database.write({ text: MAKE_TURN, values: [endpointId] });
+      return claim();
+    }
+    if (found !== undefined && found.endpoint.ordered !== ordered) {
+      ordered = found.endpoint.ordered;
       return claim();
     }
     if (found !== undefined) follow(found.endpoint);

@@ -9,7 +9,7 @@ import { REQUESTED_QUEUE } from './requested-deliveries.ts';
 import { sendAsked } from './send-asked.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
-import { claim, claimOne } from './sql/claim.ts';
+import { claimOne, claims } from './sql/claim.ts';
 import { usersSql } from './sql/users.ts';
 import { type JobName, type Lane, QUEUES, wakeUp } from './wake-up.ts';
 import { createWriteBack } from './write-back.ts';
@@ -46,7 +46,7 @@ export function startWebhookWorker(
     sliceMs: SLICE_MS,
     launchMs: LAUNCH_MS,
     leaseMs: LAUNCH_MS + timeoutMs + MARGIN_MS,
-    claimText: claim(usersSql(users)),
+    claimTexts: claims(usersSql(users)),
     claimOneText: claimOne(usersSql(users)),
     globalRoles: globalRoles(settings),
     windows: new Map(),

@@ -48,17 +48,36 @@ function rows(turn: string): string {
     (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint from claimed c`;
 }
 
+/** What a claim takes, as the common table `due`, and of which endpoints. */
+interface What {
+  endpoints: string;
+  due: string;
+}
+
+/** Any deliveries that are due, the earliest first. By webhook_deliveries_due_index. */
+const ANY: What = {
+  endpoints: 'not ordered',
+  due: `due as materialized (
+    select d.id, d.message_id, d.body, d.attempts, d.schedule_attempts, d.next_attempt_at from webhook_deliveries d
+    where d.endpoint_id = (select endpoint_id from turn) and d.status = 'pending' and d.next_attempt_at <= now()
+      and not $7::jsonb ? d.id
+    order by d.next_attempt_at limit $2 for update skip locked
+  )`,
+};
+
 /**
  * The first deliveries of an ordered endpoint, in the order of their events, up to the first that is not ready. One is ready when it is
- * due, and nothing before it can still come: the relay has dealt with all earlier events, and no delivery is being sent by itself. Who
- * was asked for last is locked and looked at again: a delivery that somebody else is writing is waited for, not passed over.
+ * due, and nothing before it can still come: the relay has dealt with all earlier events, and no delivery is being sent by itself. They
+ * are locked and looked at again: a delivery that somebody else is writing is waited for, not passed over.
  */
-const LINE = `next as materialized (
+const IN_LINE: What = {
+  endpoints: 'ordered',
+  due: `next as materialized (
     select d.id, row_number() over (order by d.position nulls first, d.event_id) as place from webhook_deliveries d
-    where d.endpoint_id = (select endpoint_id from turn where (select ordered from endpoint)) and d.status = 'pending'
+    where d.endpoint_id = (select endpoint_id from turn) and d.status = 'pending' and not $7::jsonb ? d.id
       and not exists (
         select from webhook_deliveries s where s.endpoint_id = d.endpoint_id and s.lease_until is not null and s.status = 'sending')
-    order by d.position nulls first, d.event_id limit (select least($2, rate_limit) from endpoint)
+    order by d.position nulls first, d.event_id limit $2
   ), locked as materialized (
     select d.* from webhook_deliveries d where d.id = any(array(select id from next)) and d.status = 'pending' for update
   ), line as materialized (
@@ -67,7 +86,10 @@ const LINE = `next as materialized (
         (select min((payload ->> 'position')::bigint) from outbox where name = '${OWN_ROW}'), 9223372036854775807)))
       over (order by n.place) as ready
     from locked l join next n on n.id = l.id
-  )`;
+  ), due as materialized (
+    select id, message_id, body, attempts, schedule_attempts, next_attempt_at from line where ready order by place
+  )`,
+};
 
 /**
  * Takes a turn of an endpoint, or goes on with it, and claims due deliveries: who holds the turn sends them, nobody else can. No
@@ -80,25 +102,16 @@ const LINE = `next as materialized (
  *
  * $1 endpoint, $2 at most how many, $3 ms of the lease, $4 whether the claimer is of the slow lane (an endpoint of the other lane
  * gives no deliveries), $5 roles of the global policy, $6 holder of the turn, $7 what it has claimed before and not yet written
- * back: attempts by delivery, $8 what it knows of the endpoint's rate; null: nothing. By webhook_deliveries_due_index.
+ * back: attempts by delivery, $8 what it knows of the endpoint's rate; null: nothing.
  */
-export function claim(users: UsersSql): string {
+function claimOf(users: UsersSql, { endpoints, due }: What): string {
   return `
   with endpoint as materialized (
     select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${isOpen(users, '$5')}
   ), turn as materialized (
     select t.endpoint_id, t.rate from webhook_turns t
-    where t.endpoint_id = (select id from endpoint where slow = $4) and (t.holder is null or t.holder = $6) for update
-  ), free as materialized (
-    select d.id, d.message_id, d.body, d.attempts, d.schedule_attempts, d.next_attempt_at from webhook_deliveries d
-    where d.endpoint_id = (select endpoint_id from turn where not (select ordered from endpoint))
-      and d.status = 'pending' and d.next_attempt_at <= now() and not $7::jsonb ? d.id
-    order by d.next_attempt_at limit (select least($2, rate_limit) from endpoint) for update skip locked
-  ), ${LINE}, due as materialized (
-    select id, message_id, body, attempts, schedule_attempts, next_attempt_at from free
-    union all
-    (select id, message_id, body, attempts, schedule_attempts, next_attempt_at from line where ready order by place)
-  ), taken as (
+    where t.endpoint_id = (select id from endpoint where slow = $4 and ${endpoints}) and (t.holder is null or t.holder = $6) for update
+  ), ${due}, taken as (
     update webhook_turns set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
       sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)
     where endpoint_id = $1 and exists (select from due)
@@ -108,6 +121,17 @@ export function claim(users: UsersSql): string {
     where (select sending from taken) ? id
   )${rows(`case when exists (select from turn) then 'own'
       when exists (select from webhook_turns where endpoint_id = $1) then 'taken' else 'none' end`)}`;
+}
+
+/** The claims of an endpoint: one statement while it is not ordered, and gives nothing when it is; the other while it is. */
+export interface ClaimTexts {
+  any: string;
+  inLine: string;
+}
+
+/** The statements by which turns claim. */
+export function claims(users: UsersSql): ClaimTexts {
+  return { any: claimOf(users, ANY), inLine: claimOf(users, IN_LINE) };
 }
 
 /**
