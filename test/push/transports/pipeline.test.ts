@@ -82,12 +82,14 @@ test('one push reaches a phone of each kind and a browser through the real libra
     (await ada('GET', '/api/auth/devices')).body.data.map((device: { id: string }) => device.id).sort();
   await expect.poll(devices, patient).toEqual([ids.android, ids.ios, ids.web].sort());
 
+  await expect.poll(() => web.requests.length, patient).toBe(1);
+  await expect.poll(() => apns.requests.at(-1)?.token, patient).toBe(tokens.ios);
   const sent = fcm.requests.filter(({ validateOnly }) => !validateOnly);
   expect(sent.map(({ message }) => message.token).sort()).toEqual([tokens.android, tokens.gone]);
   expect(apns.requests.at(-1)).toMatchObject({ token: tokens.ios, payload: { pushId: id, url: '/x' } });
   expect(JSON.parse(browser.decrypt(web.requests[0]!.body))).toMatchObject({ pushId: id, title: 'Hi', url: '/x' });
 
-  expect(worker.said()).toContain(id);
+  await expect.poll(() => worker.said(), patient).toContain(id);
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toBe(0);
   for (const token of [tokens.android, tokens.gone, tokens.ios, 'subscription-of-ada']) {

@@ -28,7 +28,9 @@ const ROUNDS = 3;
 export async function openFcmClient(account: ServiceAccount, deadlineMs: number): Promise<FcmClient> {
   const { initializeApp, cert, deleteApp } = await import('firebase-admin/app');
   const { getMessaging } = await import('firebase-admin/messaging');
-  const app = initializeApp({ credential: cert(account), projectId: account.projectId }, `belfry-${randomUUID()}`);
+  // A copy: the library writes into what it is given.
+  const credential = cert({ ...account });
+  const app = initializeApp({ credential, projectId: account.projectId }, `belfry-${randomUUID()}`);
   const messaging = getMessaging(app);
 
   /** One call of the library: the answers, or one error for all. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +28,8 @@ const invalidToken = fcmError(
 
 /** A transport that has no access token yet. */
 async function withFresh<T>(work: (fresh: ReturnType<typeof createFcmTransport>) => Promise<T>): Promise<T> {
-  const fresh = createFcmTransport(account);
+  // The library keeps the access token of an account for the whole process.
+  const fresh = createFcmTransport({ ...account, clientEmail: `${randomUUID()}@demo.iam.gserviceaccount.com` });
   try {
     return await work(fresh);
   } finally {
