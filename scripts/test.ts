@@ -2,6 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findChromium } from './services/chromium.ts';
 import { type Guarded, runGuarded } from './services/guarded.ts';
 import { type Services, startServices } from './services/start.ts';
 import { makeThrowAway } from './services/throw-away.ts';
@@ -15,14 +16,23 @@ interface Report {
   testResults: { name: string; status: string; assertionResults: { status: string }[] }[];
 }
 
-/** `N passed, N failed`, and `, N skipped` if any. A file that failed without a failed test counts as one failure. */
-function numbers(report: Report): string {
+const isSkipped = ({ status }: { status: string }) => status === 'pending' || status === 'skipped' || status === 'todo';
+
+/**
+ * `N passed, N failed`, and `, N skipped` if any: those that need a browser by themselves where there is none. A file that failed
+ * without a failed test counts as one failure.
+ */
+function numbers(report: Report, chromium: string | undefined): string {
   const broken = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
-  const skipped = report.numPendingTests + report.numTodoTests;
+  const inBrowser = report.testResults
+    .filter(({ name }) => chromium === undefined && name.includes('/test/browser/'))
+    .flatMap(({ assertionResults }) => assertionResults.filter(isSkipped)).length;
+  const skipped = report.numPendingTests + report.numTodoTests - inBrowser;
   const failed = report.numFailedTests + broken.length;
-  return `${report.numPassedTests} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`;
+  const others = skipped ? `, ${skipped} skipped` : '';
+  return `${report.numPassedTests} passed, ${failed} failed${others}${inBrowser ? `, ${inBrowser} skipped: no Chromium` : ''}`;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -39,6 +49,7 @@ const stop = async () => {
 whenAskedToStop(stop);
 
 try {
+  const chromium = findChromium(process.env);
   services = await startServices({ mode: 'test', announce: console.log });
   const args = [
     join(root, 'node_modules/vitest/vitest.mjs'),
@@ -57,13 +68,14 @@ try {
       NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
       TEST_DATABASE_URL: services.databaseUrl,
       TEST_REDIS_URL: services.redisUrl,
+      ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium }),
     },
     'inherit',
   );
   const exitCode = await vitest.exited;
   let line: string;
   try {
-    line = numbers(JSON.parse(readFileSync(reportFile, 'utf8')));
+    line = numbers(JSON.parse(readFileSync(reportFile, 'utf8')), chromium);
   } catch {
     line = 'vitest ended without a report';
   }

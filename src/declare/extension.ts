@@ -30,6 +30,8 @@ export interface Job {
 /** What a feature brings to a running app; `Api` is what it offers to code. */
 export interface FeatureParts<Api extends object = object> {
   routes?: readonly Route[];
+  /** Routes whose paths are whole and not below `/api`: pages, and what these load. They are in no document. */
+  pages?: readonly Route[];
   /** Further ways to sign in. */
   authenticators?: readonly Authenticator[];
   /** Asks more of a user than their password. */
@@ -41,7 +43,10 @@ export interface FeatureParts<Api extends object = object> {
   sweeps?: readonly Sweep[];
   /** Jobs by name. `host.jobs.add` hands them out. */
   jobs?: Readonly<Record<string, Job>>;
-  /** Starts workers of a role in this process, where `jobs` are not enough. */
+  /**
+   * Starts workers of a role in this process, where `jobs` are not enough. Those of `web` are started after its server, and stopped
+   * before it.
+   */
   workers?: Partial<Record<Role, () => RunningWorker | Promise<RunningWorker>>>;
   /** Make e-mails when they are sent, by the kinds that `mail.sendComposed` names. */
   mails?: Readonly<Record<string, MailComposer>>;

@@ -54,7 +54,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** The one shape of everything that has a route. */
 export interface Route {
   method: HttpMethod;
-  /** Below `/api`, express style: `/posts/:id/publish`. */
+  /** Below `/api` (that of a page is whole), express style: `/posts/:id/publish`. */
   path: string;
   /** Default `authenticated`. */
   policy?: Policy | undefined;

@@ -3,6 +3,7 @@ import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender } from '../declare/host.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';
 import type { Platform } from '../platform/platform.ts';
+import { browserPages } from './browser/pages.ts';
 import { type Captured, createCaptured } from './captured.ts';
 import { createFinished } from './finished.ts';
 import { noteOpened } from './opened.ts';
@@ -27,7 +28,7 @@ export interface Push {
   enqueueWithin: Sender['enqueueWithin'];
   /** `app.push`. */
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
-  /** Routes, worker and sweeps; taps are noted, and devices go with their user. */
+  /** Routes, pages, worker and sweeps; taps are noted, and devices go with their user. */
   parts: FeatureParts;
   captured: Captured;
   /** Undefined in production. */
@@ -45,12 +46,14 @@ export function createPush(platform: Platform, own: readonly Transport[]): Push 
   const transports = simulates ? [simulatedTransport(platform), ...own] : own;
   const finished = createFinished(platform);
   const installed = new Set(transports.map((transport) => transport.name));
+  const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
   const { enqueueWithin, ...sender } = createSender(platform, transports, finished);
   return {
     enqueueWithin,
     sender: { ...sender, receipt: createReceipt(platform) },
     parts: {
       routes: pushRoutes(platform, sender),
+      pages: vapid !== undefined && installed.has('web-push') ? browserPages(vapid) : [],
       listeners: { 'push.opened': noteOpened(platform) },
       consumers: [devicesOfDeletedUsers],
       sweeps: pushSweeps(platform, installed),

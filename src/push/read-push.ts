@@ -1,6 +1,6 @@
 import type { PushResult } from '../declare/host.ts';
 import type { Database } from '../platform/postgres/database.ts';
-import { type DeviceRow, type ShownDevice, showDevice } from './timeline.ts';
+import { DEVICE_COLUMNS, type DeviceRow, type ShownDevice, showDevice } from './timeline.ts';
 
 const READ =
   'select status, devices, message || audience, created_at, expires_at, finished_at from pushes where id = $1';
@@ -12,8 +12,7 @@ const COUNTS = `
   from push_results where push_id = $1`;
 // The primary key's order.
 const DEVICES = `
-  select r.device_id, r.user_id, r.platform, r.masked_token, c.transport, r.ok, r.provider_id, r.error, r.sent_at, r.answered_at,
-    r.retry_at, r.earlier, r.receipt, r.opened_at, p.created_at
+  select ${DEVICE_COLUMNS}
   from pushes p join push_results r on r.push_id = p.id
   left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
   where p.id = $1 order by r.position limit $2 offset $3`;

@@ -44,7 +44,12 @@ interface StoredReceipt {
   at: string;
 }
 
-/** The columns of a device in the order in which `readPush` selects them. */
+/** What is selected of a device: of the result `r`, its chunk `c` and its push `p`. */
+export const DEVICE_COLUMNS = `
+  r.device_id, r.user_id, r.platform, r.masked_token, c.transport, r.ok, r.provider_id, r.error, r.sent_at, r.answered_at,
+  r.retry_at, r.earlier, r.receipt, r.opened_at, p.created_at`;
+
+/** Those columns, in their order. */
 export type DeviceRow = [
   deviceId: string | null,
   userId: string | null,

@@ -27,7 +27,7 @@ import type { Transport } from '../push/transport.ts';
 import { encryptedColumns } from '../records/encryption/columns.ts';
 import { compileResources, createRecords, type Records, resourceTables, withArchives } from '../records/index.ts';
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
-import { featureRouteMistakes } from '../records/mistakes/route-mistakes.ts';
+import { featureRouteMistakes, pageMistakes } from '../records/mistakes/route-mistakes.ts';
 import { connectPostgres } from './connect.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
 import { extensionMistakes } from './extension-mistakes.ts';
@@ -213,6 +213,12 @@ export function assemble(
   const wrong = featureRouteMistakes(
     extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
     core,
+  );
+  wrong.push(
+    ...pageMistakes(
+      extensions.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] })),
+      features.flatMap((feature) => feature.pages ?? []),
+    ),
   );
   features.push(...extensions.flatMap(({ parts, workers }) => [parts, ...workers]));
   wrong.push(...operationIdMistakes(routesOf(features)), ...features.flatMap((feature) => feature.mistakes?.() ?? []));

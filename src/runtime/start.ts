@@ -39,7 +39,10 @@ function startRelayOf({ platform, features }: Assembly) {
 async function startWeb(parts: Assembly, port: number) {
   const { platform, features, host, records, tables } = parts;
   const api = createApi(
-    features.flatMap((feature) => feature.routes ?? []),
+    {
+      routes: features.flatMap((feature) => feature.routes ?? []),
+      pages: features.flatMap((feature) => feature.pages ?? []),
+    },
     { host, records, authenticators: features.flatMap((feature) => feature.authenticators ?? []) },
     {
       postgres: () => platform.database.write({ text: 'select 1', values: [] }),
@@ -79,12 +82,13 @@ export async function startRoles(
   await warnIfAhead(platform.database, platform.log);
   const presence = await encryption.takeUp();
   stops.push(() => presence.leave());
-  for (const feature of features) {
-    for (const role of roles) {
+  const startWorkers = async (role: Role) => {
+    for (const feature of features) {
       const worker = await feature.workers?.[role]?.();
       if (worker !== undefined) stops.push(() => worker.stop());
     }
-  }
+  };
+  for (const role of roles) if (role !== 'web') await startWorkers(role);
   if (roles.includes('relay')) {
     const relay = startRelayOf(parts);
     stops.push(() => relay.stop());
@@ -100,5 +104,7 @@ export async function startRoles(
   if (!roles.includes('web')) return { url: '', metricsUrl };
   const server = await startWeb(parts, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
+  // Stopped before the server: it waits for the answers that they still write.
+  await startWorkers('web');
   return { url: server.url, metricsUrl };
 }

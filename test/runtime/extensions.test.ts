@@ -67,6 +67,30 @@ test.each([
   expect(withRoute(route)).toContain(text);
 });
 
+const withPages = (...paths: string[]) =>
+  mistakes({
+    resources: [defineUser()],
+    extensions: [
+      defineExtension({
+        name: 'probe',
+        setup: () => ({ pages: paths.map((path): Route => ({ method: 'GET', path, handler: () => 'ok' })) }),
+      }),
+    ],
+  });
+
+test.each([
+  ['below /api', ['/api/probe'], 'the path must begin with / and a fixed word'],
+  ['in place of a health check', ['/healthz'], 'the path must begin with / and a fixed word'],
+  ['whose first word is a parameter', ['/:any'], 'the path must begin with / and a fixed word'],
+  ['that is there twice', ['/probe', '/probe'], 'page GET /probe: a resource or extension has it already'],
+])('a page is refused %s', (_what, paths, text) => {
+  expect(withPages(...paths)).toContain(text);
+});
+
+test('a page may have a path like one of the API', () => {
+  expect(withPages('/', '/users', '/apis', '/.well-known/probe')).toBe('');
+});
+
 test('a resource whose path an extension has is refused', () => {
   const resources = [defineUser(), defineResource('webhook', { fields: {} })];
   expect(mistakes({ resources, extensions: [webhooks()] })).toContain(

@@ -102,17 +102,38 @@ function doubles(routes: readonly Route[]): string[] {
     .map(([route]) => `${route!.method} ${route!.path}`);
 }
 
+interface OfExtension {
+  name: string;
+  routes: readonly Route[];
+}
+
+const FORMS = {
+  route: { path: /^\//, fault: 'the path must begin with /' },
+  // Requests are handed out by the first segment, and those of the server itself stay its own.
+  page: {
+    path: /^\/(?!(?:api|healthz|readyz|metrics)(?:\/|$))(?:[\w.~-]+(?:\/|$)|$)/,
+    fault: 'the path must begin with / and a fixed word other than api, healthz, readyz and metrics',
+  },
+};
+
 /** The mistakes in the routes of extensions, and routes that two features claim. */
-export function featureRouteMistakes(
-  extensions: readonly { name: string; routes: readonly Route[] }[],
-  core: readonly Route[],
-): string[] {
+export function featureRouteMistakes(extensions: readonly OfExtension[], core: readonly Route[]): string[] {
+  return claimMistakes('route', extensions, core);
+}
+
+/** The same of pages, whose paths are whole. */
+export function pageMistakes(extensions: readonly OfExtension[], core: readonly Route[]): string[] {
+  return claimMistakes('page', extensions, core);
+}
+
+function claimMistakes(kind: keyof typeof FORMS, extensions: readonly OfExtension[], core: readonly Route[]): string[] {
   const mistakes: string[] = [];
+  const form = FORMS[kind];
   for (const { name, routes } of extensions) {
     for (const route of routes) {
       const fault = (text: string) =>
-        mistakes.push(`extension "${name}": route ${route.method} ${route.path}: ${text}`);
-      commonMistakes(route, route.path.startsWith('/') ? undefined : 'the path must begin with /', fault);
+        mistakes.push(`extension "${name}": ${kind} ${route.method} ${route.path}: ${text}`);
+      commonMistakes(route, form.path.test(route.path) ? undefined : form.fault, fault);
       policyMistakes(route, route.resource !== undefined, fault);
     }
   }
@@ -122,6 +143,6 @@ export function featureRouteMistakes(
   const claimed = doubles(all).filter((double) => !own.has(double));
   return [
     ...mistakes,
-    ...claimed.map((double) => `route ${double}: a resource or extension has it already; rename one`),
+    ...claimed.map((double) => `${kind} ${double}: a resource or extension has it already; rename one`),
   ];
 }

@@ -65,9 +65,9 @@ function mountRoutes(
   parts: EndpointParts,
   limits: RequestLimits | undefined,
 ): Map<string, Router> {
-  const bySegment = Map.groupBy(routes, (route) => route.path.split('/')[1]!);
+  const segments = Map.groupBy(routes, (route) => route.path.split('/')[1]!);
   return new Map(
-    [...bySegment].map(([segment, own]) => {
+    [...segments].map(([segment, own]) => {
       const router = Router({ caseSensitive: true, strict: true });
       // A path without parameters goes first: `/posts/feed` is not a post with the id "feed".
       // What a parameter is called makes no other path: `/posts/:slug` and `/posts/:id` share their methods.
@@ -113,8 +113,25 @@ function corsOf(origins: readonly string[]): RequestHandler {
   };
 }
 
-/** The HTTP application: every route of the app below `/api`, health next to it, and the error envelope around all. */
-export function createApi(routes: readonly Route[], parts: EndpointParts, health: HealthChecks): Express {
+/** Hands a request to the router of its first segment, if there is one. */
+function bySegment(routers: ReadonlyMap<string, Router>): RequestHandler {
+  return (req, res, next) => {
+    const router = routers.get(req.path.split('/', 2)[1]!);
+    if (router === undefined) next();
+    else router(req, res, next);
+  };
+}
+
+/**
+ * The HTTP application: every route of the app below `/api`, pages and health next to it, and the error envelope around all.
+ *
+ * @param pages routes whose paths are whole
+ */
+export function createApi(
+  { routes, pages }: { routes: readonly Route[]; pages: readonly Route[] },
+  parts: EndpointParts,
+  health: HealthChecks,
+): Express {
   const { env, log, metrics } = parts.host;
   const app = express();
   app.disable('x-powered-by');
@@ -137,12 +154,8 @@ export function createApi(routes: readonly Route[], parts: EndpointParts, health
   const limits = createRequestLimits(parts.host);
   if (limits !== undefined) app.use(limits.begin);
 
-  const routers = mountRoutes(routes, parts, limits);
-  app.use('/api', (req, res, next) => {
-    const router = routers.get(req.path.split('/', 2)[1]!);
-    if (router === undefined) next();
-    else router(req, res, next);
-  });
+  app.use('/api', bySegment(mountRoutes(routes, parts, limits)));
+  if (pages.length > 0) app.use(bySegment(mountRoutes(pages, parts, limits)));
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { onDemand, type ServedBytes, servedBytes } from './served-bytes.ts';
+import { onDemand, type ServedBytes, servedBytes } from '../../platform/http/served-bytes.ts';
 
 // Everything comes from here, nothing stands inline. The package draws its icons from data: URLs.
 const POLICY = [

@@ -1,8 +1,8 @@
 import type { Route } from '../../declare/route.ts';
+import { onDemand, type ServedBytes, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { docsFiles } from './docs-page.ts';
 import { createDocument, type DocumentParts } from './document.ts';
-import { onDemand, type ServedBytes, sendBytes, servedBytes } from './served-bytes.ts';
 
 const DOCUMENT_HEADERS = { 'Cache-Control': 'no-cache' };
 

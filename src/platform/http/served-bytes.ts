@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { entityTag, readEntityTags } from '../../platform/http/entity-tag.ts';
+import { entityTag, readEntityTags } from './entity-tag.ts';
 
 const compress = promisify(gzip);
 

@@ -1,0 +1,45 @@
+import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { StartupError } from '../../platform/environment.ts';
+import { createLive } from './live.ts';
+import { pageFiles } from './page-files.ts';
+import { consoleRoutes } from './routes.ts';
+import { sameOriginOnly } from './same-origin.ts';
+import { createStateReader } from './state.ts';
+
+const PATH = '/console/push';
+
+/** After which the page is read again. */
+const EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
+
+/**
+ * The developer's console: a page at `/console/push` with a phone for each simulated device, and the newest pushes. For development: in
+ * production it brings nothing.
+ *
+ * @example createApp({ resources, extensions: [developerConsole()] }, process.env)
+ */
+export function developerConsole(): Extension<'console'> {
+  return defineExtension({
+    name: 'console',
+    setup(host) {
+      const { users, simulated } = host;
+      if (users === undefined) {
+        throw new StartupError('developerConsole() cannot work:', [
+          'devices belong to users: it needs accounts, see defineUser',
+        ]);
+      }
+      // There are none in production.
+      if (simulated === undefined) return {};
+      const live = createLive(createStateReader(host, users, simulated), host.log);
+      const middleware = [sameOriginOnly(host.env.appUrl)];
+      return {
+        pages: [
+          ...pageFiles(PATH, middleware),
+          ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
+        ],
+        listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.touch()])),
+        // The server waits for streams, which end only here.
+        workers: { web: () => ({ stop: () => live.stop() }) },
+      };
+    },
+  });
+}

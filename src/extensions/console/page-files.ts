@@ -1,0 +1,52 @@
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import type { RequestHandler } from 'express';
+import type { Route } from '../../declare/route.ts';
+import { onDemand, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
+
+const FOLDER = new URL('./page/', import.meta.url);
+
+// Nothing stands inline; notifications show images from anywhere.
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' https:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Cache-Control': 'no-cache',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.js': 'text/javascript; charset=utf-8',
+};
+
+/** The page at `path`, and below it what it loads: the files of `page/`, each read when it is first asked for. */
+export function pageFiles(path: string, middleware: readonly RequestHandler[]): Route[] {
+  return readdirSync(FOLDER).map((name) => {
+    const ready = onDemand(async () =>
+      servedBytes(TYPES[extname(name)]!, await readFile(new URL(name, FOLDER)), HEADERS),
+    );
+    return {
+      method: 'GET',
+      path: name === 'index.html' ? path : `${path}/${name}`,
+      policy: 'public',
+      middleware,
+      async handler({ req, res }) {
+        sendBytes(req, res, await ready());
+      },
+    };
+  });
+}

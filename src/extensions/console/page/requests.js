@@ -1,0 +1,26 @@
+/**
+ * Asks the server to do something; what it refuses is shown.
+ *
+ * @param {string} method
+ * @param {string} path below that of this page
+ * @param {unknown} [body]
+ * @returns {Promise<boolean>} whether it was done
+ */
+export async function request(method, path, body) {
+  const fault = document.getElementById('fault');
+  fault.hidden = true;
+  try {
+    const answer = await fetch(`/console/push/${path}`, {
+      method,
+      ...(body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+    if (answer.ok) return true;
+    const { error } = await answer.json();
+    const details = Object.entries(error.details ?? {}).map(([name, text]) => `${name}: ${text}`);
+    fault.textContent = [error.message, ...details].join(' · ');
+  } catch {
+    fault.textContent = 'The server cannot be reached.';
+  }
+  fault.hidden = false;
+  return false;
+}

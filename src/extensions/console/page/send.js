@@ -1,0 +1,58 @@
+import { element, timeText } from './element.js';
+
+const DEVICE = { ios: 'iOS', android: 'Android', web: 'Browser' };
+
+function outcome({ ok, error, timeline }) {
+  const last = timeline.at(-1)?.event;
+  if (last === 'opened') return ['good', 'opened'];
+  if (ok === true) return ['good', last === 'receipt' ? 'accepted, reported' : 'accepted'];
+  if (last === 'retry') return ['waits', `${error}, tried again`];
+  return ok === false ? ['bad', error ?? 'failed'] : ['waits', 'queued'];
+}
+
+function step({ at, event, error, id }) {
+  const time = new Date(at).toLocaleTimeString([], { hourCycle: 'h23' });
+  return element('li', {}, element('time', {}, time), ` ${event}`, error || id ? ` · ${error ?? id}` : '');
+}
+
+function result(device, names) {
+  const [kind, text] = outcome(device);
+  const name = names.get(device.device) ?? device.token;
+  return element(
+    'details.result',
+    { 'data-key': device.device ?? device.token },
+    element(
+      'summary',
+      {},
+      element('span.name', {}, name),
+      element('span.kind', {}, `${DEVICE[device.platform]} · ${device.transport ?? 'no transport'}`),
+      element(`span.outcome.${kind}`, {}, text),
+    ),
+    element('ol.timeline', {}, ...device.timeline.map(step)),
+  );
+}
+
+/**
+ * A push and what became of it, device by device.
+ *
+ * @param {object} push as the server tells it; `names`: [id, name] of the devices that are known
+ */
+export function sendView({ status, message, createdAt, counts, devices, names }) {
+  const known = new Map(names);
+  const rest = counts.devices - devices.length;
+  const what = message.title ?? message.body ?? (message.silent ? 'Silent' : '');
+  return element(
+    'li.send',
+    {},
+    element(
+      'header',
+      {},
+      element(`span.status.${status}`, {}, status),
+      element('b', {}, what),
+      element('span.when', {}, `${timeText(createdAt)} · ${counts.accepted} of ${counts.devices}`),
+    ),
+    message.title !== undefined && message.body !== undefined ? element('p.body', {}, message.body) : undefined,
+    ...devices.map((device) => result(device, known)),
+    rest > 0 ? element('p.rest', {}, `and ${rest} more`) : undefined,
+  );
+}

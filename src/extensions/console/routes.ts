@@ -1,0 +1,95 @@
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import type { Host } from '../../declare/host.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import type { SimulatedBehavior, SimulatedDevices } from '../../declare/simulated.ts';
+import { validationError } from '../../platform/errors.ts';
+import type { Live } from './live.ts';
+
+const behaviorBody = z.strictObject({ behavior: z.string({ error: 'Must be a behavior' }) });
+const tapBody = z.strictObject({ notification: z.string({ error: 'Must be an id' }) });
+const sendBody = z.strictObject({
+  deviceIds: z.array(z.string()).min(1, 'Must name a device').max(200),
+  content: z.record(z.string(), z.unknown()),
+});
+const AUDIENCE = ['to', 'deviceIds', 'tokens', 'platform'];
+
+/** What the page at `path` does: it sees what is there, and acts on simulated devices. It sends to no others. */
+export function consoleRoutes(
+  path: string,
+  {
+    simulated,
+    push,
+    live,
+    middleware,
+  }: Pick<Host, 'push'> & {
+    simulated: SimulatedDevices;
+    live: Live;
+    middleware: readonly RequestHandler[];
+  },
+): Route[] {
+  const common = { policy: 'public', middleware };
+  /** Pages are told what was done here at once. */
+  const telling = (handler: Route['handler']) => async (ctx: RouteContext) => {
+    const value = await handler(ctx);
+    live.touch();
+    return value;
+  };
+
+  async function send({ deviceIds, content }: z.output<typeof sendBody>) {
+    const own = new Set((await simulated.list()).map((device) => device.id));
+    if (!deviceIds.every((id) => own.has(id))) {
+      throw validationError({ deviceIds: 'Must be simulated devices' });
+    }
+    const named = AUDIENCE.filter((name) => name in content);
+    if (named.length > 0) throw validationError(Object.fromEntries(named.map((name) => [name, 'Unknown field'])));
+    return push.send({ ...content, deviceIds });
+  }
+
+  return [
+    {
+      ...common,
+      method: 'GET',
+      path: `${path}/events`,
+      handler: ({ req, res }) => live.open(req, res),
+    },
+    {
+      ...common,
+      method: 'POST',
+      path: `${path}/devices`,
+      body: 'json',
+      status: 201,
+      handler: telling(({ body }) => simulated.create(body as Parameters<SimulatedDevices['create']>[0])),
+    },
+    {
+      ...common,
+      method: 'PATCH',
+      path: `${path}/devices/:device`,
+      input: behaviorBody,
+      handler: telling(({ params, input }) =>
+        simulated.setBehavior(params.device!, input.behavior as SimulatedBehavior),
+      ),
+    },
+    {
+      ...common,
+      method: 'DELETE',
+      path: `${path}/devices/:device`,
+      handler: telling(({ params }) => simulated.remove(params.device!)),
+    },
+    {
+      ...common,
+      method: 'POST',
+      path: `${path}/opened`,
+      input: tapBody,
+      handler: telling(({ input }) => simulated.tap(input.notification)),
+    },
+    {
+      ...common,
+      method: 'POST',
+      path: `${path}/sends`,
+      input: sendBody,
+      status: 201,
+      handler: telling(({ input }) => send(input)),
+    },
+  ];
+}

@@ -1,0 +1,55 @@
+import type { Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { SimulatedDevice, SimulatedDevices } from '../../declare/simulated.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { type RecentPush, readRecentPushes } from '../../push/recent-pushes.ts';
+
+const MOST_USERS = 100;
+const MOST_NOTIFICATIONS = 20;
+
+/** Somebody who may have a device. */
+interface ShownUser {
+  id: string;
+  /** Their name, else their e-mail. */
+  label: string;
+}
+
+/** What the page shows. */
+export interface ConsoleState {
+  /** Oldest first, so that they keep their places; each with its newest notifications. */
+  devices: (SimulatedDevice & { owner: string })[];
+  /** For whom a device may be added. */
+  users: ShownUser[];
+  /** Newest first. */
+  pushes: RecentPush[];
+}
+
+function shown(user: StoredRecord): ShownUser {
+  const { id, name, email } = user;
+  return { id, label: typeof name === 'string' && name !== '' ? `${name} (${email})` : String(email) };
+}
+
+/** Makes the reader of what the page shows. */
+export function createStateReader(
+  { database, service }: Pick<Platform, 'database'> & Pick<Host, 'service'>,
+  users: ResourceView,
+  simulated: SimulatedDevices,
+): () => Promise<ConsoleState> {
+  return async () => {
+    const [devices, people, pushes] = await Promise.all([
+      simulated.list(),
+      service(users.name).list({ limit: MOST_USERS, count: 'none' }),
+      readRecentPushes(database, { limit: 30, devices: 20 }),
+    ]);
+    const owners = await users.load([...new Set(devices.map((device) => device.user))]);
+    const labels = new Map(owners.map((owner) => [owner.id, shown(owner).label]));
+    return {
+      devices: devices.toReversed().map((device) => ({
+        ...device,
+        owner: labels.get(device.user) ?? device.user,
+        notifications: device.notifications.slice(0, MOST_NOTIFICATIONS),
+      })),
+      users: (people.data as unknown as StoredRecord[]).map(shown),
+      pushes,
+    };
+  };
+}

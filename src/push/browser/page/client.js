@@ -1,0 +1,126 @@
+// What a page imports to receive push notifications: subscribing, unsubscribing, and telling what was opened. docs/push.md has an example.
+import { vapidPublicKey } from './key.js';
+
+const api = new URL('../api/auth/devices', import.meta.url).href;
+/** Where the service worker leaves what was opened while no page could tell it. */
+const OPENED = 'belfry-push-opened';
+
+/** Why something failed: `unsupported`, `denied` (by the user), `no-worker`, or `refused` (by the server). */
+export class PushError extends Error {
+  constructor(reason, message) {
+    super(message);
+    this.name = 'PushError';
+    this.reason = reason;
+  }
+}
+
+async function post(token, path, body) {
+  const answer = await fetch(api + path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+    body: JSON.stringify(body),
+  });
+  if (answer.status === 204) return undefined;
+  const { data, error } = await answer.json();
+  if (answer.ok) return data;
+  const details = Object.values(error.details ?? {}).join(' ');
+  throw new PushError('refused', `${error.message} ${details}`.trim());
+}
+
+/** The registration, once its worker is active: before, a browser refuses to subscribe. */
+async function register(serviceWorker) {
+  const registration = await navigator.serviceWorker.register(serviceWorker);
+  const worker = registration.installing ?? registration.waiting;
+  if (registration.active !== null || worker === null) return registration;
+  await new Promise((resolve, reject) => {
+    worker.addEventListener('statechange', () => {
+      if (worker.state === 'activated') resolve();
+      if (worker.state === 'redundant') reject(new PushError('no-worker', 'The service worker could not be installed'));
+    });
+  });
+  return registration;
+}
+
+const bytesOf = (base64url) =>
+  Uint8Array.from(atob(base64url.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
+
+function isOfKey(subscription, key) {
+  const own = new Uint8Array(subscription.options.applicationServerKey ?? []);
+  return own.length === key.length && own.every((byte, i) => byte === key[i]);
+}
+
+/**
+ * Subscribes this browser and registers it as a device of who is signed in. Asks for permission, so it is called on a click. Called
+ * again, with every login and once per visit, it renews what has changed.
+ *
+ * @param {{ token: string, name?: string, appVersion?: string, locale?: string, serviceWorker?: string }} options
+ *   `token`: of the session; `serviceWorker`: the URL of the worker where it is not /push/sw.js
+ * @returns the device
+ * @throws PushError
+ */
+export async function subscribe({
+  token,
+  name,
+  appVersion,
+  locale = navigator.language,
+  serviceWorker = '/push/sw.js',
+}) {
+  if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) {
+    throw new PushError('unsupported', 'This browser has no push notifications, or the page is not served by https');
+  }
+  if ((await Notification.requestPermission()) !== 'granted') {
+    throw new PushError('denied', 'Notifications are not allowed for this site');
+  }
+  const { pushManager } = await register(serviceWorker);
+  const applicationServerKey = bytesOf(vapidPublicKey);
+  let subscription = await pushManager.getSubscription();
+  if (subscription !== null && !isOfKey(subscription, applicationServerKey)) {
+    await subscription.unsubscribe();
+    subscription = null;
+  }
+  subscription ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
+  return post(token, '', { token: JSON.stringify(subscription), platform: 'web', name, appVersion, locale });
+}
+
+/**
+ * Ends the subscription of this browser, and removes the device. Without one it does nothing.
+ *
+ * @param {{ token: string, serviceWorker?: string }} options as of `subscribe`
+ * @throws PushError
+ */
+export async function unsubscribe({ token, serviceWorker = '/push/sw.js' }) {
+  const registrations = (await navigator.serviceWorker?.getRegistrations()) ?? [];
+  const { href } = new URL(serviceWorker, location.href);
+  const registration = registrations.find(({ active }) => active?.scriptURL === href);
+  const subscription = await registration?.pushManager.getSubscription();
+  if (!subscription) return;
+  await post(token, '/unregister', { token: JSON.stringify(subscription) });
+  await subscription.unsubscribe();
+}
+
+/**
+ * Tells the server which notifications were opened: now, those that were opened before this page was, and from now on every one. Called
+ * once by each page, when it knows the session.
+ *
+ * @param {{ token: string }} options
+ */
+export async function reportOpened({ token }) {
+  const report = async () => {
+    const left = await caches.open(OPENED);
+    for (const request of await left.keys()) {
+      const opened = await left.match(request);
+      // Of two pages that hear of it at once, the one that removes it tells it.
+      if (opened === undefined || !(await left.delete(request))) continue;
+      try {
+        await post(token, '/opened', await opened.clone().json());
+      } catch (error) {
+        await left.put(request, opened);
+        throw error;
+      }
+    }
+  };
+  navigator.serviceWorker?.addEventListener('message', ({ data }) => {
+    if (data?.type === OPENED) report().catch((error) => console.warn('An opened notification was not told.', error));
+  });
+  await report();
+}

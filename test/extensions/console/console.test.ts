@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { createApp, defineUser, developerConsole } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+const resources = [defineUser()];
+const { app, url, call, person } = await startTestApp(
+  { resources, extensions: [developerConsole()] },
+  { env: () => ({ APP_URL: 'https://dev.example.com', CORS_ORIGINS: '*' }) },
+);
+const PAGE = '/console/push';
+
+/** A further app, until the end of the test. */
+async function startOther(env: Record<string, string>) {
+  const database = await createTestDatabase();
+  const own = { DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix };
+  const other = createApp({ resources, extensions: [developerConsole()] }, { ...own, ...env });
+  onTestFinished(async () => {
+    await other.close();
+    await database.drop();
+  });
+  await other.migrate({ mode: 'sync' });
+  return { other, at: (await other.start({ port: 0 })).url };
+}
+
+/** The head of an answer, by headers that `fetch` would not send. */
+async function head(path: string, headers: Record<string, string>, method = 'GET') {
+  const sent = request(url + path, { method, headers });
+  sent.end();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  answer.destroy();
+  return { status: answer.statusCode, headers: answer.headers };
+}
+
+test('the page and all that it loads is there, and its policy allows nothing inline and no other origin', async () => {
+  const page = await fetch(url + PAGE);
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const policy = page.headers.get('content-security-policy')!;
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toContain('unsafe');
+  const html = await page.text();
+  expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|style=/);
+  const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
+  const scripts = new Set<string>(loaded);
+  for (const path of scripts) {
+    const answer = await fetch(new URL(path, url));
+    expect(answer.status, path).toBe(200);
+    if (!path.endsWith('.js')) continue;
+    for (const match of (await answer.text()).matchAll(/from '\.\/([^']+)'/g)) scripts.add(`${PAGE}/${match[1]}`);
+  }
+  expect(scripts.size).toBeGreaterThan(7);
+});
+
+test.each<[string, Record<string, string>, number]>([
+  ['its own page', { 'sec-fetch-site': 'same-origin' }, 200],
+  ['the address bar', { 'sec-fetch-site': 'none' }, 200],
+  [
+    'a link on another site',
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    200,
+  ],
+  ['a name of this machine', { host: 'app.localhost:5001' }, 200],
+  ['an address', { host: '[::1]:5001' }, 200],
+  ['the host of APP_URL', { host: 'dev.example.com' }, 200],
+  ['a script of another site', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, 403],
+  ['a script of another port', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }, 403],
+  [
+    'a frame on another site',
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+    403,
+  ],
+  ['another origin', { origin: 'https://evil.example.com' }, 403],
+  ['an origin that is none', { origin: 'null' }, 403],
+  ['a name that was made to point here', { host: 'evil.example.com' }, 403],
+  ['a name that only begins like ours', { host: 'localhost.evil.example.com' }, 403],
+])('asked for by %s', async (_who, headers, status) => {
+  for (const path of [PAGE, `${PAGE}/events`, `${PAGE}/main.js`]) {
+    expect((await head(path, headers)).status, path).toBe(status);
+  }
+});
+
+test('another origin changes nothing, whatever CORS allows of the API', async () => {
+  const ann = await person('Ann');
+  const evil = { origin: 'https://evil.example.com' };
+  const { status } = await call('POST', `${PAGE}/devices`, { user: ann.id }, evil);
+  expect(status).toBe(403);
+  expect(await app.simulated!.list()).toEqual([]);
+});
+
+test('a stream tells the state, tells it again when it has changed, and ends with the app', {
+  timeout: 60_000,
+}, async () => {
+  const { other, at } = await startOther({ NODE_ENV: 'test' });
+  const stream = await fetch(`${at}${PAGE}/events`);
+  expect(stream.headers.get('content-type')).toBe('text/event-stream');
+  let told = '';
+  const reading = (async () => {
+    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) told += chunk;
+  })();
+  await expect
+    .poll(() => told, { timeout: 20_000 })
+    .toContain('event: state\ndata: {"devices":[],"users":[],"pushes":[]}');
+  const user = await other.service('user').create({
+    name: 'Ann',
+    email: 'ann@example.com',
+    password: 'correct horse battery',
+  });
+  const { id } = await other.simulated!.create({ user: user.id, name: 'Phone' });
+  await other.push.send({ to: user.id, title: 'Hi' });
+  const last = () => JSON.parse(told.slice(told.lastIndexOf('data: {') + 'data: '.length).split('\n', 1)[0]!);
+  await expect.poll(last, { timeout: 20_000 }).toMatchObject({
+    devices: [{ id, owner: 'Ann (ann@example.com)', notifications: [{ state: 'shown', message: { title: 'Hi' } }] }],
+    users: [{ id: user.id }],
+    pushes: [{ status: 'sent', counts: { devices: 1, accepted: 1 }, devices: [{ device: id, ok: true }] }],
+  });
+  expect(told).not.toMatch(/sim_[0-9a-f]{32}|correct horse/);
+  await other.close();
+  await reading;
+});
+
+test('it sends to simulated devices alone', async () => {
+  const ben = await person('Ben');
+  const real = await ben.call('POST', '/api/auth/devices', { token: 'a-real-token-0123456789', platform: 'android' });
+  const phone = await call('POST', `${PAGE}/devices`, { user: ben.id, name: 'Phone' });
+  const { id } = phone.body.data;
+  const send = (deviceIds: string[], content: object) => call('POST', `${PAGE}/sends`, { deviceIds, content });
+  expect((await send([id], { title: 'Hi' })).body.data).toMatchObject({ status: 'sent', devices: 1 });
+  const refused = [
+    await send([id, real.body.data.id], { title: 'Hi' }),
+    await send([id], { title: 'Hi', to: ben.id }),
+    await send([id], { title: 'Hi', tokens: ['x'] }),
+    await send([], { title: 'Hi' }),
+    await send([id], { title: 5 }),
+  ];
+  const fields = refused.map(({ status, body }) => [status, ...Object.keys(body.error.details)]);
+  expect(fields).toEqual([
+    [422, 'deviceIds'],
+    [422, 'to'],
+    [422, 'tokens'],
+    [422, 'deviceIds'],
+    [422, 'title'],
+  ]);
+});
+
+test.each([
+  ['PATCH', '/devices/nope', { behavior: 'offline' }, 404],
+  ['PATCH', '/devices/000000000000000000000000', { behavior: 'explodes' }, 422],
+  ['DELETE', '/devices/000000000000000000000000', undefined, 404],
+  ['POST', '/opened', { notification: 'nope' }, 404],
+  ['POST', '/opened', {}, 422],
+  ['POST', '/devices', { user: 'nope' }, 422],
+  ['PUT', '/sends', {}, 405],
+  ['GET', '/../../index.ts', undefined, 404],
+])('what is wrong answers like the API: %s %s', async (method, path, body, status) => {
+  const answer = await call(method, PAGE + path, body);
+  expect(answer.status).toBe(status);
+  expect(answer.body.error.code).toEqual(expect.any(String));
+});
+
+test('it needs accounts', () => {
+  const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
+  expect(() => createApp({ resources: [], extensions: [developerConsole()] }, env)).toThrow(/needs accounts/);
+});
+
+test('in production it is not there', { timeout: 60_000 }, async () => {
+  const production = {
+    NODE_ENV: 'production',
+    APP_URL: 'https://api.example.com',
+    SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+    LOG_LEVEL: 'silent',
+  };
+  const { at } = await startOther(production);
+  for (const path of [PAGE, `${PAGE}/main.js`, `${PAGE}/events`]) {
+    expect((await fetch(at + path)).status).toBe(404);
+  }
+});
