@@ -97,8 +97,7 @@ export default {
       name: 'no-orphans',
       comment: 'A module that nothing imports and that imports nothing is forgotten.',
       severity: 'error',
-      // What browsers load (`page/`) is imported by nothing here.
-      from: { path: '^(src|workers)/', orphan: true, pathNot: `${entries}|/page/` },
+      from: { path: '^(src|workers)/', orphan: true, pathNot: entries },
       to: {},
     },
     {
@@ -114,6 +113,8 @@ export default {
     tsPreCompilationDeps: true,
     combinedDependencies: false,
     doNotFollow: { path: 'node_modules' },
+    // What browsers load, by addresses of the server.
+    exclude: { path: '/page/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
   },
 };

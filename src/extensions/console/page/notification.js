@@ -24,11 +24,11 @@ const LOOKS = {
     element(
       'span.text',
       {},
-      element('span.head', {}, element('b', {}, message.title ?? APP), element('time', {}, timeText(at))),
+      element('b', {}, message.title ?? APP),
       line('subtitle', message.subtitle),
       line('body', message.body),
     ),
-    picture('thumbnail', message.image),
+    element('span.side', {}, element('time', {}, timeText(at)), picture('thumbnail', message.image)),
   ],
   android: ({ message, at }) => [
     element(
