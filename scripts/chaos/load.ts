@@ -14,7 +14,8 @@ interface Planned {
   published: boolean;
 }
 
-const PEOPLE = 4;
+// A killed worker holds up to 10 endpoints until its leases end: of many, later faults find others at work.
+const peopleFor = (deliveries: number) => (deliveries < 2000 ? 4 : 12);
 const ENDPOINTS = 5;
 const CLIENTS = 8;
 const AGAIN_MS = 100;
@@ -67,12 +68,14 @@ export async function prepareLoad(
   receivers: Receivers,
   { deliveries, random }: { deliveries: number; random: () => number },
 ): Promise<Load> {
-  const people = await Promise.all(Array.from({ length: PEOPLE }, (_, i) => join(url, `person${i}`, receivers)));
+  const people = await Promise.all(
+    Array.from({ length: peopleFor(deliveries) }, (_, i) => join(url, `person${i}`, receivers)),
+  );
   const all = people.flatMap(({ endpoints }) => endpoints);
   const planned: Planned[] = [];
   let sum = 0;
   while (sum < deliveries) {
-    const author = people[Math.floor(random() * PEOPLE)]!;
+    const author = people[Math.floor(random() * people.length)]!;
     const published = random() < 0.25;
     planned.push({ author, published });
     sum += published ? all.length : ENDPOINTS;
