@@ -14,6 +14,7 @@ export type { Transaction } from './declare/transaction.ts';
 export type { Service } from './declare/typed-service.ts';
 export { defineUser } from './declare/user.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
+export { audit } from './extensions/audit/index.ts';
 export { developerConsole } from './extensions/console/index.ts';
 export { softDelete } from './extensions/soft-delete/index.ts';
 export { twoFactor } from './extensions/two-factor/index.ts';

@@ -85,6 +85,11 @@ export interface Extension<Name extends string = string, Api extends object = ob
   requires?: string;
   /** Tables in drizzle, by their SQL names. Migrations make and change them like those of resources. */
   tables?: Record<string, PgTable>;
+  /**
+   * SQL that tables in drizzle have no words for: functions, triggers. Migrations run each once the tables are there, and again when
+   * its text has changed, so it must do no harm the second time: `create or replace`.
+   */
+  statements?: readonly string[];
   /** Options of resources that it gives a meaning to: without an extension that does, they are mistakes. */
   resourceOptions?: readonly ('softDelete' | 'audit' | 'onOwnerDelete' | 'personalFields')[];
   /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are reported at once. */

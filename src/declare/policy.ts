@@ -96,6 +96,12 @@ export function allowsNobody(policy: CompiledPolicy): boolean {
   return policy.roles.length === 0 && policy.functions.length === 0;
 }
 
+/** Whether a policy allows nobody but those who have a role. */
+export function isForRoles(policy: CompiledPolicy): boolean {
+  if (policy.public || policy.authenticated || policy.owner) return false;
+  return policy.roles.length > 0 && policy.functions.length === 0;
+}
+
 /** Whether a policy allows this viewer whatever the record: by `public`, by being signed in, or by a role. */
 export function allowsEveryRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   if (policy.public) return true;

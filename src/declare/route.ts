@@ -72,6 +72,8 @@ export interface Route {
   queryShape?: z.ZodObject;
   /** The shape of `data` in the answer, for the OpenAPI document. */
   output?: z.ZodType;
+  /** The answer has `meta` with `limit` and `next`, for the OpenAPI document. */
+  paged?: boolean;
   /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any. */
   errors?: readonly ErrorCode[];
   /** Status of an answer with a value. Default 200; an answer without a value is 204. */

@@ -103,6 +103,7 @@ function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip
     table: resource.collection ?? snakeCase(plural),
     timestamps,
     softDelete: resource.softDelete === true,
+    audit: resource.audit === true,
     fields,
     field: new Map(fields.map((field) => [field.name, field])),
     ownerField,

@@ -59,6 +59,8 @@ export interface CompiledResource {
   timestamps: boolean;
   /** Whether its deleted records are kept. */
   softDelete: boolean;
+  /** Whether its events tell where a change came from, and of passwords that changed. */
+  audit: boolean;
   /** Whether these are the deleted records: each has `deletedAt`. */
   archived?: boolean;
   fields: readonly CompiledField[];

@@ -228,7 +228,10 @@ export function assemble(
     for (const [name, handler] of Object.entries(listeners)) platform.events.on(name, handler);
   }
   const tables = { ...own, ...resourceTables(compiled) };
-  const about = declaredTables(withArchives(compiled));
+  const about = declaredTables(
+    withArchives(compiled),
+    declared.extensions.flatMap((extension) => extension.statements ?? []),
+  );
   const ready = async () => {
     await connectPostgres(platform);
     await checkSchema(platform.database, tables);

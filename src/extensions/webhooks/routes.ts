@@ -2,6 +2,7 @@ import type { Host } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
 import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
@@ -25,6 +26,10 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
   const common = { policy: settings.policy, tags: ['webhooks'] };
 
+  function tell(what: string, webhook: { id: string }, ctx: RouteContext): void {
+    events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
+  }
+
   async function create(ctx: RouteContext) {
     const owner = ownerOf(ctx);
     const { url, events: subscribed, description = null, scope, signing, ordered, rateLimit } = ctx.input;
@@ -47,6 +52,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
       throw new ApiError('LIMIT_REACHED', `You can have at most ${settings.maxEndpointsPerUser} webhooks`);
     }
     ctx.res.setHeader('Cache-Control', 'no-store');
+    tell('created', showEndpoint(row), ctx);
     return { ...showEndpoint(row), secret };
   }
 
@@ -60,6 +66,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
     const webhook = showEndpoint(row.slice(0, -2) as EndpointRow);
+    tell('updated', webhook, ctx);
     if (webhook.enabled) await wakeUp(queues, [{ id, lane: laneOf(slow) }]);
     else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
     return webhook;
@@ -68,6 +75,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
   async function remove(ctx: RouteContext): Promise<void> {
     const rows = await database.write({ text: REMOVE, values: [...endpointIds(ctx), REMOVED_AT_ONCE] });
     if (rows.length === 0) throw new ApiError('NOT_FOUND');
+    tell('deleted', { id: ctx.params.id! }, ctx);
   }
 
   async function rotateSecret(ctx: RouteContext) {
@@ -78,6 +86,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
     const [row] = await database.write<EndpointRow>({ text: ROTATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     ctx.res.setHeader('Cache-Control', 'no-store');
+    tell('secret_rotated', showEndpoint(row), ctx);
     return { ...showEndpoint(row), secret };
   }
 

@@ -25,6 +25,12 @@ export function withVersion(data: unknown, version: string | undefined): unknown
   return version === undefined ? data : new Told(data, undefined, version);
 }
 
+/** The same answer with its data replaced. */
+export async function withData(value: unknown, change: (data: unknown) => Promise<unknown>): Promise<unknown> {
+  if (!(value instanceof Told)) return change(value);
+  return new Told(await change(value.data), value.meta, value.version);
+}
+
 /** A success as it goes out. */
 export interface Answer {
   status: number;

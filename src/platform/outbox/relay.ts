@@ -12,6 +12,8 @@ export type AfterCommit = () => Promise<void>;
 export interface OutboxConsumer {
   /** Which rows it wants. */
   wants(row: OutboxRow): boolean;
+  /** Its turn comes after that of the others: it takes a lock that other relays wait for. */
+  last?: boolean;
   /** Stores the work of these rows in the relay's transaction. Called again with the same rows after a crash: be idempotent. */
   handle(rows: OutboxRow[], tx: Executor): Promise<AfterCommit | undefined>;
 }
@@ -73,7 +75,8 @@ interface RelayOptions {
 
 /** Starts taking outbox rows in batches, side by side in a few streams, and running the sweeps. */
 export function startRelay(options: RelayOptions): RunningRelay {
-  const { database, consumers, log, settings } = options;
+  const { database, log, settings } = options;
+  const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
   const stopping = new AbortController();
   let wakeUp: () => void = () => undefined;
   let woken = false;

@@ -15,7 +15,10 @@ export const outbox = pgTable(
     recordId: text('record_id'),
     userId: text('user_id'),
     requestId: text('request_id'),
-    /** Record events: `{ record, previous }`, columns by name, as stored, without passwords. */
+    /**
+     * Record events: `{ record, previous }`, columns by name, as stored, without passwords. Of audited resources also `origin`
+     * and `passwords`: which of them changed.
+     */
     payload: jsonb('payload').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow(),
     /** A row that could not be turned into work waits until then. */

@@ -15,7 +15,8 @@ export function hookContext(context: RecordsContext, acting: Acting): HookContex
 
 /** Who is behind a write, for its outbox row. */
 export function causeOf(acting: Acting): Cause {
-  return { userId: acting.user?.id, requestId: acting.requestId };
+  const { user, req, requestId, system } = acting;
+  return { userId: user?.id, requestId, req, system };
 }
 
 /** What the error says of the fields whose values are taken together: of those that everybody sees, where there are several. */

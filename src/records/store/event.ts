@@ -1,3 +1,6 @@
+import type { Request } from 'express';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { identityOf } from '../../platform/http/identity.ts';
 import { newId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource } from '../compiled.ts';
@@ -6,21 +9,46 @@ import type { CompiledResource } from '../compiled.ts';
 export interface Cause {
   userId: string | undefined;
   requestId: string | undefined;
+  req: Request | undefined;
+  system: boolean;
 }
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /** A row as JSON without its password columns (hashes stay in their one place), and without `xmin`. */
 function rowJson(resource: CompiledResource, alias: string): string {
   const hashes = resource.fields.filter((field) => field.type.concealed).map((field) => field.column);
   const columns = resource.timestamps ? hashes : [...hashes, 'xmin'];
-  const removed = columns.map((column) => ` - '${column.replaceAll("'", "''")}'`).join('');
+  const removed = columns.map((column) => ` - ${quoted(column)}`).join('');
   return `to_jsonb(${quoteIdentifier(alias)}.*)${removed}`;
 }
 
 type Action = 'created' | 'updated' | 'deleted' | 'restored';
 
+/** By field whether the hash of a password is there, or after an update whether it is another. */
+function passwordsJson(resource: CompiledResource, action: Action): string {
+  const pairs = resource.fields
+    .filter((field) => field.type.concealed)
+    .map(({ name, column }) => {
+      const hash = quoteIdentifier(column);
+      const changed = action === 'updated' ? `_new.${hash} is distinct from _old.${hash}` : `_new.${hash} is not null`;
+      return `${quoted(name)}, ${changed}`;
+    });
+  return `jsonb_build_object(${pairs.join(', ')})`;
+}
+
+/** Where a change came from, as JSON: by which session or key it was signed in, and from which address. */
+function originJson({ req, system }: Cause): string {
+  const identity = req && identityOf(req);
+  const ip = req && addressOf(req);
+  return JSON.stringify({ via: system ? 'system' : identity?.via, id: identity?.id, ip: ip || undefined });
+}
+
 /** The values that `outboxExpression` has placeholders for: an event of its own for every change. */
-export function eventValues(resource: CompiledResource, action: Action, { userId, requestId }: Cause): unknown[] {
-  return [newId(), `${resource.name}.${action}`, resource.name, userId ?? null, requestId ?? null];
+export function eventValues(resource: CompiledResource, action: Action, cause: Cause): unknown[] {
+  const { userId, requestId } = cause;
+  const values = [newId(), `${resource.name}.${action}`, resource.name, userId ?? null, requestId ?? null];
+  return resource.audit ? [...values, originJson(cause)] : values;
 }
 
 /**
@@ -31,10 +59,12 @@ export function eventValues(resource: CompiledResource, action: Action, { userId
  * @param given how many values the statement has before those of the event
  */
 export function outboxExpression(resource: CompiledResource, action: Action, given: number): string {
-  const previous = action === 'updated' ? `, 'previous', ${rowJson(resource, '_old')}` : '';
+  const parts = [`'record', ${rowJson(resource, '_new')}`];
+  if (action === 'updated') parts.push(`'previous', ${rowJson(resource, '_old')}`);
+  if (resource.audit) parts.push(`'origin', $${given + 6}::jsonb`, `'passwords', ${passwordsJson(resource, action)}`);
   const from = action === 'updated' ? '_new, _old' : '_new';
   const [event, name, own, user, request] = [1, 2, 3, 4, 5].map((place) => `$${given + place}::text`);
   return `_outbox as (insert into "outbox" ("event_id", "name", "resource", "record_id", "user_id", "request_id", "payload")
     select ${event}, ${name}, ${own}, _new."id", ${user}, ${request},
-      jsonb_build_object('record', ${rowJson(resource, '_new')}${previous}) from ${from})`;
+      jsonb_build_object(${parts.join(', ')}) from ${from})`;
 }

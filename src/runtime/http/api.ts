@@ -18,6 +18,7 @@ import { type HealthChecks, healthRouter } from './health.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
 import { metricsRouter } from './metrics.ts';
 import { publicError } from './public-error.ts';
+import { tellRefusals } from './refusals.ts';
 import { logRequest } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 import { trustProxy } from './trust-proxy.ts';
@@ -32,7 +33,7 @@ function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | 
   return [
     ...(limits === undefined ? [] : [limits.pass(route, meanwhile)]),
     ...middleware,
-    createEndpoint(route, parts),
+    tellRefusals(createEndpoint(route, parts), route, parts.host.events),
   ];
 }
 

@@ -3,7 +3,8 @@ import type { Authenticator, Host } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type Answer, answerOf, sendAnswer, withVersion } from '../../platform/http/answer.ts';
+import { type Answer, answerOf, sendAnswer, withData, withVersion } from '../../platform/http/answer.ts';
+import { setIdentity } from '../../platform/http/identity.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
 import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
 import type { Looker } from '../../records/acting.ts';
@@ -15,7 +16,6 @@ import { checkQuery } from './check-query.ts';
 import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
 import { createOnce, readIdempotencyKey } from './idempotency/index.ts';
 import { presentRecords } from './present-records.ts';
-import { setIdentity } from './request-log.ts';
 import { createScopeCheck } from './scopes.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
@@ -80,7 +80,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   async function admit(req: Request): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; gone?: unknown }> {
     const signedIn = await signIn(req, parts.authenticators);
     const { user, auth } = signedIn;
-    setIdentity(req, auth);
+    setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
     checkScopes(signedIn);
     try {
       const doc = await authorize({ user, req, service: host.service }, req.params as Record<string, string>);
@@ -97,7 +97,8 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) return undefined;
     if (byHandler) return answerOf(status, value);
-    return answerOf(status, withVersion(await presentRecords(records, value, ctx), versionOf(records.entities, value)));
+    const shown = await withData(value, (data) => presentRecords(records, data, ctx));
+    return answerOf(status, withVersion(shown, versionOf(records.entities, value)));
   }
 
   /** What a create has answered, or would have, when it has made the record with this id. */

@@ -1,20 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Auth } from '../../declare/route.ts';
+import { identityOf } from '../../platform/http/identity.ts';
 import type { Logger } from '../../platform/log.ts';
 
 // Sessions' tokens, API keys and what else begins like them: whoever puts one into a path by mistake must not find it in the log.
 const TOKEN = /svc_\w+/gi;
 const LONGEST_PATH = 1000;
 
-const identities = new WeakMap<IncomingMessage, Auth>();
-
-/** Notes who a request was signed in as, for its line in the log. */
-export function setIdentity(req: IncomingMessage, auth: Auth | undefined): void {
-  if (auth !== undefined) identities.set(req, auth);
-}
-
-/** The path of a request without its query: values may be personal. */
-function pathOf(req: IncomingMessage): string {
+/** The path of a request without its query: values may be personal. Tokens in it are left out. */
+export function pathOf(req: IncomingMessage): string {
   const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
   return path.slice(0, LONGEST_PATH).replace(TOKEN, 'svc_[redacted]');
 }
@@ -27,7 +20,7 @@ export function logRequest(log: Logger, req: IncomingMessage, res: ServerRespons
   if (!log.isLevelEnabled('info') || req.url === '/healthz' || req.url === '/readyz') return;
   const started = performance.now();
   res.once('close', () => {
-    const auth = identities.get(req);
+    const auth = identityOf(req);
     log.info(
       {
         requestId,

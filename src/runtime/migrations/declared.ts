@@ -37,6 +37,8 @@ export interface Declared {
   columns: ReadonlyMap<string, DeclaredColumn>;
   /** By table. `earlier`: tables that it may have been, latest first. */
   tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
+  /** SQL to be run once the tables are there, and again whenever it is written differently. */
+  statements: readonly string[];
 }
 
 /** What there is room for in a text column, and what there may be. */
@@ -67,8 +69,8 @@ function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'>
   return { fill: literal(stored, field.type.column(spec)), unfilled: undefined };
 }
 
-/** What compiled declarations say of their tables. */
-export function declaredTables(resources: readonly CompiledResource[]): Declared {
+/** What compiled declarations say of their tables. @param statements those of the extensions */
+export function declaredTables(resources: readonly CompiledResource[], statements: readonly string[]): Declared {
   const columns = resources.flatMap((resource) =>
     resource.fields.map((field): [string, DeclaredColumn] => [
       `${resource.table}.${field.column}`,
@@ -90,5 +92,5 @@ export function declaredTables(resources: readonly CompiledResource[]): Declared
     const tables = resource.archived ? earlier.map(archiveTable) : earlier;
     return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];
   });
-  return { columns: new Map(columns), tables: new Map(tables) };
+  return { columns: new Map(columns), tables: new Map(tables), statements };
 }

@@ -75,6 +75,12 @@ function notesOf(before: Snapshot, next: Snapshot, declared: Declared, renames: 
   return notes;
 }
 
+/** The statements of extensions that are new, or written differently than they were. */
+function newStatements(previous: Snapshot, { statements }: Declared): readonly string[] {
+  const before = new Set(previous.belfry?.statements);
+  return statements.filter((statement) => !before.has(statement));
+}
+
 /**
  * What turns one description of the tables into another. drizzle-kit makes the statements, but it must never see one thing
  * come and another go: it would ask on the terminal whether that is a rename. So renames and changes of type are made here
@@ -117,6 +123,7 @@ export async function planChange(
       ...columns.statements,
       ...rest.flatMap((statement) => filled(statement, declared)),
       ...removed.map((statement) => statement.trim()),
+      ...newStatements(from, declared),
     ],
     indexes,
     losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],

@@ -52,8 +52,11 @@ export interface Snapshot {
   prevId: string;
   /** By `public.<table>`. */
   tables: Record<string, TableShape>;
-  /** Columns by `<table>.<column>`; the names of resources by table. Not in snapshots of before there was this. */
-  belfry?: { columns: Record<string, KeptColumn>; resources: Record<string, string> };
+  /**
+   * Columns by `<table>.<column>`; the names of resources by table; statements of extensions. Not in snapshots of before there was
+   * this.
+   */
+  belfry?: { columns: Record<string, KeptColumn>; resources: Record<string, string>; statements?: readonly string[] };
   [other: string]: unknown;
 }
 
@@ -76,7 +79,15 @@ export async function takeSnapshot(tables: Record<string, PgTable>, declared: De
     },
   ]);
   const resources = [...declared.tables].map(([table, { resource }]) => [table, resource]);
-  return { ...described, belfry: { columns: Object.fromEntries(columns), resources: Object.fromEntries(resources) } };
+  const { statements } = declared;
+  return {
+    ...described,
+    belfry: {
+      columns: Object.fromEntries(columns),
+      resources: Object.fromEntries(resources),
+      ...(statements.length > 0 && { statements }),
+    },
+  };
 }
 
 /** The description of a database without tables. */

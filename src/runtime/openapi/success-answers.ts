@@ -22,7 +22,7 @@ const LIST_META = {
 
 function envelope(route: Route, name: string, components: Components): Json {
   const data = route.output === undefined ? {} : shapeSchema(route.output, 'output', name, components);
-  const meta = route.crud === 'list' ? { meta: components.named('schemas', 'ListMeta', LIST_META) } : {};
+  const meta = route.crud === 'list' || route.paged ? { meta: components.named('schemas', 'ListMeta', LIST_META) } : {};
   const properties = { data, ...meta };
   return { type: 'object', properties, required: Object.keys(properties) };
 }

@@ -1,0 +1,45 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FieldSpec, Fields } from '../../declare/field.ts';
+import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { OutboxRow } from '../../platform/outbox/table.ts';
+import type { Changes, FieldChange } from './entry.ts';
+import { withoutPersonal } from './mask.ts';
+
+/** Whether the values of a field are for nobody's eyes. */
+function isSecret({ hidden, writeOnly, encrypted }: FieldSpec): boolean {
+  return hidden === true || writeOnly === true || encrypted === true;
+}
+
+/** What became of a field; undefined: nothing. Without `before` it was made, without `after` removed. */
+function changeOf(
+  name: string,
+  spec: FieldSpec,
+  before: StoredRecord | undefined,
+  after: StoredRecord | undefined,
+): FieldChange | undefined {
+  const [from, to] = [before?.[name] ?? null, after?.[name] ?? null];
+  if (isDeepStrictEqual(from, to)) return undefined;
+  if (isSecret(spec)) return { changed: true };
+  return {
+    ...(before !== undefined && { from: withoutPersonal(name, spec, from) }),
+    ...(after !== undefined && { to: withoutPersonal(name, spec, to) }),
+  };
+}
+
+/** What an event says of its record, by field: only what changed. The values of secrets are never among it. */
+export function changesOf(view: ResourceView, { name, payload }: OutboxRow): Changes {
+  const record = view.fromOutbox(payload.record as Record<string, unknown>);
+  const previous = payload.previous && view.fromOutbox(payload.previous as Record<string, unknown>);
+  const isGone = name.endsWith('.deleted');
+  const [before, after] = isGone ? [record, undefined] : [previous as StoredRecord | undefined, record];
+  const passwords = (payload.passwords ?? {}) as Record<string, boolean>;
+  const changes: Changes = {};
+  for (const [field, { spec }] of Object.entries(view.declaration.fields as Fields)) {
+    const change =
+      spec.kind === 'password'
+        ? passwords[field] && ({ changed: true } as const)
+        : changeOf(field, spec, before, after);
+    if (change) changes[field] = change;
+  }
+  return changes;
+}

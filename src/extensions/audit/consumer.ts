@@ -1,0 +1,70 @@
+import type { Host, ResourceView } from '../../declare/host.ts';
+import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
+import type { OutboxRow } from '../../platform/outbox/table.ts';
+import type { Executor } from '../../platform/postgres/database.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { append } from './chain.ts';
+import { changesOf } from './changes.ts';
+import type { Happening } from './entry.ts';
+import { OWN_ROW, type OwnPayload } from './event-writer.ts';
+
+/** Where a change came from, as the outbox keeps it. */
+interface Origin {
+  via?: string;
+  id?: string;
+  ip?: string;
+}
+
+function changed(view: ResourceView, row: OutboxRow): Happening {
+  const { createdAt, name, recordId, userId, requestId, payload } = row;
+  const { via = null, id = null, ip = null } = (payload.origin ?? {}) as Origin;
+  return {
+    at: createdAt,
+    action: name.slice(name.lastIndexOf('.') + 1),
+    resource: view.name,
+    record: recordId,
+    user: userId,
+    via,
+    credential: id,
+    ip,
+    requestId,
+    changes: changesOf(view, row),
+    details: null,
+  };
+}
+
+/** Finds the users of e-mails that somebody tried, so that the trail of a user tells of it. */
+function createFinder(users: ResourceView | undefined) {
+  const text = users && `select email, id from ${quoteIdentifier(users.table)} where email = any($1::text[])`;
+  return async (rows: readonly OutboxRow[], tx: Executor): Promise<Map<string, string>> => {
+    const emails = rows.flatMap(({ name, payload }) =>
+      name === OWN_ROW ? ((payload as unknown as OwnPayload).email ?? []) : [],
+    );
+    if (text === undefined || emails.length === 0) return new Map();
+    return new Map(await tx.write<[email: string, id: string]>({ text, values: [[...new Set(emails)]] }));
+  };
+}
+
+/**
+ * Turns changes of audited records, and the extension's own rows, into rows of the audit trail, in the relay's transaction: each
+ * exactly once. Its turn is the last, since the end of the chain is held until the transaction ends.
+ */
+export function createConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
+  const audited = new Map(resources.filter((view) => view.declaration.audit === true).map((view) => [view.name, view]));
+  const find = createFinder(users);
+
+  return {
+    last: true,
+    wants: ({ name, resource }) => (resource === null ? name === OWN_ROW : audited.has(resource)),
+    async handle(rows, tx) {
+      const found = await find(rows, tx);
+      const happenings = rows.map((row): Happening => {
+        if (row.name !== OWN_ROW) return changed(audited.get(row.resource!)!, row);
+        const { email, ...happening } = row.payload as unknown as OwnPayload;
+        return email === undefined ? happening : { ...happening, record: found.get(email) ?? null };
+      });
+      await append(tx, happenings);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { isId } from '../../platform/ids.ts';
+import { COLUMNS } from './entry.ts';
+
+const DEFAULT_LIMIT = 50;
+const MOST = 200;
+const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15})$/;
+
+/** Behind which row a page begins. */
+export interface Position {
+  at: string;
+  id: number;
+}
+
+/** The cursor behind a row. */
+export function cursorBehind({ at, id }: Position): string {
+  return Buffer.from(`${at} ${id}`).toString('base64url');
+}
+
+function positionOf(cursor: string): Position | undefined {
+  const [, at, id] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+  return at === undefined || Number.isNaN(Date.parse(at)) ? undefined : { at, id: Number(id) };
+}
+
+const id = z.string().refine(isId, { error: 'Must be an id' });
+const word = z.string().regex(/^[a-z][a-z0-9._-]{0,99}$/i, { error: 'Must be a name' });
+const time = z.iso
+  .datetime({ offset: true, error: 'Must be a time as 2030-01-31T12:00:00Z' })
+  .transform((text) => new Date(text).toISOString());
+
+const after = z
+  .string()
+  .max(100)
+  .transform((text, context) => {
+    const position = positionOf(text);
+    if (position === undefined) context.addIssue({ code: 'custom', message: 'Must be the "meta.next" of a list' });
+    return position!;
+  });
+
+const limitError = { error: `Must be a whole number from 1 to ${MOST}` };
+
+/** The query of the list. */
+export const listQuery = z.strictObject({
+  user: id.optional().meta({ description: 'Whose doing it was: the id of a user' }),
+  resource: word.optional().meta({ description: 'What it was done to: `post`, `user`, `api-key`, `webhook`' }),
+  record: id.optional().meta({ description: 'The id of what it was done to' }),
+  action: word
+    .optional()
+    .meta({ description: '`created`, `updated`, `deleted`, `restored`, or an event: `auth.login`' }),
+  from: time.optional().meta({ description: 'The earliest time' }),
+  to: time.optional().meta({ description: 'Before this time' }),
+  after: after.optional().meta({ description: 'The `meta.next` of the page before' }),
+  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MOST, limitError).default(DEFAULT_LIMIT),
+});
+
+/** It as the handler gets it. */
+export type ListQuery = z.output<typeof listQuery>;
+
+const FILTERS = [
+  ['user', 'user_id ='],
+  ['resource', 'resource ='],
+  ['record', 'record_id ='],
+  ['action', 'action ='],
+  ['from', 'at >='],
+  ['to', 'at <'],
+] as const;
+
+/** The statement of a page, newest first, and one row more, which tells that there is another page. */
+export function pageStatement(query: ListQuery): { text: string; values: unknown[] } {
+  const values: unknown[] = [query.limit + 1];
+  const terms = FILTERS.flatMap(([name, term]) => {
+    const value = query[name];
+    return value === undefined ? [] : [`${term} $${values.push(value)}`];
+  });
+  if (query.after !== undefined) {
+    const { at, id } = query.after;
+    terms.push(`(at, id) < ($${values.push(at)}::timestamptz, $${values.push(id)}::bigint)`);
+  }
+  const where = terms.length === 0 ? '' : `where ${terms.join(' and ')}`;
+  return { text: `select ${COLUMNS} from audit_entries ${where} order by at desc, id desc limit $1`, values };
+}

@@ -1,0 +1,66 @@
+import type { Fields } from '../../declare/field.ts';
+import type { Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import { allowsEveryRecord, type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import type { Changes, Entry } from './entry.ts';
+
+type Looking = Pick<RouteContext, 'user' | 'req' | 'service'>;
+
+/** What of entries their reader sees. */
+export type Seen = (entries: readonly Entry[], looking: Looking) => Promise<Entry[]>;
+
+/** Fields that not everybody sees, by name. */
+function restrictedFields({ declaration }: ResourceView): Map<string, CompiledPolicy> {
+  const fields = Object.entries(declaration.fields as Fields);
+  return new Map(
+    fields.flatMap(([name, { spec }]) =>
+      spec.visibleTo === undefined ? [] : [[name, compilePolicy(spec.visibleTo, () => undefined)]],
+    ),
+  );
+}
+
+/**
+ * Makes what narrows entries down to what their reader may see of records anyway: only those inside the service scope, and values of
+ * fields with `visibleTo` only where a role is enough for it. Of a record that is gone nobody can say whether it was in the scope, so
+ * it is told of only to those whom the scope leaves everything.
+ */
+export function createSeen(resources: Host['resources']): Seen {
+  const views = new Map(resources.map((view) => [view.name, view]));
+  const restricted = new Map(resources.map((view) => [view.name, restrictedFields(view)]));
+
+  function shown(changes: Changes | null, fields: ReadonlyMap<string, CompiledPolicy> | undefined, looking: Looking) {
+    if (changes === null || fields === undefined || fields.size === 0) return changes;
+    const list = Object.entries(changes).map(([name, change]) => {
+      const policy = fields.get(name);
+      return [name, policy === undefined || allowsEveryRecord(policy, looking.user) ? change : { changed: true }];
+    });
+    return Object.fromEntries(list) as Changes;
+  }
+
+  /** The ids of a resource's records that are outside of the reader's scope. */
+  async function outside(view: ResourceView, entries: readonly Entry[], looking: Looking): Promise<Set<string>> {
+    const { scope } = view.declaration;
+    const all = new Set(entries.flatMap(({ record }) => record ?? []));
+    if (
+      scope === undefined ||
+      (await scope({ user: looking.user, req: looking.req, service: looking.service })) === undefined
+    )
+      return new Set();
+    const records = await view.load([...all]);
+    const isIn = (record: StoredRecord) => view.inScope(record, looking);
+    const verdicts = await Promise.all(records.map(async (record) => [record.id, await isIn(record)] as const));
+    return all.difference(new Set(verdicts.flatMap(([id, is]) => (is ? [id] : []))));
+  }
+
+  return async (entries, looking) => {
+    const groups = Map.groupBy(entries, ({ resource }) => resource);
+    const hidden = new Map<string, Set<string>>();
+    for (const [resource, list] of groups) {
+      const view = views.get(resource ?? '');
+      if (view !== undefined) hidden.set(view.name, await outside(view, list, looking));
+    }
+    return entries
+      .filter(({ resource, record }) => record === null || hidden.get(resource ?? '')?.has(record) !== true)
+      .map((entry) => ({ ...entry, changes: shown(entry.changes, restricted.get(entry.resource ?? ''), looking) }));
+  };
+}

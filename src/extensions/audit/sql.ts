@@ -1,0 +1,49 @@
+import { COLUMNS } from './entry.ts';
+
+/** Whoever adds rows or removes them waits for others who do. Held to the end of the transaction. */
+export const LOCK = `select pg_advisory_xact_lock(hashtextextended('audit_entries', 0))`;
+
+/** The end of the chain. No row: nothing was ever written. */
+export const HEAD = `
+  select id, hash from (
+    (select id, hash from audit_entries order by id desc limit 1)
+    union all
+    (select id, hash from audit_anchors order by id desc limit 1)
+  ) ends order by id desc limit 1`;
+
+/** $1 … $14 the columns, an array each. */
+export const INSERT = `
+  insert into audit_entries (${COLUMNS})
+  select * from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+    $9::text[], $10::text[], $11::jsonb[], $12::jsonb[], $13::text[], $14::text[])`;
+
+/** $1 ids, $2 the name of these rows, $3 payloads: ids and payloads are arrays. */
+export const INSERT_OUTBOX = `
+  insert into outbox (event_id, name, payload)
+  select event_id, $2, payload from unnest($1::text[], $3::jsonb[]) as rows(event_id, payload)`;
+
+/** $1 the id behind which a page begins, $2 rows of it. */
+export const PAGE = `select ${COLUMNS} from audit_entries where id > $1 order by id limit $2`;
+
+/** The last row that was removed. */
+export const ANCHOR = 'select id, hash from audit_anchors order by id desc limit 1';
+
+/** The oldest rows. $1 days after which a row is old, $2 rows. */
+export const OLDEST = `
+  select id, hash, at <= now() - $1 * interval '1 day' from audit_entries order by id limit $2`;
+
+/** $1 the last row that goes, $2 its hash. */
+export const ANCHOR_AT = 'insert into audit_anchors (id, hash) values ($1, $2)';
+
+/** $1 the last row that goes. */
+export const REMOVE_ENTRIES = 'delete from audit_entries where id <= $1';
+
+/** $1 the newest anchor. */
+export const REMOVE_ANCHORS = 'delete from audit_anchors where id < $1';
+
+/** The triggers that are there and on. */
+export const TRIGGERS = `
+  select count(*)::int from pg_trigger t join pg_class c on c.oid = t.tgrelid
+   where c.relnamespace = (select oid from pg_namespace where nspname = current_schema())
+     and c.relname in ('audit_entries', 'audit_anchors') and t.tgname in ('audit_row_stays', 'audit_table_stays')
+     and t.tgenabled in ('A', 'O')`;

@@ -1,0 +1,45 @@
+import { bigint, index, jsonb, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
+
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+
+/** The audit trail: who did what, a row each, chained by hashes. Triggers keep rows as they are: see append-only.ts. */
+export const auditEntries = pgTable(
+  'audit_entries',
+  {
+    /** Its place in the chain, without gaps. */
+    id: bigint('id', { mode: 'number' }).primaryKey(),
+    /** When it happened; rows may come a little later, and out of this order. */
+    at: time('at').notNull(),
+    /** `created`, `updated`, `deleted`, `restored`, or the name of an event: `auth.login`. */
+    action: text('action').notNull(),
+    resource: text('resource'),
+    recordId: text('record_id'),
+    userId: text('user_id'),
+    /** `session`, `api-key` or `system`. */
+    via: text('via'),
+    /** Of the session or key. */
+    credentialId: text('credential_id'),
+    ip: text('ip'),
+    requestId: text('request_id'),
+    /** By field: `{ from, to }`, or `{ changed: true }`. */
+    changes: jsonb('changes'),
+    details: jsonb('details'),
+    previousHash: text('previous_hash').notNull(),
+    /** SHA-256 over the row and the hash of the one before, in hex: see hash.ts. */
+    hash: text('hash').notNull(),
+  },
+  (table) => [
+    index('audit_entries_at_index').on(table.at, table.id),
+    index('audit_entries_user_id_index').on(table.userId, table.at, table.id),
+    index('audit_entries_resource_index').on(table.resource, table.at, table.id),
+    index('audit_entries_record_id_index').on(table.recordId, table.at, table.id),
+    index('audit_entries_action_index').on(table.action, table.at, table.id),
+  ],
+);
+
+/** Where the chain begins once its oldest rows are removed: the last row that is gone. The newest anchor counts. */
+export const auditAnchors = pgTable('audit_anchors', {
+  id: bigint('id', { mode: 'number' }).primaryKey(),
+  hash: text('hash').notNull(),
+  at: time('at').notNull().defaultNow(),
+});

@@ -1,0 +1,215 @@
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { append } from '../../../src/extensions/audit/chain.ts';
+import { COLUMNS, readEntry } from '../../../src/extensions/audit/entry.ts';
+import { hashOf } from '../../../src/extensions/audit/hash.ts';
+import type { AuditApi } from '../../../src/extensions/audit/index.ts';
+import { createRetention } from '../../../src/extensions/audit/retention.ts';
+import { audit, createApp, defineResource, defineUser, f } from '../../../src/index.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { openDatabase } from '../../../src/platform/postgres/database.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const options = () => ({
+  resources: [
+    defineUser(),
+    defineResource('note', { fields: { title: f.string(), data: f.json(), points: f.number() }, audit: true }),
+  ],
+  extensions: [audit({ keepDays: 30 })],
+  // Small batches, so that the relays take turns.
+  settings: { relay: { batch: 5, streams: 4 } },
+});
+const { app, env } = await startTestApp(options(), { start: { roles: ['web'] } });
+const others = [createApp(options(), env), createApp(options(), env)];
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(async () => {
+  await Promise.all(others.map((other) => other.close()));
+  await database.end();
+});
+await Promise.all(others.map((other) => other.start({ roles: ['relay'] })));
+
+const notes = app.service('note');
+
+async function written(count: number): Promise<void> {
+  await Promise.all(Array.from({ length: count }, (_, i) => notes.create({ title: `Note ${i}` })));
+  await vi.waitFor(
+    async () => {
+      const { rows } = await database.query('select count(*)::int as n from outbox');
+      expect(rows[0].n).toBe(0);
+    },
+    { timeout: 20_000, interval: 25 },
+  );
+}
+
+/** As somebody who can do anything to the database. */
+async function tamper(...statements: string[]): Promise<void> {
+  for (const table of ['audit_entries', 'audit_anchors'])
+    await database.query(`alter table ${table} disable trigger user`);
+  for (const statement of statements) await database.query(statement);
+  for (const table of ['audit_entries', 'audit_anchors']) {
+    await database.query(`alter table ${table} enable always trigger audit_row_stays`);
+    await database.query(`alter table ${table} enable always trigger audit_table_stays`);
+  }
+}
+
+const { verify } = (app as unknown as { audit: AuditApi }).audit;
+beforeEach(() => tamper('truncate audit_entries', 'truncate audit_anchors'));
+afterEach(() => tamper());
+
+test('two relays at once, of four streams each, make one chain: each change once, without a gap', async () => {
+  await written(200);
+  const { rows } = await database.query(
+    'select count(*)::int as n, min(id)::int as least, max(id)::int as most, count(distinct record_id)::int as records from audit_entries',
+  );
+  expect(rows[0]).toEqual({ n: 200, least: 1, most: 200, records: 200 });
+  expect(await verify()).toMatchObject({ rows: 200, head: { id: 200 }, broken: undefined, guarded: true });
+});
+
+test('a value is the same to the chain when it comes back from the database', async () => {
+  const data = {
+    1: [1e21, 1e-7, -0, 0.1, 2 ** 53 - 1],
+    b: { ä: '\u2028"\\', '': null },
+    'a.b': [{}, []],
+    __proto__x: true,
+  };
+  const { id } = await notes.create({ data, points: 1e300 });
+  await notes.update(id, { data: { ...data, 1: 'other' }, points: -1.5e-10 });
+  await written(1);
+  expect(await verify()).toMatchObject({ rows: 3, broken: undefined });
+});
+
+describe('append-only: the role of the app cannot', () => {
+  test.each([
+    ['change a row', 'update audit_entries set user_id = null where id = 1'],
+    ['change an old row', `update audit_entries set user_id = null where id = 2`],
+    ['remove a row', 'delete from audit_entries where id = 1'],
+    ['empty the table', 'truncate audit_entries'],
+    ['change an anchor', 'update audit_anchors set id = 9'],
+    ['remove the newest anchor', 'delete from audit_anchors'],
+    ['empty the anchors', 'truncate audit_anchors'],
+  ])('%s', async (_what, statement) => {
+    await written(2);
+    await tamper(
+      `update audit_entries set at = now() - interval '31 days' where id = 2`,
+      `insert into audit_anchors values (0, '')`,
+    );
+    await expect(database.query(statement)).rejects.toMatchObject({ code: '42501' });
+  });
+
+  test('but remove rows past their days', async () => {
+    await written(1);
+    await tamper(`update audit_entries set at = now() - interval '31 days'`);
+    expect((await database.query('delete from audit_entries')).rowCount).toBe(1);
+  });
+});
+
+describe('verification names the first broken row', () => {
+  test.each([
+    ['a changed value', `update audit_entries set changes = '{"title":{"to":"Forged"}}' where id = 4`, 4, 'changed'],
+    ['a changed time', `update audit_entries set at = at + interval '1 second' where id = 4`, 4, 'changed'],
+    ['another user', `update audit_entries set user_id = '${'a'.repeat(24)}' where id = 4`, 4, 'changed'],
+    ['another hash', `update audit_entries set hash = repeat('a', 64) where id = 4`, 4, 'changed'],
+    ['a removed row', 'delete from audit_entries where id = 4', 4, 'missing'],
+    ['several removed rows', 'delete from audit_entries where id in (4, 5, 7)', 4, 'missing'],
+    ['a removed first row', 'delete from audit_entries where id = 1', 1, 'missing'],
+    [
+      'two rows in each other’s place',
+      'update audit_entries set id = case id when 4 then -5 when 5 then -4 end where id in (4, 5); update audit_entries set id = -id where id < 0',
+      4,
+      'unlinked',
+    ],
+    ['an anchor above rows that are there', `insert into audit_anchors values (3, repeat('a', 64))`, 1, 'unlinked'],
+  ])('%s', async (_what, statement, id, fault) => {
+    await written(8);
+    await tamper(statement);
+    expect((await verify()).broken).toEqual({ id, fault });
+  });
+
+  test('a row that was forged together with its hash breaks the one after it', async () => {
+    await written(3);
+    const rowMode = 'array';
+    const { rows } = await database.query({
+      text: `select ${COLUMNS} from audit_entries where id = 2`,
+      rowMode,
+    } as never);
+    const row = rows[0] as unknown[];
+    const entry = readEntry([2, (row[1] as Date).toISOString(), ...row.slice(2)] as never);
+    expect(hashOf(entry)).toBe(entry.hash);
+    const forged = hashOf({ ...entry, user: 'a'.repeat(24) });
+    await tamper(`update audit_entries set user_id = '${'a'.repeat(24)}', hash = '${forged}' where id = 2`);
+    expect((await verify()).broken).toEqual({ id: 3, fault: 'unlinked' });
+  });
+
+  test('a missing end, or a chain that was written anew, shows by a row that was noted', async () => {
+    await written(5);
+    const { head } = await verify();
+    expect(await verify({ expected: head })).toMatchObject({ expected: 'there' });
+    await tamper('delete from audit_entries where id > 3');
+    expect(await verify()).toMatchObject({ broken: undefined, head: { id: 3 } });
+    expect(await verify({ expected: head })).toMatchObject({ broken: undefined, expected: 'gone' });
+    await written(4);
+    expect(await verify({ expected: head })).toMatchObject({ broken: undefined, expected: 'gone' });
+  });
+
+  test('a trigger that is off or gone', async () => {
+    await database.query('alter table audit_entries disable trigger audit_row_stays');
+    expect(await verify()).toMatchObject({ guarded: false });
+  });
+});
+
+describe('retention', () => {
+  const own = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
+  afterAll(() => own.close());
+  const sweep = createRetention({ database: own }, 30);
+  const DAY_MS = 86_400_000;
+
+  /** Rows of things that happened so many days ago, in this order. */
+  async function happened(...daysAgo: number[]): Promise<void> {
+    const rows = daysAgo.map((days) => ({
+      at: new Date(Date.now() - days * DAY_MS).toISOString(),
+      action: 'created',
+      ...{ resource: 'note', record: null, user: null, via: null, credential: null, ip: null, requestId: null },
+      ...{ changes: null, details: null },
+    }));
+    await own.transaction((tx) => append(tx, rows));
+  }
+  const ids = async () =>
+    (await database.query('select id::int from audit_entries order by id')).rows.map(({ id }) => id);
+
+  test('removes old rows from the old end, up to the first that is not, and the rest is verified by an anchor', async () => {
+    await happened(50, 40, 31, 29, 35, 1);
+    const { head } = await verify();
+    await sweep.run();
+    expect(await ids()).toEqual([4, 5, 6]);
+    expect(await verify({ expected: head })).toMatchObject({ rows: 3, head, broken: undefined, expected: 'there' });
+    expect(await verify({ expected: { id: 2, hash: 'any' } })).toMatchObject({ expected: 'removed' });
+    await sweep.run();
+    expect(await ids()).toEqual([4, 5, 6]);
+    await happened(0);
+    expect(await verify()).toMatchObject({ rows: 4, head: { id: 7 }, broken: undefined });
+  });
+
+  test('goes on from an anchor when all rows are gone, and keeps one anchor', async () => {
+    await happened(50, 40);
+    await sweep.run();
+    await happened(60, 0);
+    await sweep.run();
+    expect(await ids()).toEqual([4]);
+    expect((await database.query('select id::int from audit_anchors')).rows).toEqual([{ id: 3 }]);
+    expect(await verify()).toMatchObject({ rows: 1, head: { id: 4 }, broken: undefined });
+  });
+
+  test('of thousands of rows, in several relays, while others are written and the chain is verified', async () => {
+    await happened(...Array.from({ length: 5000 }, () => 40), ...Array.from({ length: 200 }, () => 1));
+    const [one, two] = await Promise.all([verify(), verify(), sweep.run(), sweep.run(), written(50)]);
+    expect([one.broken, two.broken]).toEqual([undefined, undefined]);
+    expect(await verify()).toMatchObject({ rows: 250, head: { id: 5250 }, broken: undefined });
+  });
+
+  test('of a shorter time than the one of the migration is refused by the database', async () => {
+    await happened(20);
+    await expect(createRetention({ database: own }, 10).run()).rejects.toMatchObject({ code: '42501' });
+    expect(await ids()).toEqual([1]);
+  });
+});
