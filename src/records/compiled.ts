@@ -59,7 +59,7 @@ export interface CompiledResource {
   timestamps: boolean;
   /** Whether its deleted records are kept. */
   softDelete: boolean;
-  /** Whether its events tell where a change came from, and of passwords that changed. */
+  /** Whether its events tell where a change came from, and which passwords it has. */
   audit: boolean;
   /** Whether these are the deleted records: each has `deletedAt`. */
   archived?: boolean;

@@ -18,7 +18,7 @@ export async function lockChain(tx: Executor): Promise<void> {
 }
 
 /** The last row; of a chain whose rows are all removed the last one of those. */
-export async function headOf(database: Executor): Promise<Link> {
+async function headOf(database: Executor): Promise<Link> {
   const [row] = await database.write<[id: number, hash: string]>({ name: 'audit_head', text: HEAD, values: [] });
   return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
 }

@@ -17,7 +17,7 @@ export const outbox = pgTable(
     requestId: text('request_id'),
     /**
      * Record events: `{ record, previous }`, columns by name, as stored, without passwords. Of audited resources also `origin`
-     * and `passwords`: which of them changed.
+     * and, except of an update, `passwords`: which of them are there.
      */
     payload: jsonb('payload').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow(),

@@ -25,15 +25,10 @@ function rowJson(resource: CompiledResource, alias: string): string {
 
 type Action = 'created' | 'updated' | 'deleted' | 'restored';
 
-/** By field whether the hash of a password is there, or after an update whether it is another. */
-function passwordsJson(resource: CompiledResource, action: Action): string {
-  const pairs = resource.fields
-    .filter((field) => field.type.concealed)
-    .map(({ name, column }) => {
-      const hash = quoteIdentifier(column);
-      const changed = action === 'updated' ? `_new.${hash} is distinct from _old.${hash}` : `_new.${hash} is not null`;
-      return `${quoted(name)}, ${changed}`;
-    });
+/** By password field whether a hash is there. */
+function passwordsJson(resource: CompiledResource): string {
+  const fields = resource.fields.filter((field) => field.type.concealed);
+  const pairs = fields.map(({ name, column }) => `${quoted(name)}, _new.${quoteIdentifier(column)} is not null`);
   return `jsonb_build_object(${pairs.join(', ')})`;
 }
 
@@ -60,8 +55,10 @@ export function eventValues(resource: CompiledResource, action: Action, cause: C
  */
 export function outboxExpression(resource: CompiledResource, action: Action, given: number): string {
   const parts = [`'record', ${rowJson(resource, '_new')}`];
+  if (resource.audit) parts.push(`'origin', $${given + 6}::jsonb`);
+  // An update never sets a password.
   if (action === 'updated') parts.push(`'previous', ${rowJson(resource, '_old')}`);
-  if (resource.audit) parts.push(`'origin', $${given + 6}::jsonb`, `'passwords', ${passwordsJson(resource, action)}`);
+  else if (resource.audit) parts.push(`'passwords', ${passwordsJson(resource)}`);
   const from = action === 'updated' ? '_new, _old' : '_new';
   const [event, name, own, user, request] = [1, 2, 3, 4, 5].map((place) => `$${given + place}::text`);
   return `_outbox as (insert into "outbox" ("event_id", "name", "resource", "record_id", "user_id", "request_id", "payload")
