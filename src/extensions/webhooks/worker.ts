@@ -38,7 +38,12 @@ export function startWebhookWorker(
   const parts: DrainParts = {
     host,
     sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), log: host.log, settings },
-    places: createPlaces(concurrency, { slow: slowConcurrency, asked: askedConcurrency }),
+    places: createPlaces(concurrency, {
+      slow: slowConcurrency,
+      untried: slowConcurrency,
+      doubtful: Math.max(1, concurrency - half(slowConcurrency)),
+      asked: askedConcurrency,
+    }),
     writeBack: metrics.counted(createWriteBack(host, settings)),
     endTurn: createEndTurns(host),
     share: { fast: half(concurrency), slow: half(slowConcurrency) },
@@ -50,6 +55,8 @@ export function startWebhookWorker(
     claimOneText: claimOne(usersSql(users)),
     globalRoles: globalRoles(settings),
     windows: new Map(),
+    lobby: new Set(),
+    outside: new Set(),
     isStopping: () => stopping,
   };
   const work = (lane: Lane, atOnce: number) =>
@@ -60,7 +67,8 @@ export function startWebhookWorker(
       atOnce,
     );
   const workers = [
-    work('fast', concurrency),
+    // As many again as can be in flight: those of untried endpoints must not fill them all.
+    work('fast', 2 * concurrency),
     work('slow', slowConcurrency),
     host.queues.work(REQUESTED_QUEUE, ({ data }) => sendAsked(parts, data.id), askedConcurrency),
   ];
@@ -69,6 +77,7 @@ export function startWebhookWorker(
     async stop() {
       stopping = true;
       await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all(parts.outside);
       await Promise.all(agents.map((agent) => agent.destroy()));
     },
   };

@@ -7,7 +7,7 @@ import { afterAttempt } from '../../../src/extensions/webhooks/write-back.ts';
 import { createMicroBatch } from '../../../src/platform/micro-batch.ts';
 
 test('both lanes together never exceed the places, the slow lane never its part, and nobody starves', async () => {
-  const places = createPlaces(6, { slow: 2, asked: 1 });
+  const places = createPlaces(6, { slow: 2, untried: 2, doubtful: 3, asked: 1 });
   const now = { fast: 0, slow: 0 };
   const most = { fast: 0, slow: 0, both: 0 };
   const done: string[] = [];
@@ -29,8 +29,21 @@ test('both lanes together never exceed the places, the slow lane never its part,
   expect(done.slice(0, 40)).toContain('slow');
 });
 
+test('however many receivers hang, of the slow lane or untried, places are left for those that are known to answer', async () => {
+  const places = createPlaces(6, { slow: 2, untried: 2, doubtful: 3, asked: 1 });
+  const leaves: (() => void)[] = [];
+  for (const turn of ['untried', 'slow', 'untried', 'slow', 'untried'] as const) {
+    places.take(turn, (leave) => leaves.push(leave));
+  }
+  expect(leaves).toHaveLength(3);
+  expect([places.isFull('slow'), places.isFull('untried'), places.isFull('fast')]).toEqual([true, true, false]);
+  expect(await places.run('fast', async () => 'ran')).toBe('ran');
+  while (leaves.length > 0) leaves.shift()!();
+  expect([places.isFull('slow'), places.isFull('untried')]).toEqual([false, false]);
+});
+
 test('a task that fails gives its place back', async () => {
-  const places = createPlaces(1, { slow: 1, asked: 1 });
+  const places = createPlaces(1, { slow: 1, untried: 1, doubtful: 1, asked: 1 });
   await expect(places.run('fast', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
   expect(await places.run('slow', async () => 'ran')).toBe('ran');
 });

@@ -1,0 +1,176 @@
+import type { Host } from '../../declare/host.ts';
+import type { AddToBatch } from '../../platform/micro-batch.ts';
+import type { Claim, Claimed } from './claimed.ts';
+import { deliver, type Outcome, type Sender } from './deliver.ts';
+import type { Places } from './places.ts';
+import type { Turn, TurnParts } from './turn.ts';
+import { type Lane, laneOf } from './wake-up.ts';
+import type { Result } from './write-back.ts';
+
+/** What endpoints are served with: one of each per worker. */
+export interface ServeParts extends TurnParts {
+  host: Pick<Host, 'database' | 'log'>;
+  sender: Sender;
+  places: Places;
+  writeBack: AddToBatch<Result>;
+  /** How many requests one endpoint may have in flight, by lane. */
+  share: Record<Lane, number>;
+  /** ms for which a drain goes on claiming while more is due; then other endpoints have their turn. */
+  sliceMs: number;
+  /** ms after the first claim within which requests are begun. */
+  launchMs: number;
+  /** Requests that an endpoint may have in flight, for those whose last answer was good. */
+  windows: Map<string, number>;
+  isStopping(): boolean;
+}
+
+const MOST_WINDOWS = 10_000;
+
+/** How a turn went. */
+interface Served {
+  /** More may be due. */
+  more: boolean;
+  slow: boolean;
+  /** ms for which its rate holds it back. */
+  waitMs: number;
+}
+
+/**
+ * Sends what was claimed, and claims more while there is more and the turn lasts: first one request, then more at once with each that
+ * is answered well, up to the endpoint's share. After the first that fails or takes long no further one is begun: a receiver that
+ * hangs holds few places, and those only once. An ordered endpoint has one request at a time, and the next when the result of the one
+ * before is written: after a failure the turn ends, and the next one begins with that delivery again or, if it failed for good, after it.
+ *
+ * @param held a place for its first request, if it has one
+ */
+export async function serve(
+  parts: ServeParts,
+  turn: Turn,
+  lane: Lane,
+  first: Claim,
+  held?: () => void,
+): Promise<Served> {
+  const { windows, places, share, host, sender } = parts;
+  const { id: endpointId } = first.endpoint;
+  const begun = performance.now();
+  const queue: Claimed[] = [...first.deliveries];
+  let { endpoint } = first;
+  let { slow } = endpoint;
+  let more = first.deliveries.length === parts.chunk[lane];
+  let window = Math.min(windows.get(endpointId) ?? 1, share[lane]);
+  /** Its last answer was good. */
+  let tried = windows.has(endpointId);
+  /** Requests, and places that were asked for; of these, those that nothing was begun in yet. */
+  let inFlight = 0;
+  let asked = 0;
+  let unwritten = 0;
+  let claiming = false;
+  let halted = false;
+  let limited = false;
+  let place = held;
+
+  const mayBegin = () => !halted && !limited && !parts.isStopping() && performance.now() - begun < parts.launchMs;
+  const mayClaim = () => lane === 'fast' && more && mayBegin() && performance.now() - begun < parts.sliceMs;
+
+  function note(outcome: Outcome): void {
+    slow = outcome.slow;
+    tried = !outcome.slow;
+    halted ||= outcome.slow;
+    window = outcome.slow ? 1 : Math.min(window + 1, share[lane]);
+  }
+
+  async function claimMore(): Promise<void> {
+    let claim: Claim | undefined;
+    try {
+      claim = await turn.claim();
+    } catch (error) {
+      host.log.error({ err: error, endpoint: endpointId }, 'deliveries were not claimed; the sweep finds them again');
+    }
+    more = claim !== undefined && claim.deliveries.length === parts.chunk[lane];
+    if (claim === undefined) {
+      halted = true;
+      return;
+    }
+    endpoint = claim.endpoint;
+    queue.push(...claim.deliveries);
+    if (laneOf(endpoint.slow) === lane) return;
+    // A test or a retry, or another worker that had the turn before, found it slow in the meantime.
+    slow = endpoint.slow;
+    halted = true;
+    more = true;
+  }
+
+  await new Promise<void>((resolve) => {
+    function send(claimed: Claimed, leave: () => void): void {
+      const { id, messageId, body, attempt, scheduleAttempt, dueAt } = claimed;
+      const { url, secrets } = endpoint;
+      void deliver(sender, { endpointId, url, secrets, messageId, body }).then((outcome) => {
+        note(outcome);
+        unwritten += 1;
+        parts.writeBack({ id, attempt, scheduleAttempt, dueAt, outcome }).then(
+          () => settle(id, true),
+          (error: unknown) => {
+            host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');
+            settle(id, false);
+          },
+        );
+        inFlight -= 1;
+        leave();
+        pump();
+      });
+    }
+
+    function settle(id: string, isWritten: boolean): void {
+      turn.settle(id, isWritten);
+      unwritten -= 1;
+      // Of an ordered endpoint nothing goes on before this one's result is kept.
+      halted ||= endpoint.ordered && !isWritten;
+      if (endpoint.ordered) pump();
+      else finish();
+    }
+
+    function begin(leave: () => void): void {
+      asked -= 1;
+      // It may have waited for its place.
+      const goesOn = mayBegin() && queue.length > 0;
+      limited ||= goesOn && !turn.mayBegin();
+      const next = goesOn && !limited ? queue.shift() : undefined;
+      if (next !== undefined) {
+        send(next, leave);
+        return;
+      }
+      inFlight -= 1;
+      leave();
+      finish();
+    }
+
+    function pump(): void {
+      while (inFlight < (endpoint.ordered ? 1 - unwritten : window) && asked < queue.length && mayBegin()) {
+        inFlight += 1;
+        asked += 1;
+        const own = place;
+        place = undefined;
+        if (own === undefined) places.take(lane, begin);
+        else begin(own);
+      }
+      const isLow = endpoint.ordered ? queue.length + inFlight + unwritten === 0 : queue.length <= window;
+      if (!claiming && isLow && mayClaim()) {
+        claiming = true;
+        void claimMore().then(() => {
+          claiming = false;
+          pump();
+        });
+      }
+      finish();
+    }
+
+    function finish(): void {
+      if (inFlight === 0 && unwritten === 0 && !claiming) resolve();
+    }
+    pump();
+  });
+  windows.delete(endpointId);
+  if (tried) windows.set(endpointId, window);
+  if (windows.size > MOST_WINDOWS) windows.delete(windows.keys().next().value!);
+  return { more: more || queue.length > 0, slow, waitMs: limited ? turn.waitMs() : 0 };
+}
