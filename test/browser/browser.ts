@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, test } from 'vitest';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { test } from 'vitest';
 
 /** Undefined: there is no browser, and these tests are skipped. */
 const executablePath = process.env.TEST_CHROMIUM;
@@ -9,22 +9,26 @@ const executablePath = process.env.TEST_CHROMIUM;
 /** A test that needs a browser. */
 export const browserTest = test.skipIf(executablePath === undefined);
 
-/**
- * Starts Debian's Chromium, with a profile that is thrown away; it is closed after the file's last test.
- *
- * @param how `args` beside the usual ones; `without`: arguments of playwright's that are left out
- */
-export async function startBrowser(how: { args?: string[]; without?: string[] } = {}): Promise<Browser> {
-  const browser = await chromium.launch({
-    executablePath: executablePath!,
-    ignoreDefaultArgs: how.without ?? [],
-    args: [
-      ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-component-update', '--disable-sync'],
-      ...(how.args ?? []),
-    ],
-  });
-  afterAll(() => browser.close());
-  return browser;
+interface How {
+  /** Beside the usual arguments. */
+  args?: string[];
+  /** Arguments of playwright's that are left out. */
+  without?: string[];
+}
+
+function launchOptions({ args = [], without = [] }: How) {
+  const usual = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-component-update', '--disable-sync'];
+  return { executablePath: executablePath!, ignoreDefaultArgs: without, args: [...usual, ...args] };
+}
+
+/** Starts the browser. Whoever does closes it. */
+export function startBrowser(how: How = {}): Promise<Browser> {
+  return chromium.launch(launchOptions(how));
+}
+
+/** Starts a browser with a profile that is thrown away: its pages may subscribe, those of other contexts are incognito. */
+export function startProfile(how: How = {}): Promise<BrowserContext> {
+  return chromium.launchPersistentContext('', launchOptions(how));
 }
 
 /** Keeps what a page looks like in `test/.output/`, to be looked at. */

@@ -13,7 +13,9 @@ const { app, url, person } = await startTestApp({
 const simulated = app.simulated!;
 let browser: Browser;
 beforeAll(async () => {
-  if (process.env.TEST_CHROMIUM !== undefined) browser = await startBrowser();
+  if (process.env.TEST_CHROMIUM === undefined) return;
+  browser = await startBrowser();
+  return () => browser.close();
 });
 
 const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200">

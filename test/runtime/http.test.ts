@@ -392,7 +392,9 @@ test('what is malformed behind a whole request does not touch the answer of that
 test.each(['x', 'api.example.com:443', '127.0.0.1:80', '[::1]', '[2001:db8::1]:5001', 'x_y', '', 'x:'])(
   'the host %j is well-formed',
   async (host) => {
-    expect(await raw(`GET /api/pages HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await raw(`GET /api/pages HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 200 /,
+    );
   },
 );
 

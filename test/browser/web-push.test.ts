@@ -1,0 +1,136 @@
+import { createECDH } from 'node:crypto';
+import type { Page, Worker } from 'playwright-core';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { defineExtension, defineUser } from '../../src/index.ts';
+import { startGooglePush } from '../fakes/push/google-push.ts';
+import { redirect } from '../fakes/push/redirect.ts';
+import { ca } from '../fakes/push/tls.ts';
+import { startTestApp } from '../support/app.ts';
+import { browserTest, startProfile } from './browser.ts';
+
+// A Chromium with a real subscription: it registers with a push service on this machine that speaks Google's protocol, decrypts what
+// the app sends there by its real transport, and runs the service worker of the app. Only the push service is a fake.
+const pair = createECDH('prime256v1');
+pair.generateKeys();
+const google = await startGooglePush();
+const undo = redirect({ 'jmt17.google.com': google.address, 'fcm.googleapis.com': google.address }, ca);
+afterAll(async () => {
+  undo();
+  await google.close();
+});
+const opened: unknown[] = [];
+const html = '<!doctype html><title>Shop</title><h1>Shop</h1>';
+const shop = defineExtension({
+  name: 'shop',
+  setup: () => ({
+    pages: ['/shop', '/shop/orders'].map((path) => ({
+      method: 'GET',
+      path,
+      policy: 'public',
+      handler: ({ res }) => void res.type('html').end(html),
+    })),
+  }),
+});
+const { app, url, call, person } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [shop],
+    listeners: (app) => app.on('push.opened', (one) => opened.push(one)),
+  },
+  {
+    env: () => ({
+      VAPID_PUBLIC_KEY: pair.getPublicKey('base64url' as 'hex'),
+      VAPID_PRIVATE_KEY: pair.getPrivateKey('base64url' as 'hex').padStart(43, 'A'),
+      VAPID_SUBJECT: 'mailto:push@example.com',
+    }),
+  },
+);
+
+/** Calls a function of the client in the page. */
+const inPage = <T>(page: Page, name: string, options: object): Promise<T> =>
+  page.evaluate(`import('/push/client.js').then((client) => client.${name}(${JSON.stringify(options)}))`);
+
+/** What the worker shows. */
+const shown = (worker: Worker) =>
+  worker.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: runs in the worker
+    const list = await (globalThis as any).registration.getNotifications();
+    return list.map(({ title, body, tag, data }: { title: string; body: string; tag: string; data: unknown }) => ({
+      ...{ title, body, tag, data },
+    }));
+  });
+
+browserTest(
+  'a browser that has subscribed shows what was sent to its user, tells that it was opened, and unsubscribes',
+  {
+    timeout: 90_000,
+  },
+  async () => {
+    const context = await startProfile({ args: google.browserArgs, without: ['--disable-background-networking'] });
+    onTestFinished(() => context.close());
+    await context.grantPermissions(['notifications'], { origin: url });
+    const page = await context.newPage();
+    await page.goto(`${url}/shop`);
+    const ada = await person('Ada');
+
+    const device = await inPage<{ id: string }>(page, 'subscribe', { token: ada.token, name: 'Laptop' });
+    expect(device).toMatchObject({ platform: 'web', name: 'Laptop', signedIn: true });
+    const again = await inPage<{ id: string }>(page, 'subscribe', { token: ada.token, name: 'Laptop' });
+    expect(again.id).toBe(device.id);
+    await inPage(page, 'reportOpened', { token: ada.token });
+
+    const sent = await app.push.send({
+      to: ada.id,
+      title: 'It is on its way',
+      body: 'Grüße – 🎁',
+      url: '/shop/orders',
+      collapseId: 'order',
+      data: { order: 7 },
+    });
+    expect(sent).toMatchObject({ status: 'sent', results: [{ device: device.id, ok: true }] });
+    const [worker] = context.serviceWorkers() as [Worker];
+    await expect
+      .poll(() => shown(worker), { timeout: 20_000 })
+      .toMatchObject([
+        { title: 'It is on its way', body: 'Grüße – 🎁', tag: 'order', data: { pushId: sent.id, url: '/shop/orders' } },
+      ]);
+    expect(google.requests.map(({ body }) => body.includes('on its way'))).toEqual([false]);
+    const newer = await app.push.send({ to: ada.id, title: 'It is there', url: '/shop/orders', collapseId: 'order' });
+    await expect
+      .poll(async () => (await shown(worker)).map((one: { title: string }) => one.title), { timeout: 20_000 })
+      .toEqual(['It is there']);
+
+    // In place of a person's click, for which a headless browser has no place. Without one no window may be opened, so that is not seen here.
+    await worker.evaluate(async () => {
+      // biome-ignore lint/suspicious/noExplicitAny: runs in the worker
+      const self = globalThis as any;
+      const [notification] = await self.registration.getNotifications();
+      self.dispatchEvent(new self.NotificationEvent('notificationclick', { notification }));
+    });
+    await expect
+      .poll(() => opened, { timeout: 20_000 })
+      .toEqual([
+        {
+          ...{ id: newer.id, user: ada.id, device: device.id, url: '/shop/orders', simulated: false },
+          data: { url: '/shop/orders' },
+        },
+      ]);
+    expect(await shown(worker)).toEqual([]);
+
+    await inPage(page, 'unsubscribe', { token: ada.token });
+    const left = "navigator.serviceWorker.getRegistration('/push/').then((one) => one.pushManager.getSubscription())";
+    expect(await page.evaluate(left)).toBeNull();
+    expect((await ada.call('GET', '/api/auth/devices')).body.data).toEqual([]);
+    expect(await app.push.send({ to: ada.id, title: 'Hi' })).toMatchObject({ status: 'no-devices' });
+  },
+);
+
+test('the client and the worker are served as scripts that no cache keeps unasked', async () => {
+  for (const name of ['client.js', 'sw.js', 'key.js']) {
+    const answer = await fetch(`${url}/push/${name}`);
+    expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(answer.headers.get('cache-control')).toBe('no-cache');
+    expect(await answer.text()).not.toContain(pair.getPrivateKey('base64url' as 'hex'));
+  }
+  expect((await call('GET', '/push/pages.ts')).status).toBe(404);
+});

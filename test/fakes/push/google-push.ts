@@ -1,0 +1,149 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
+import tls, { type TLSSocket } from 'node:tls';
+import { bytes, fixed64, int, lengthOf, readMessage, readVarint } from './protobuf.ts';
+import { identity } from './tls.ts';
+
+/** Google's push service as a Chromium talks to it: it registers, is handed messages, and its endpoints take them (RFC 8030). */
+export interface FakeGooglePush {
+  /** Arguments by which a Chromium uses it. Playwright's `--disable-background-networking` must be left out. */
+  browserArgs: string[];
+  /** `127.0.0.1:…`: to redirect the hosts of endpoints to. */
+  address: string;
+  /** What endpoints were sent: the encrypted bodies. */
+  requests: { path: string; headers: http.IncomingHttpHeaders; body: Buffer }[];
+  close(): Promise<void>;
+}
+
+// Of https://chromium.googlesource.com/chromium/src/+/main/google_apis/gcm/protocol/mcs.proto, by their tags.
+const HEARTBEAT = 0;
+const HEARTBEAT_ANSWER = 1;
+const LOGIN = 2;
+const LOGIN_ANSWER = 3;
+const CLOSE = 4;
+const DATA = 8;
+const VERSION = 41;
+
+const portOf = (server: Server) => (server.address() as AddressInfo).port;
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** Starts one on 127.0.0.1. */
+export async function startGooglePush(): Promise<FakeGooglePush> {
+  const tokens = new Map<string, { app: string; subtype: string; sender: string }>();
+  const requests: FakeGooglePush['requests'] = [];
+  const sockets = new Set<TLSSocket>();
+  let browser: TLSSocket | undefined;
+
+  function register(form: URLSearchParams): string {
+    const app = form.get('app') ?? '';
+    const subtype = form.get('X-subtype') ?? app;
+    if (form.get('delete') === 'true') {
+      for (const [token, one] of tokens) if (one.subtype === subtype) tokens.delete(token);
+      return `deleted=${app}`;
+    }
+    const token = randomBytes(100).toString('base64url');
+    tokens.set(token, { app, subtype, sender: form.get('sender') ?? '' });
+    return `token=${token}`;
+  }
+
+  const checkIn = () =>
+    Buffer.concat([
+      int(1, 1),
+      int(3, Date.now()),
+      bytes(4, 'digest'),
+      bytes(5, Buffer.concat([bytes(1, 'checkin_interval'), bytes(2, '172800')])),
+      fixed64(7, 4_242_424_242_424_242n),
+      fixed64(8, 1_313_131_313_131_313n),
+      int(9, 0),
+    ]);
+  const plain = http.createServer(async (request, response) => {
+    const body = await bodyOf(request);
+    if (request.url!.startsWith('/checkin')) {
+      response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end(checkIn());
+    } else response.writeHead(200).end(register(new URLSearchParams(body.toString())));
+  });
+
+  const send = (socket: TLSSocket, tag: number, content: Buffer) =>
+    socket.write(Buffer.concat([Buffer.from([tag]), lengthOf(content), content]));
+
+  function receive(socket: TLSSocket, tag: number, content: Buffer): void {
+    if (tag === LOGIN) {
+      const id = readMessage(content).get(1)?.[0] as Buffer;
+      send(socket, LOGIN_ANSWER, Buffer.concat([bytes(1, id), int(8, Date.now())]));
+      browser = socket;
+    } else if (tag === HEARTBEAT) send(socket, HEARTBEAT_ANSWER, Buffer.alloc(0));
+    else if (tag === CLOSE) socket.end();
+  }
+
+  const stream = tls.createServer(identity, (socket) => {
+    let begun = false;
+    let rest = Buffer.alloc(0);
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      sockets.delete(socket);
+      if (browser === socket) browser = undefined;
+    });
+    socket.on('data', (chunk) => {
+      // The browser says the version of the protocol first, and hears it.
+      if (!begun) socket.write(Buffer.from([VERSION]));
+      rest = Buffer.concat([rest, begun ? chunk : chunk.subarray(1)]);
+      begun = true;
+      for (;;) {
+        const [length, start] = readVarint(rest, 1) ?? [0, Number.POSITIVE_INFINITY];
+        if (rest.length < start + length) return;
+        receive(socket, rest[0]!, rest.subarray(start, start + length));
+        rest = rest.subarray(start + length);
+      }
+    });
+  });
+
+  const endpoints = https.createServer(identity, async (request, response) => {
+    const { url, headers } = request;
+    const body = await bodyOf(request);
+    requests.push({ path: url!, headers, body });
+    const subscription = tokens.get(url!.split('/').at(-1)!);
+    if (subscription === undefined) {
+      response.writeHead(410).end('push subscription has unsubscribed or expired.');
+      return;
+    }
+    const { app, subtype, sender } = subscription;
+    const id = randomUUID();
+    const appData = (key: string, value: string) => bytes(7, Buffer.concat([bytes(1, key), bytes(2, value)]));
+    const message = [
+      ...[bytes(3, sender), bytes(5, app), appData('subtype', subtype), appData('content-encoding', 'aes128gcm')],
+      ...[bytes(21, body), bytes(9, id), int(17, Number(headers.ttl)), int(18, Date.now())],
+    ];
+    if (browser !== undefined) send(browser, DATA, Buffer.concat(message));
+    response.writeHead(201, { location: `https://fcm.googleapis.com/${id}` }).end();
+  });
+
+  const servers = [plain, stream, endpoints];
+  for (const server of servers) server.listen(0, '127.0.0.1');
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  return {
+    browserArgs: [
+      `--gcm-checkin-url=http://127.0.0.1:${portOf(plain)}/checkin`,
+      `--gcm-registration-url=http://127.0.0.1:${portOf(plain)}/register`,
+      `--gcm-mcs-endpoint=https://localhost:${portOf(stream)}`,
+      '--ignore-certificate-errors',
+    ],
+    address: `127.0.0.1:${portOf(endpoints)}`,
+    requests,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      for (const server of [plain, endpoints]) server.closeAllConnections();
+      const closed = servers.map((server) => once(server, 'close'));
+      for (const server of servers) server.close();
+      await Promise.all(closed);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+// As much of the protocol-buffer wire format as Google's push protocol takes: https://protobuf.dev/programming-guides/encoding/
+
+/** A message: the values of its fields by number, in order. */
+export type Message = Map<number, (number | Buffer)[]>;
+
+function varint(value: number | bigint): Buffer {
+  const bytes: number[] = [];
+  let rest = BigInt(value);
+  do {
+    bytes.push(Number(rest & 127n) | (rest > 127n ? 128 : 0));
+    rest >>= 7n;
+  } while (rest > 0n);
+  return Buffer.from(bytes);
+}
+
+const field = (number: number, type: number, value: Buffer) => Buffer.concat([varint((number << 3) | type), value]);
+
+/** A field that is a whole number. */
+export const int = (number: number, value: number) => field(number, 0, varint(value));
+
+/** A field of eight bytes. */
+export function fixed64(number: number, value: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(value);
+  return field(number, 1, bytes);
+}
+
+/** A field that is text, bytes, or a message. */
+export function bytes(number: number, value: string | Buffer): Buffer {
+  const content = Buffer.from(value as string);
+  return field(number, 2, Buffer.concat([varint(content.length), content]));
+}
+
+/** A number with its length before it, as frames have. */
+export const lengthOf = (content: Buffer) => varint(content.length);
+
+/** Reads a number. Gives it and where it ends; undefined when more bytes must come. */
+export function readVarint(from: Buffer, start: number): [value: number, end: number] | undefined {
+  let value = 0n;
+  for (let at = start, shift = 0n; at < from.length; at++, shift += 7n) {
+    value |= BigInt(from[at]! & 127) << shift;
+    if (from[at]! < 128) return [Number(value), at + 1];
+  }
+  return undefined;
+}
+
+/** Reads a message. Throws at what is none. */
+export function readMessage(from: Buffer): Message {
+  const message: Message = new Map();
+  for (let at = 0; at < from.length; ) {
+    const [key, begin] = readVarint(from, at)!;
+    const [type, number] = [key & 7, key >> 3];
+    let value: number | Buffer;
+    if (type === 0) [value, at] = readVarint(from, begin)!;
+    else {
+      const [length, start] = type === 2 ? readVarint(from, begin)! : [type === 1 ? 8 : 4, begin];
+      value = from.subarray(start, start + length);
+      at = start + length;
+    }
+    message.set(number, [...(message.get(number) ?? []), value]);
+  }
+  return message;
+}
