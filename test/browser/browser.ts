@@ -6,8 +6,17 @@ import { test } from 'vitest';
 /** Undefined: there is no browser, and these tests are skipped. */
 const executablePath = process.env.TEST_CHROMIUM;
 
-/** A test that needs a browser. */
-export const browserTest = test.skipIf(executablePath === undefined);
+/**
+ * A test that needs a browser. It is skipped once it runs: of a file whose tests are all skipped before, what it has started is not ended.
+ *
+ * @param timeout ms
+ */
+export function browserTest(name: string, timeout: number, run: () => Promise<void>): void {
+  test(name, { timeout }, async ({ skip }) => {
+    skip(executablePath === undefined, 'no Chromium');
+    await run();
+  });
+}
 
 interface How {
   /** Beside the usual arguments. */

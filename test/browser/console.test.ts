@@ -41,9 +41,7 @@ const deviceOf = (page: Page, name: string) => page.getByRole('article', { name 
 
 browserTest(
   'a notification is shown on each device as its system would, live; a newer one takes its place; the send stands in the history',
-  {
-    timeout: 60_000,
-  },
+  60_000,
   async () => {
     const ada = await person('Ada');
     const { page, complaints } = await openConsole();
@@ -95,33 +93,29 @@ browserTest(
   },
 );
 
-browserTest(
-  'a device goes offline, comes back to what was held for it, and is tapped',
-  { timeout: 60_000 },
-  async () => {
-    const ben = await person('Ben');
-    const { id: device } = await simulated.create({ user: ben.id, platform: 'ios', name: 'Phone of Ben' });
-    const { page, complaints } = await openConsole();
-    const phone = deviceOf(page, 'Phone of Ben');
-    await phone.getByRole('button', { name: 'Go offline' }).click();
-    await phone.getByRole('button', { name: 'Come back' }).waitFor();
-    const { id } = await app.push.send({ to: ben.id, title: 'Lunch', url: '/lunch' });
-    await phone.getByText('1 held for it').waitFor();
-    expect(await phone.getByText('Lunch').count()).toBe(0);
-    await keepScreenshot(page, 'console-offline');
+browserTest('a device goes offline, comes back to what was held for it, and is tapped', 60_000, async () => {
+  const ben = await person('Ben');
+  const { id: device } = await simulated.create({ user: ben.id, platform: 'ios', name: 'Phone of Ben' });
+  const { page, complaints } = await openConsole();
+  const phone = deviceOf(page, 'Phone of Ben');
+  await phone.getByRole('button', { name: 'Go offline' }).click();
+  await phone.getByRole('button', { name: 'Come back' }).waitFor();
+  const { id } = await app.push.send({ to: ben.id, title: 'Lunch', url: '/lunch' });
+  await phone.getByText('1 held for it').waitFor();
+  expect(await phone.getByText('Lunch').count()).toBe(0);
+  await keepScreenshot(page, 'console-offline');
 
-    await phone.getByRole('button', { name: 'Come back' }).click();
-    await phone.getByRole('button', { name: 'Lunch' }).click();
-    await phone.getByText('opened /lunch').waitFor();
-    expect(opened).toMatchObject([{ id, device, user: ben.id, url: '/lunch', simulated: true }]);
-    await page.locator('#sends > li').first().getByText('opened').first().waitFor();
-    await keepScreenshot(page, 'console-tapped');
-    expect(complaints).toEqual([]);
-    await page.close();
-  },
-);
+  await phone.getByRole('button', { name: 'Come back' }).click();
+  await phone.getByRole('button', { name: 'Lunch' }).click();
+  await phone.getByText('opened /lunch').waitFor();
+  expect(opened).toMatchObject([{ id, device, user: ben.id, url: '/lunch', simulated: true }]);
+  await page.locator('#sends > li').first().getByText('opened').first().waitFor();
+  await keepScreenshot(page, 'console-tapped');
+  expect(complaints).toEqual([]);
+  await page.close();
+});
 
-browserTest('a device is added and sent to from the page; what is refused is told', { timeout: 60_000 }, async () => {
+browserTest('a device is added and sent to from the page; what is refused is told', 60_000, async () => {
   await person('Cleo');
   const { page } = await openConsole();
   const form = page.locator('#add');

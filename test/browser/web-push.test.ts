@@ -62,9 +62,7 @@ const shown = (worker: Worker) =>
 
 browserTest(
   'a browser that has subscribed shows what was sent to its user, tells that it was opened, and unsubscribes',
-  {
-    timeout: 90_000,
-  },
+  90_000,
   async () => {
     const context = await startProfile({ args: google.browserArgs, without: ['--disable-background-networking'] });
     onTestFinished(() => context.close());
