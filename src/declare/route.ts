@@ -37,7 +37,7 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   params: Record<string, string>;
   /** The query string after `query` has checked it; as it came where the route declares none. */
   query: Query;
-  /** The stored record of a custom route with `:id`, else undefined. */
+  /** The stored record of a custom route with `:id`, or what the route's `load` gave; else undefined. */
   doc: Doc;
   req: Request;
   res: Response;
@@ -48,6 +48,9 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   push: { send(message: unknown): Promise<unknown>; enqueue(message: unknown): Promise<{ id: string }> };
   log: Logger;
 }
+
+/** What is known of a request before its body is read. */
+export type Asking = Pick<RouteContext, 'user' | 'auth' | 'params' | 'req' | 'service'>;
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -95,6 +98,11 @@ export interface Route {
   scope?: string;
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
+  /**
+   * Finds what a path names, before the body is read and anything of it or of the query is checked: who may not know of it is
+   * told so (NOT_FOUND), and not what is wrong with a body. Its result is `ctx.doc`. Not for routes of a `resource`.
+   */
+  load?: (asking: Asking) => Promise<unknown>;
   /** The resource whose `:id` record is loaded, checked against the policy and handed over as `doc`. */
   resource?: string;
   /** Which of the resource's CRUD actions it is. */

@@ -8,7 +8,7 @@ import { TEST_EVENT } from './event-names.ts';
 import { logQueryShape, readLogQuery } from './input.ts';
 import { newMessageId } from './message-id.ts';
 import { deliveryShape } from './output.ts';
-import { ASKING, disabledError, readOpen, readOwn } from './own-endpoint.ts';
+import { ASKING, disabledError, loadsOwn, openEndpoint, ownEndpoint } from './own-endpoint.ts';
 import { requestDelivery } from './requested-deliveries.ts';
 import type { WebhookSettings } from './settings.ts';
 import { INSERT_TEST, listDeliveries, SEND_AGAIN } from './sql/deliveries.ts';
@@ -17,17 +17,17 @@ import { INSERT_TEST, listDeliveries, SEND_AGAIN } from './sql/deliveries.ts';
 export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
   const { database, queues } = host;
   const attempted = createAttempted(database, settings);
-  const common = { policy: settings.policy, tags: ['webhooks'] };
+  const common = { policy: settings.policy, tags: ['webhooks'], load: loadsOwn(database) };
 
   async function list(ctx: RouteContext) {
     const { status, limit } = readLogQuery(ctx.query);
-    const [id] = await readOwn(database, ctx);
+    const { id } = ownEndpoint(ctx);
     const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
     return rows.map(showDelivery);
   }
 
   async function test(ctx: RouteContext) {
-    const { id: endpointId } = await readOpen(database, settings, ctx);
+    const { id: endpointId } = await openEndpoint(settings, ctx);
     const id = newId();
     const timestamp = new Date().toISOString();
     const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
@@ -40,7 +40,7 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
   }
 
   async function retry(ctx: RouteContext) {
-    const { id: endpointId } = await readOpen(database, settings, ctx);
+    const { id: endpointId } = await openEndpoint(settings, ctx);
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values: [deliveryId, endpointId] });

@@ -3,11 +3,10 @@ import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { type DeliveryRow, showDelivery } from './delivery.ts';
-import { showEndpoint } from './endpoint.ts';
 import { createExplain, REASONS } from './explain.ts';
 import { explainQueryShape, readExplainQuery } from './input.ts';
 import { explanationShape } from './output.ts';
-import { ASKING, readOwn } from './own-endpoint.ts';
+import { ASKING, loadsOwn, ownEndpoint } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
 import { READ_DELIVERY } from './sql/deliveries.ts';
 
@@ -25,13 +24,14 @@ export function explainRoute(host: Host, settings: WebhookSettings): Route {
       'Whether there is a delivery, and when the endpoint was created, are facts. To which events it subscribes, whether it is enabled and what ' +
       'you may read are looked at as they are now. Of an event that you may not have only `not_readable` is told.',
     rateLimit: ASKING,
+    load: loadsOwn(database),
     queryShape: explainQueryShape,
     output: explanationShape,
     errors: ['NOT_FOUND'],
     operationId: 'explainWebhookEvent',
     async handler(ctx) {
       const asked = readExplainQuery(ctx.query);
-      const endpoint = showEndpoint(await readOwn(database, ctx));
+      const endpoint = ownEndpoint(ctx);
       if (!isId(asked)) throw new ApiError('NOT_FOUND');
       const { event, reason, name, deliveryId } = await explain(endpoint, ctx.user!, asked);
       const told = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };

@@ -23,9 +23,10 @@ const required = (what: string) => ({
 function urlSchema(settings: WebhookSettings) {
   return z
     .string(required('a string'))
+    .trim()
     .max(settings.maxUrlLength, { error: `Must be at most ${settings.maxUrlLength} characters`, abort: true })
     .superRefine((text, context) => {
-      const checked = checkUrl(text, settings);
+      const checked = isStorable(text) ? checkUrl(text, settings) : ({ ok: false, reason: 'invalid' } as const);
       if (!checked.ok) context.addIssue({ code: 'custom', message: URL_FAULTS[checked.reason] ?? URL_FAULTS.invalid! });
     })
     .meta({ format: 'uri', examples: ['https://example.com/hooks'] });

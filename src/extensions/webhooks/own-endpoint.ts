@@ -1,5 +1,5 @@
 import { allows } from '../../declare/policy.ts';
-import type { RouteContext } from '../../declare/route.ts';
+import type { Asking, Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -11,31 +11,29 @@ import { READ } from './sql/endpoints.ts';
 export const ASKING = { limit: 10, windowMs: 60_000 };
 
 /** @throws ApiError UNAUTHORIZED: a policy may let the signed-out in, but an endpoint needs an owner */
-export function ownerOf(ctx: RouteContext): string {
-  if (ctx.user === undefined) throw new ApiError('UNAUTHORIZED');
-  return ctx.user.id;
+export function ownerOf({ user }: Asking): string {
+  if (user === undefined) throw new ApiError('UNAUTHORIZED');
+  return user.id;
 }
 
 /**
- * The endpoint that a route names, and whose it must be.
- *
- * @throws ApiError UNAUTHORIZED; NOT_FOUND for an id that can't be one
+ * Makes what loads the caller's endpoint that a route names: its row is `ctx.doc`. It throws UNAUTHORIZED, and NOT_FOUND when there is
+ * none, or it is somebody else's.
  */
-export function endpointIds(ctx: RouteContext): [id: string, owner: string] {
-  const owner = ownerOf(ctx);
-  if (!isId(ctx.params.id)) throw new ApiError('NOT_FOUND');
-  return [ctx.params.id, owner];
+export function loadsOwn(database: Database): NonNullable<Route['load']> {
+  return async (asking): Promise<EndpointRow> => {
+    const owner = ownerOf(asking);
+    const { id } = asking.params;
+    if (!isId(id)) throw new ApiError('NOT_FOUND');
+    const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: [id, owner] });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    return row;
+  };
 }
 
-/**
- * The caller's endpoint that a route names.
- *
- * @throws ApiError UNAUTHORIZED; NOT_FOUND when there is none, or it is somebody else's
- */
-export async function readOwn(database: Database, ctx: RouteContext): Promise<EndpointRow> {
-  const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: endpointIds(ctx) });
-  if (row === undefined) throw new ApiError('NOT_FOUND');
-  return row;
+/** The endpoint of a route that has loaded it, as its owner sees it. */
+export function ownEndpoint(ctx: RouteContext): ReturnType<typeof showEndpoint> {
+  return showEndpoint(ctx.doc as EndpointRow);
 }
 
 /** The error of whoever asks a disabled endpoint to be sent to. */
@@ -44,16 +42,15 @@ export function disabledError(): ApiError {
 }
 
 /**
- * The caller's endpoint, to which something is to be sent now.
+ * The endpoint of a route that has loaded it, to which something is to be sent now.
  *
- * @throws ApiError NOT_FOUND; BAD_REQUEST when it is disabled; FORBIDDEN when it is global and its owner may not have that any more
+ * @throws ApiError BAD_REQUEST when it is disabled; FORBIDDEN when it is global and its owner may not have that any more
  */
-export async function readOpen(
-  database: Database,
+export async function openEndpoint(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
   ctx: RouteContext,
 ): Promise<ReturnType<typeof showEndpoint>> {
-  const endpoint = showEndpoint(await readOwn(database, ctx));
+  const endpoint = ownEndpoint(ctx);
   if (!endpoint.enabled) throw disabledError();
   const { user, req, service } = ctx;
   const args = { user, action: 'webhook', doc: undefined, req, service };

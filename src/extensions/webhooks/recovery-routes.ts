@@ -4,7 +4,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
 import { recoverSchema } from './input.ts';
 import { recoveryShape } from './output.ts';
-import { ASKING, disabledError, readOpen, readOwn } from './own-endpoint.ts';
+import { ASKING, disabledError, loadsOwn, openEndpoint, ownEndpoint } from './own-endpoint.ts';
 import type { Recovering } from './recover.ts';
 import { type RecoveryRow, showRecovery } from './recovery.ts';
 import type { WebhookSettings } from './settings.ts';
@@ -13,7 +13,7 @@ import { BEGIN_RECOVERY, READ_RECOVERY } from './sql/recoveries.ts';
 /** The routes that send again all that failed, and tell how far that is. */
 export function recoveryRoutes(host: Host, settings: WebhookSettings, { page }: Recovering): Route[] {
   const { database } = host;
-  const common = { policy: settings.policy, tags: ['webhooks'] };
+  const common = { policy: settings.policy, tags: ['webhooks'], load: loadsOwn(database) };
 
   async function read(id: string, endpointId: string): Promise<RecoveryRow> {
     const [row] = await database.read<RecoveryRow>({ text: READ_RECOVERY, values: [id, endpointId] });
@@ -22,7 +22,7 @@ export function recoveryRoutes(host: Host, settings: WebhookSettings, { page }: 
   }
 
   async function recover(ctx: RouteContext) {
-    const { id: endpointId } = await readOpen(database, settings, ctx);
+    const { id: endpointId } = await openEndpoint(settings, ctx);
     const since: string = ctx.input.since;
     const id = newId();
     const begin = () => database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [id, endpointId, since] });
@@ -65,7 +65,7 @@ export function recoveryRoutes(host: Host, settings: WebhookSettings, { page }: 
       errors: ['NOT_FOUND'],
       operationId: 'readWebhookRecovery',
       async handler(ctx) {
-        const [endpointId] = await readOwn(database, ctx);
+        const { id: endpointId } = ownEndpoint(ctx);
         const { recoveryId } = ctx.params;
         if (!isId(recoveryId)) throw new ApiError('NOT_FOUND');
         return showRecovery(await read(recoveryId, endpointId));

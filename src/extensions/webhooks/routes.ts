@@ -8,7 +8,7 @@ import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
 import { createSchema, rotateSchema, updateSchema } from './input.ts';
 import { endpointShape, endpointWithSecretShape } from './output.ts';
-import { endpointIds, ownerOf, readOwn } from './own-endpoint.ts';
+import { loadsOwn, ownEndpoint, ownerOf } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
 import { newSigningSecrets } from './sign.ts';
 import { CREATE, LIST, LOCK_OWNER, REMOVE, UPDATE } from './sql/endpoints.ts';
@@ -25,6 +25,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
   const names = eventNames(host.resources, Object.keys(settings.events));
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
   const common = { policy: settings.policy, tags: ['webhooks'] };
+  const ofOwn = { ...common, load: loadsOwn(database) };
 
   function tell(what: string, webhook: { id: string }, ctx: RouteContext): void {
     events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
@@ -57,7 +58,8 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
   }
 
   async function update(ctx: RouteContext) {
-    const [id, owner] = endpointIds(ctx);
+    const { id } = ownEndpoint(ctx);
+    const owner = ownerOf(ctx);
     const { url = null, events: subscribed = null, description, enabled = null, ordered = null, rateLimit } = ctx.input;
     const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
     const described = [description !== undefined, description ?? null];
@@ -73,16 +75,15 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
   }
 
   async function remove(ctx: RouteContext): Promise<void> {
-    const rows = await database.write({ text: REMOVE, values: [...endpointIds(ctx), REMOVED_AT_ONCE] });
+    const rows = await database.write({ text: REMOVE, values: [ownEndpoint(ctx).id, ownerOf(ctx), REMOVED_AT_ONCE] });
     if (rows.length === 0) throw new ApiError('NOT_FOUND');
     tell('deleted', { id: ctx.params.id! }, ctx);
   }
 
   async function rotateSecret(ctx: RouteContext) {
-    const [id, owner] = endpointIds(ctx);
-    const now = showEndpoint(await readOwn(database, ctx)).signing ?? 'v1';
+    const { id, signing: now = 'v1' } = ownEndpoint(ctx);
     const { secret, publicKey, kept } = newSigningSecrets(ctx.input.signing ?? now);
-    const values = [id, owner, keyring.encrypt(kept, secretContext(id)), graceMs, publicKey];
+    const values = [id, ownerOf(ctx), keyring.encrypt(kept, secretContext(id)), graceMs, publicKey];
     const [row] = await database.write<EndpointRow>({ text: ROTATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     ctx.res.setHeader('Cache-Control', 'no-store');
@@ -117,17 +118,17 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
       },
     },
     {
-      ...common,
+      ...ofOwn,
       method: 'GET',
       path: '/webhooks/:id',
       summary: 'One webhook endpoint',
       errors: ['NOT_FOUND'],
       operationId: 'readWebhook',
       output: endpointShape,
-      handler: async (ctx) => showEndpoint(await readOwn(database, ctx)),
+      handler: ownEndpoint,
     },
     {
-      ...common,
+      ...ofOwn,
       method: 'PATCH',
       path: '/webhooks/:id',
       summary: 'Change a webhook endpoint; enabling it starts over',
@@ -138,7 +139,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
       handler: update,
     },
     {
-      ...common,
+      ...ofOwn,
       method: 'DELETE',
       path: '/webhooks/:id',
       summary: 'Delete a webhook endpoint and its delivery log',
@@ -148,7 +149,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
       handler: remove,
     },
     {
-      ...common,
+      ...ofOwn,
       method: 'POST',
       path: '/webhooks/:id/rotate-secret',
       summary: 'Give a webhook endpoint a new secret, shown this once',

@@ -28,7 +28,7 @@ export interface EndpointParts {
 
 const SLOW_BODY_MS = 250;
 
-/** Handles one request of a route: sign in, authorise, check the query, read and check the body, run the handler, answer. */
+/** Handles one request of a route: sign in, authorise, load what the path names, check the query, read and check the body, run the handler, answer. */
 export type Endpoint = (req: Request, res: Response) => Promise<void>;
 
 /** Makes the endpoint of a route. Everything that does not depend on the request is decided here, once. */
@@ -46,8 +46,12 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const creates = route.idempotent === 'create';
   const checkScopes = createScopeCheck(route, parts.authenticators);
 
-  /** Asks the policy. Gives the record of an item route of a resource. */
-  async function authorize(looking: Looker & { req: Request }, params: Record<string, string>): Promise<unknown> {
+  /** Asks the policy. Gives the record of an item route of a resource, or what the route itself loads. */
+  async function authorize(
+    looking: Looker & { req: Request },
+    auth: SignedIn['auth'],
+    params: Record<string, string>,
+  ): Promise<unknown> {
     if (byHandler) {
       // The rest is the handler's, but nobody's body is read who may not send one.
       if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
@@ -59,7 +63,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     }
     if (item === undefined) {
       await authorizeCollection(policy, action, looking);
-      return undefined;
+      return route.load?.({ ...looking, auth, params });
     }
     return loadAuthorized(item.resource, item.store, params.id!, action, policy, looking);
   }
@@ -83,7 +87,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
     checkScopes(signedIn);
     try {
-      const doc = await authorize({ user, req, service: host.service }, req.params as Record<string, string>);
+      const doc = await authorize({ user, req, service: host.service }, auth, req.params as Record<string, string>);
       return { user, auth, doc };
     } catch (error) {
       if (!(await hadRecord(req, user, error))) throw error;

@@ -3,6 +3,7 @@ import { issuePath, type StandardIssue } from '../../declare/standard-schema.ts'
 interface Issue extends StandardIssue {
   /** What zod says beyond the convention. */
   readonly code?: string;
+  readonly expected?: string;
   readonly keys?: readonly string[];
 }
 
@@ -30,6 +31,8 @@ function told(issue: Issue, root: unknown): Told[] {
   const { message } = issue;
   if (issue.code === 'unrecognized_keys' && issue.keys !== undefined)
     return issue.keys.map((key) => ({ path: [...path, key], kind: 'unknown', message }));
+  if (path.length === 0 && issue.expected === 'object' && UNCHOSEN.test(message))
+    return [{ path, kind: 'other', message: 'Must be an object' }];
   if (path.length === 0 || !UNCHOSEN.test(message)) return [{ path, kind: 'other', message }];
   const value = valueAt(root, path);
   const kind = value === undefined ? 'missing' : Array.isArray(value) ? 'repeated' : 'other';

@@ -65,9 +65,23 @@ test('404 on every route of an endpoint that is somebody else’s, malformed or 
       ['PATCH', '', {}],
       ['DELETE', ''],
       ['GET', '/deliveries'],
+      ['POST', '/rotate-secret'],
+      ['POST', '/test'],
+      ['POST', `/deliveries/${id}/retry`],
+      ['POST', '/recover', { since: new Date().toISOString() }],
+      ['GET', `/recoveries/${id}`],
+      ['GET', `/explain?event=${id}`],
+      // What is wrong with the rest is told to nobody else.
+      ['PATCH', '', { enabled: 'maybe' }],
+      ['PATCH', '', '{'],
+      ['POST', '/rotate-secret', { signing: 'v7' }],
+      ['POST', '/recover'],
+      ['GET', '/deliveries?limit=1000'],
+      ['GET', '/explain'],
     ] as const) {
-      expect((await bob.call(method, `/api/webhooks/${path}${rest}`, body)).status).toBe(404);
-      expect((await call(method, `/api/webhooks/${path}${rest}`, body)).status).toBe(401);
+      const at = `/api/webhooks/${path}${rest}`;
+      expect([at, (await bob.call(method, at, body)).status]).toEqual([at, 404]);
+      expect([at, (await call(method, at, body)).status]).toEqual([at, 401]);
     }
   }
   expect((await bob.call('GET', '/api/webhooks')).body).toEqual({ data: [] });
@@ -75,7 +89,7 @@ test('404 on every route of an endpoint that is somebody else’s, malformed or 
 
 test('422 names what is wrong with each field', async () => {
   const details = async (body: object) => {
-    const answer = await create(bob, body);
+    const answer = Array.isArray(body) ? await bob.call('POST', '/api/webhooks', body) : await create(bob, body);
     expect(answer.status).toBe(422);
     return answer.body.error.details;
   };
@@ -95,7 +109,9 @@ test('422 names what is wrong with each field', async () => {
   expect(await details({ url: `https://example.com/${'x'.repeat(100)}` })).toEqual({
     url: 'Must be at most 100 characters',
   });
+  expect(await details([])).toEqual({ body: 'Must be an object' });
   for (const bad of [
+    'https://example.com/\ud800',
     'ftp://example.com/',
     'https://user:password@example.com/',
     'http://localhost:8080/',
