@@ -5,6 +5,9 @@ import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { type Client, startTestApp } from '../support/app.ts';
+import { runs } from '../support/runs.ts';
+
+const RUNS = runs(80);
 
 const VIEWERS = ['nobody', 'stranger', 'owner', 'admin'] as const;
 type Viewer = (typeof VIEWERS)[number];
@@ -228,8 +231,8 @@ for (const viewer of VIEWERS) {
       ]);
       expect([left.status, comparable(right)]).toEqual([200, comparable(left)]);
     });
-    await fc.assert(property, { numRuns: 200 });
-    expect(answered).toBeGreaterThan(70);
+    await fc.assert(property, { numRuns: RUNS });
+    expect(answered).toBeGreaterThan(0.3 * RUNS);
   });
 
   test(`${viewer}: a field that nobody may query answers byte for byte like one that there is not`, async () => {

@@ -18,14 +18,21 @@ const TEMPLATE_BUSY = '55006';
 const databaseServer = process.env.TEST_DATABASE_URL ?? '';
 const redisUrl = process.env.TEST_REDIS_URL ?? '';
 
-async function asAdmin<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: databaseServer });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+let connected: Promise<Client> | undefined;
+
+/** The process's own connection to the server: to make one for each database, and one to drop it, costs as much as the work. */
+function admin(): Promise<Client> {
+  connected ??= (async () => {
+    const client = new Client({ connectionString: databaseServer });
+    client.on('error', () => {
+      connected = undefined;
+    });
+    await client.connect();
+    // It goes with the process.
+    client.unref();
+    return client;
+  })();
+  return connected;
 }
 
 interface Session {
@@ -59,22 +66,25 @@ async function dropKeys(prefix: string): Promise<void> {
   }
 }
 
+async function copyTemplate(name: string): Promise<void> {
+  const client = await admin();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.query(`create database ${name} template ${inject('templateDatabase')}`);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== TEMPLATE_BUSY || attempt === 100) throw error;
+      await sleep(50);
+    }
+  }
+}
+
 /** Makes a database from the run's template and a Redis prefix, for one test file. Call `drop` when it is done. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const id = randomBytes(5).toString('hex');
   const name = `${inject('databasePrefix')}${id}`;
   const redisPrefix = `belfry-test-${id}`;
-  await asAdmin(async (client) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await client.query(`create database ${name} template ${inject('templateDatabase')}`);
-        return;
-      } catch (error) {
-        if ((error as { code?: string }).code !== TEMPLATE_BUSY || attempt === 100) throw error;
-        await sleep(50);
-      }
-    }
-  });
+  await copyTemplate(name);
   const url = new URL(databaseServer);
   url.pathname = `/${name}`;
   return {
@@ -82,11 +92,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     redisUrl,
     redisPrefix,
     async drop() {
-      const left = await asAdmin(async (client) => {
-        const sessions = await leftSessions(client, name);
-        await client.query(`drop database if exists ${name} with (force)`);
-        return sessions;
-      });
+      const client = await admin();
+      const left = await leftSessions(client, name);
+      await client.query(`drop database if exists ${name} with (force)`);
       await dropKeys(redisPrefix);
       if (!left.length) return;
       const lines = left.map((each) => `  pid ${each.pid} ${each.application} (${each.state}): ${each.query}`);

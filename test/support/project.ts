@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -13,9 +13,22 @@ export interface Project {
 /** The `src/app/index.ts` of a project whose app is the blog of test/fixtures. */
 export const BLOG = `export { app } from '../../test/fixtures/blog/app.ts';`;
 
+/** A folder that nobody else has; one of few names, since Node keeps what it compiled by the path of a file. */
+function takeFolder(): string {
+  for (let n = 0; ; n++) {
+    const folder = join(tmpdir(), `belfry-project-${n}`);
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+      return folder;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
 /** Clones this project for its commands, without its app and its migrations. */
 export function makeProject(): Project {
-  const folder = mkdtempSync(join(tmpdir(), 'belfry-project-'));
+  const folder = takeFolder();
   const app = join('src', 'app');
   for (const part of ['src', 'workers', 'scripts', 'test/fixtures', 'package.json'])
     cpSync(part, join(folder, part), { recursive: true, filter: (file) => file !== app });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { AnyField, Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
 import { migrating, schemaOf } from '../../support/migrating.ts';
+import { runs } from '../../support/runs.ts';
 
 // A declaration that changes, step by step: fields by name, each of a kind and with tags, in a resource that may be renamed.
 const KINDS = ['integer', 'number', 'string', 'text'] as const;
@@ -146,6 +147,6 @@ test('whatever the steps, migrations and sync both end where a sync from nothing
       // After a failure the test's end does it.
       for (const project of projects) await project.remove();
     }),
-    { numRuns: 12 },
+    { numRuns: runs(4) },
   );
 });

@@ -3,11 +3,12 @@
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { type Client, clientOf, startTestApp } from '../../support/app.ts';
+import { runs } from '../../support/runs.ts';
 import { requestsOf } from './arbitrary.ts';
 import { readContract } from './contract.ts';
 import { everyApp, SECRET } from './every-app.ts';
 
-const RUNS = 40;
+const RUNS = runs(20);
 
 // Web alone: nothing is sent to the addresses that come up.
 const { app, url, person } = await startTestApp(everyApp, { start: { roles: ['web'] } });
