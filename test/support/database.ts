@@ -28,8 +28,8 @@ function admin(): Promise<Client> {
       connected = undefined;
     });
     await client.connect();
-    // It goes with the process.
-    client.unref();
+    // It goes with the process. (The library has it, its types do not.)
+    (client as Client & { unref(): void }).unref();
     return client;
   })();
   return connected;
