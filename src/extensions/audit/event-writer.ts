@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
+import { isUnavailable } from '../../platform/postgres/errors.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
 import type { Happening } from './entry.ts';
 import { INSERT_OUTBOX } from './sql.ts';
@@ -29,13 +30,15 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
   const waiting: OwnPayload[] = [];
   const stopping = new AbortController();
   let lost = 0;
+  let most = ROWS_AT_ONCE;
   let running: Promise<void> | undefined;
 
   async function writeSome(): Promise<void> {
-    const some = waiting.slice(0, ROWS_AT_ONCE);
+    const some = waiting.slice(0, most);
     const values = [some.map(() => newId()), OWN_ROW, some.map((one) => JSON.stringify(one))];
     await database.write({ name: 'audit_outbox', text: INSERT_OUTBOX, values });
     waiting.splice(0, some.length);
+    most = Math.min(2 * most, ROWS_AT_ONCE);
     wake.hint();
   }
 
@@ -45,6 +48,12 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
         await writeSome();
       } catch (error) {
         log.error({ err: error, waiting: waiting.length, lost }, 'events could not be written to the audit trail');
+        if (!isUnavailable(error)) {
+          // One that the database refuses must not hold up the others: it alone is dropped.
+          if (most === 1) waiting.shift();
+          most = 1;
+          continue;
+        }
         if (stopping.signal.aborted) return;
         await sleep(AGAIN_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
       }

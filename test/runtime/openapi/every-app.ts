@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   ApiError,
   apiKeys,
+  audit,
   defineExtension,
   defineResource,
   defineUser,
@@ -25,6 +26,7 @@ const place = f.object({
 const binned = defineResource('binned', {
   fields: { title: f.string().required().filterable(), author: f.ref('user').owner() },
   softDelete: true,
+  audit: true,
 });
 
 const thing = defineResource('thing', {
@@ -244,5 +246,5 @@ export const everyApp = {
     thingCreate,
     binned,
   ],
-  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), softDelete(), probe],
+  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), softDelete(), audit(), probe],
 } as const;

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { readAuditArguments } from '../../scripts/audit/arguments.ts';
+import { audit, defineResource, f } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { BARE_ENV } from '../support/processes.ts';
+import { makeProject } from '../support/project.ts';
+
+// Every command is a process that loads the whole app.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+const project = makeProject();
+project.declare(`import { audit, createApp, defineResource, f } from '../index.ts';
+  const note = defineResource('note', { fields: { title: f.string() }, audit: true });
+  export const app = (environment) => createApp({ resources: [note], extensions: [audit()] }, environment);`);
+afterAll(project.remove);
+const note = defineResource('note', { fields: { title: f.string() }, audit: true });
+const { app, env: own } = await startTestApp({ resources: [note], extensions: [audit()] });
+const client = new Client({ connectionString: own.DATABASE_URL! });
+await client.connect();
+afterAll(() => client.end());
+
+/** Runs the command, as its npm command does. */
+async function run(args: string) {
+  const script = join(project.folder, 'scripts', 'audit.ts');
+  const env = { ...BARE_ENV, DATABASE_URL: own.DATABASE_URL! };
+  const child = spawn(process.execPath, [script, ...args.split(' ')], { env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const out = { said: '', wrong: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.wrong += text));
+  const [code] = await once(child, 'close');
+  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
+}
+
+test.each([
+  ['', 'Say what to do:'],
+  ['repair', 'Unknown command repair.'],
+  ['verify all', 'Unknown argument all.'],
+  ['verify --fix', 'Unknown argument --fix.'],
+  ['verify --expect 12', '--expect 12 should look'],
+])('npm run audit -- %s: what is wrong is told with how the command is called', (args, says) => {
+  const read = () => readAuditArguments(args.split(' ').filter(Boolean));
+  expect(read).toThrow(says);
+  expect(read).toThrow('npm run audit -- verify [--expect <row>:<hash>] [--json]');
+});
+
+test('npm run audit -- verify says that all is well with the row to note, and else names the first broken row and fails', async () => {
+  for (const title of ['a', 'b', 'c']) await app.service('note').create({ title });
+  await vi.waitFor(
+    async () => {
+      const { rows } = await client.query('select count(*)::int as n from audit_entries');
+      expect(rows[0].n).toBe(3);
+    },
+    { timeout: 20_000, interval: 25 },
+  );
+  const { rows } = await client.query('select hash from audit_entries where id = 3');
+  const noted = `3:${rows[0].hash}`;
+  expect(await run(`verify --expect ${noted}`)).toEqual({
+    code: 0,
+    said: `3 rows are as they were.\nThe last one, to be noted for --expect: ${noted}\nThe expected row is there, as it was.`,
+    wrong: '',
+  });
+  await client.query('alter table audit_entries disable trigger audit_row_stays');
+  await client.query(`update audit_entries set ip = '192.0.2.1' where id = 2`);
+  const broken = await run('verify');
+  expect(broken).toEqual({
+    code: 1,
+    said: '1 row is as it was.\nRow 2 was changed. What follows was not looked at.\nA trigger that keeps the rows is missing or switched off: see docs/audit.md.',
+    wrong: '',
+  });
+  expect(JSON.parse((await run('verify --json')).said)).toMatchObject({
+    broken: { id: 2, fault: 'changed' },
+    guarded: false,
+  });
+});
