@@ -7,6 +7,7 @@ import { whenAskedToStop } from '../scripts/services/when-asked-to-stop.ts';
 import { createChildren } from './children.ts';
 import type { Figure, Group } from './figure.ts';
 import { accounts } from './groups/accounts.ts';
+import { audit } from './groups/audit.ts';
 import { deliveries } from './groups/deliveries.ts';
 import { fanOut } from './groups/fan-out.ts';
 import { hanging } from './groups/hanging.ts';
@@ -33,6 +34,7 @@ const GROUPS: readonly Group[] = [
   accounts,
   loginImpact,
   relay,
+  audit,
   deliveries,
   latency,
   load200,

@@ -87,7 +87,7 @@ export interface Extension<Name extends string = string, Api extends object = ob
   tables?: Record<string, PgTable>;
   /**
    * SQL that tables in drizzle have no words for: functions, triggers. Migrations run each once the tables are there, and again when
-   * its text has changed, so it must do no harm the second time: `create or replace`.
+   * its text has changed, so it must do no harm the second time: `create or replace`. What it made stays when the extension goes.
    */
   statements?: readonly string[];
   /** Options of resources that it gives a meaning to: without an extension that does, they are mistakes. */

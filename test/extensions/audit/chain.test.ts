@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { append } from '../../../src/extensions/audit/chain.ts';
 import { COLUMNS, readEntry } from '../../../src/extensions/audit/entry.ts';
 import { hashOf } from '../../../src/extensions/audit/hash.ts';
@@ -95,6 +95,31 @@ describe('append-only: the role of the app cannot', () => {
       `insert into audit_anchors values (0, '')`,
     );
     await expect(database.query(statement)).rejects.toMatchObject({ code: '42501' });
+  });
+
+  test('switch that off, where it does not own the tables; it can do all that the app does', async () => {
+    await written(1);
+    const role = `audit_app_${process.pid}`;
+    await database.query(
+      `create role ${role}; grant select, insert, delete on audit_entries, audit_anchors to ${role}`,
+    );
+    onTestFinished(async () => {
+      await database.query(`reset role; drop owned by ${role}; drop role ${role}`);
+    });
+    await database.query(`set role ${role}`);
+    for (const statement of [
+      'alter table audit_entries disable trigger audit_row_stays',
+      'drop trigger audit_row_stays on audit_entries',
+      'drop table audit_entries',
+      'set session_replication_role = replica',
+      'create or replace function audit_stays() returns trigger language plpgsql as $$ begin return old; end $$',
+      'update audit_entries set user_id = null',
+      'delete from audit_entries',
+      'truncate audit_entries',
+    ])
+      await expect(database.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+    await database.query(`insert into audit_anchors values (0, ''), (1, '')`);
+    await database.query('delete from audit_anchors where id = 0');
   });
 
   test('but remove rows past their days', async () => {
