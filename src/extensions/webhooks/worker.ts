@@ -47,7 +47,7 @@ export function startWebhookWorker(
     writeBack: metrics.counted(createWriteBack(host, settings)),
     endTurn: createEndTurns(host),
     share: { fast: half(concurrency), slow: half(slowConcurrency) },
-    chunk: { fast: CHUNK, slow: SLOW_CHUNK },
+    chunk: { fast: Math.max(CHUNK, half(concurrency)), slow: SLOW_CHUNK },
     sliceMs: SLICE_MS,
     launchMs: LAUNCH_MS,
     leaseMs: LAUNCH_MS + timeoutMs + MARGIN_MS,
