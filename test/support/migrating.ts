@@ -34,8 +34,12 @@ export interface Migrating {
   remove(): Promise<void>;
 }
 
-/** Makes a database and a folder for one test; both are gone when it ends. */
-export async function migrating(): Promise<Migrating> {
+/**
+ * Makes a database and a folder for one test; both are gone when it ends.
+ *
+ * @param atEnd what else removes them: for several tests
+ */
+export async function migrating(atEnd: (remove: () => Promise<void>) => void = onTestFinished): Promise<Migrating> {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'belfry-migrations-'));
   const url = database.databaseUrl;
@@ -52,7 +56,7 @@ export async function migrating(): Promise<Migrating> {
     })();
     return removed;
   };
-  onTestFinished(remove);
+  atEnd(remove);
   const env = {
     NODE_ENV: 'test',
     DATABASE_URL: url,

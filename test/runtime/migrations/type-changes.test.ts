@@ -1,13 +1,13 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
 import { conversion } from '../../../src/runtime/migrations/convert.ts';
 import { migrating } from '../../support/migrating.ts';
-import { post, valuesOf, withValues } from './changing-field.ts';
+import { post, proposed, sideBySide, withValues } from './changing-field.ts';
 
 const DATE = '2024-02-29T12:30:00.250Z';
 
-test.each([
+const SAFE = [
   ['integer', 'number', f.integer().filterable(), f.number().filterable(), [7, -(2 ** 53 - 1)], [7, -(2 ** 53 - 1)]],
   ['integer', 'string', f.integer(), f.string().searchable().sortable(), [7, -8], ['7', '-8']],
   ['number', 'text', f.number(), f.text(), [1.5, 1e21, 0.1], ['1.5', '1e+21', '0.1']],
@@ -39,14 +39,26 @@ test.each([
   ['string', 'json', f.string().searchable(), f.json(), ['x"y'], ['x"y']],
   ['date', 'json', f.date(), f.json(), [DATE], [DATE]],
   ['array of string', 'json', f.array(f.string()).filterable(), f.json(), [['a', 'b']], [['a', 'b']]],
-] as [string, string, AnyField, AnyField, unknown[], unknown[]][])(
-  '%s becomes %s without losing a value',
-  async (_from, _to, from, to, values, expected) => {
-    const project = await withValues(from, values);
-    await project.change([post(to)]);
-    expect(await valuesOf(project, to)).toEqual([...expected, undefined]);
-  },
-);
+] as [string, string, AnyField, AnyField, unknown[], unknown[]][];
+
+describe('side by side', () => {
+  let given: unknown[][];
+  let remove = async () => {};
+  beforeAll(async () => {
+    const fields = SAFE.map(([, , from, to, values]) => ({ from, to, values }));
+    const { project, after, values } = await sideBySide(fields, (atEnd) => (remove = atEnd));
+    await project.change([after]);
+    given = await values();
+  });
+  afterAll(() => remove());
+
+  test.each(SAFE.map(([from, to, , , , expected], i) => [from, to, expected, i] as const))(
+    '%s becomes %s without losing a value',
+    (_from, _to, expected, i) => {
+      expect(given[i]).toEqual([...expected, undefined]);
+    },
+  );
+});
 
 test('a value more in an enum changes nothing in the database', async () => {
   const project = await withValues(f.enum(['a']), ['a']);
@@ -62,14 +74,14 @@ test('a stricter kind of the same type is a note where something is written, and
   );
 });
 
-test.each([
+const REFUSED = [
   [
     'string',
     'integer',
     f.string(),
     f.integer(),
     'a text that is not a whole number would fail',
-    'nullif(\\"v\\", \'\')::bigint',
+    'nullif(\\"$v\\", \'\')::bigint',
   ],
   [
     'string',
@@ -77,7 +89,7 @@ test.each([
     f.string(),
     f.date(),
     'a text that is not a date would fail',
-    'nullif(\\"v\\", \'\')::timestamp(3) with time zone',
+    'nullif(\\"$v\\", \'\')::timestamp(3) with time zone',
   ],
   [
     'string',
@@ -85,61 +97,66 @@ test.each([
     f.string(),
     f.boolean(),
     'a text that is not true or false would fail',
-    'nullif(\\"v\\", \'\')::boolean',
+    'nullif(\\"$v\\", \'\')::boolean',
   ],
-  ['number', 'integer', f.number(), f.integer(), 'fractions would be lost', 'round(\\"v\\")::bigint'],
-  ['array', 'string', f.array(f.string()), f.string(), 'all items but the first would be lost', '\\"v\\"[1]'],
+  ['number', 'integer', f.number(), f.integer(), 'fractions would be lost', 'round(\\"$v\\")::bigint'],
+  ['array', 'string', f.array(f.string()), f.string(), 'all items but the first would be lost', '\\"$v\\"[1]'],
   [
     'json',
     'integer',
     f.json(),
     f.integer(),
     'a value that is not a whole number would fail',
-    '(\\"v\\" #>> \'{}\')::bigint',
+    '(\\"$v\\" #>> \'{}\')::bigint',
   ],
-  ['integer', 'email', f.integer(), f.email(), 'a value that is no email would stay as it is', '\\"v\\"::text'],
-] as [string, string, AnyField, AnyField, string, string][])(
-  '%s to %s is refused: it says why, how to convert, how to keep and how to lose the values',
-  async (_from, _to, from, to, why, example) => {
-    const project = await withValues(from, []);
-    const { ok, lines } = await project.generate([post(to)], 'change');
-    expect(ok).toBe(false);
-    expect(lines).toHaveLength(5);
-    expect(lines[1]).toMatch(new RegExp(`^  - posts.v: its type cannot become .*: ${why}$`));
-    expect(lines[2]).toBe(
-      `      to convert the values: npm run migration:generate -- change --using "posts.v=${example}"`,
-    );
-    expect(lines[3]).toContain('to keep them: leave the field as it is, declare a new one beside it');
-    expect(lines[4]).toBe('      to lose them: npm run migration:generate -- change --drop posts.v');
-  },
-);
+  ['integer', 'email', f.integer(), f.email(), 'a value that is no email would stay as it is', '\\"$v\\"::text'],
+] as [string, string, AnyField, AnyField, string, string][];
 
-test.each([
-  ['string', 'integer', f.string(), f.integer()],
-  ['string', 'number', f.string(), f.number()],
-  ['string', 'date', f.string(), f.date()],
-  ['string', 'boolean', f.string(), f.boolean()],
-  ['string', 'json', f.string(), f.object({ a: f.string() })],
-  ['number', 'integer', f.number(), f.integer()],
-  ['array', 'string', f.array(f.string()), f.string()],
-  ['json', 'integer', f.json(), f.integer()],
-  ['json', 'string', f.json(), f.string()],
-  ['integer', 'email', f.integer(), f.email()],
-  ['boolean', 'integer', f.boolean(), f.integer()],
-  ['date', 'integer', f.date(), f.integer()],
-] as [string, string, AnyField, AnyField][])(
-  'the expression proposed for %s to %s is accepted by Postgres',
-  async (_from, _to, from, to) => {
-    const project = await migrating();
-    await project.change([post(from)]);
-    const { lines } = await project.generate([post(to)]);
-    const quoted = /--using "(.*)"$/.exec(lines[2] ?? '')?.[1];
-    // Safe ones are not refused at all.
-    if (quoted !== undefined) await project.change([post(to)], '--using', quoted.replaceAll('\\"', '"'));
-    else await project.apply();
-    expect(await project.query('select v from posts')).toEqual([]);
-  },
-);
+describe('side by side', () => {
+  let refusals: string[][];
+  let remove = async () => {};
+  beforeAll(async () => {
+    const fields = REFUSED.map(([, , from, to]) => ({ from, to }));
+    const all = await sideBySide(fields, (atEnd) => (remove = atEnd));
+    expect(await all.project.generate([all.after])).toMatchObject({ ok: false });
+    refusals = await all.refusals('change');
+  });
+  afterAll(() => remove());
+
+  test.each(REFUSED.map(([from, to, , , why, example], i) => [from, to, why, example, i] as const))(
+    '%s to %s is refused: it says why, how to convert, how to keep and how to lose the values',
+    (_from, _to, why, example, i) => {
+      const using = `posts.v${i}=${example.replaceAll('$v', `v${i}`)}`;
+      expect(refusals[i]).toEqual([
+        expect.stringMatching(new RegExp(`^  - posts.v${i}: its type cannot become .*: ${why}$`)),
+        `      to convert the values: npm run migration:generate -- change --using "${using}"`,
+        expect.stringContaining('to keep them: leave the field as it is, declare a new one beside it'),
+        `      to lose them: npm run migration:generate -- change --drop posts.v${i}`,
+      ]);
+    },
+  );
+});
+
+test('the expressions that are proposed are accepted by Postgres', async () => {
+  const { project, after, refusals, values } = await sideBySide([
+    { from: f.string(), to: f.integer() },
+    { from: f.string(), to: f.number() },
+    { from: f.string(), to: f.date() },
+    { from: f.string(), to: f.boolean() },
+    { from: f.string(), to: f.object({ a: f.string() }) },
+    { from: f.number(), to: f.integer() },
+    { from: f.array(f.string()), to: f.string() },
+    { from: f.json(), to: f.integer() },
+    { from: f.json(), to: f.string() },
+    { from: f.integer(), to: f.email() },
+    { from: f.boolean(), to: f.integer() },
+    { from: f.date(), to: f.integer() },
+  ]);
+  const using = (await refusals()).flatMap(proposed);
+  expect(using.length / 2).toBeGreaterThan(8);
+  await project.change([after], ...using);
+  expect(await values()).toEqual(Array(12).fill([undefined]));
+});
 
 const VALUES: Record<string, string> = {
   text: 'x',
@@ -197,24 +214,23 @@ test.each(COLUMNS)(
   },
 );
 
-test.each([
-  [f.boolean(), true, f.integer(), 1],
-  [f.integer(), 7, f.boolean(), true],
-  [f.date(), DATE, f.integer(), Date.parse(DATE)],
-  [f.integer(), Date.parse(DATE), f.date(), DATE],
-  [f.array(f.boolean()), [true, false], f.integer(), 1],
-  [f.json(), ['a', 'b'], f.array(f.string()), ['a', 'b']],
-  [f.string(), '1,2', f.array(f.integer()), [1, 2]],
-] as [AnyField, unknown, AnyField, unknown][])(
-  'the expression proposed means what the values mean (%#)',
-  async (from, value, to, expected) => {
-    const project = await withValues(from, [value]);
-    const { lines } = await project.generate([post(to)]);
-    const using = /--using "(.*)"$/.exec(lines[2]!)![1]!;
-    await project.change([post(to)], '--using', using.replaceAll('\\"', '"'));
-    expect(await valuesOf(project, to)).toEqual([expected, undefined]);
-  },
-);
+test('the expressions that are proposed mean what the values mean', async () => {
+  const cases: [AnyField, unknown, AnyField, unknown][] = [
+    [f.boolean(), true, f.integer(), 1],
+    [f.integer(), 7, f.boolean(), true],
+    [f.date(), DATE, f.integer(), Date.parse(DATE)],
+    [f.integer(), Date.parse(DATE), f.date(), DATE],
+    [f.array(f.boolean()), [true, false], f.integer(), 1],
+    [f.json(), ['a', 'b'], f.array(f.string()), ['a', 'b']],
+    [f.string(), '1,2', f.array(f.integer()), [1, 2]],
+  ];
+  const fields = cases.map(([from, value, to]) => ({ from, to, values: [value] }));
+  const { project, after, refusals, values } = await sideBySide(fields);
+  const using = (await refusals()).map(proposed);
+  expect(using.every((one) => one.length === 2)).toBe(true);
+  await project.change([after], ...using.flat());
+  expect(await values()).toEqual(cases.map(([, , , expected]) => [expected, undefined]));
+});
 
 test('where there is no expression none is proposed', async () => {
   const project = await withValues(f.boolean(), [true]);
