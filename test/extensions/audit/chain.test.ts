@@ -104,9 +104,11 @@ describe('append-only: the role of the app cannot', () => {
       `create role ${role}; grant select, insert, delete on audit_entries, audit_anchors to ${role}`,
     );
     onTestFinished(async () => {
-      await database.query(`reset role; drop owned by ${role}; drop role ${role}`);
+      await database.query(`drop owned by ${role}; drop role ${role}`);
     });
-    await database.query(`set role ${role}`);
+    const asApp = new Client({ connectionString: env.DATABASE_URL!, options: `-c role=${role}` });
+    await asApp.connect();
+    onTestFinished(() => asApp.end());
     for (const statement of [
       'alter table audit_entries disable trigger audit_row_stays',
       'drop trigger audit_row_stays on audit_entries',
@@ -117,9 +119,9 @@ describe('append-only: the role of the app cannot', () => {
       'delete from audit_entries',
       'truncate audit_entries',
     ])
-      await expect(database.query(statement), statement).rejects.toMatchObject({ code: '42501' });
-    await database.query(`insert into audit_anchors values (0, ''), (1, '')`);
-    await database.query('delete from audit_anchors where id = 0');
+      await expect(asApp.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+    await asApp.query(`insert into audit_anchors values (0, ''), (1, '')`);
+    await asApp.query('delete from audit_anchors where id = 0');
   });
 
   test('but remove rows past their days', async () => {
