@@ -13,6 +13,7 @@ export type { AnyService, Services } from './declare/service.ts';
 export type { Transaction } from './declare/transaction.ts';
 export type { Service } from './declare/typed-service.ts';
 export { defineUser } from './declare/user.ts';
+export type { UserData } from './declare/user-data.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
 export { audit } from './extensions/audit/index.ts';
 export { developerConsole } from './extensions/console/index.ts';

@@ -15,6 +15,7 @@ import { sessionSweep, sessionsOfDeletedUsers } from './session-removal.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { createSessions } from './sessions.ts';
 import { sessions } from './tables.ts';
+import { accountData } from './user-data.ts';
 import { createUsers } from './users.ts';
 
 /** The tables of accounts, by name. */
@@ -64,6 +65,7 @@ export function createAccounts(
         mails: reset.mails,
         consumers: [sessionsOfDeletedUsers, ...reset.consumers],
         sweeps: [sessionSweep(host.database), ...reset.sweeps],
+        userData: accountData(host.database, view),
       };
     },
   };

@@ -7,6 +7,7 @@ import type { Accounts, PasswordResetStep, SignInStep } from './accounts.ts';
 import type { Authenticator, Host } from './host.ts';
 import type { Route } from './route.ts';
 import type { SentEvent } from './sent-event.ts';
+import type { UserData } from './user-data.ts';
 
 /** The roles that a process can play. */
 export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
@@ -52,6 +53,8 @@ export interface FeatureParts<Api extends object = object> {
   mails?: Readonly<Record<string, MailComposer>>;
   /** Every column that holds ciphertexts of the host's keyring: rotations put them under the newest key. */
   encrypted?: readonly EncryptedColumn[];
+  /** What it holds of users outside of resources: what they are given of it, and how it is erased. */
+  userData?: readonly UserData[];
   /** Listeners of in-process events, by name. */
   listeners?: Record<string, (payload: never) => unknown>;
   /** What it sends to the addresses of others, for the OpenAPI document. */
@@ -75,6 +78,8 @@ export interface ExtensionHost extends Host {
   };
   /** All routes of the app, in the order in which they are mounted. Not known before every feature is set up. */
   routes(): readonly Route[];
+  /** What all features hold of users outside of resources. Not known before every feature is set up. */
+  userData(): readonly UserData[];
 }
 
 /** A feature that an app can be made with: tables, and parts made once the app stands. */

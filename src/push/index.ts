@@ -1,4 +1,4 @@
-import { devicesOfDeletedUsers } from '../accounts/devices/index.ts';
+import { deviceData, devicesOfDeletedUsers } from '../accounts/devices/index.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender } from '../declare/host.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';
@@ -16,6 +16,7 @@ import { simulatedTransport } from './simulated/transport.ts';
 import { pushSweeps } from './sweeps.ts';
 import { pushTables as ownTables } from './tables.ts';
 import type { Transport } from './transport.ts';
+import { pushData } from './user-data.ts';
 import { startPushWorker } from './worker.ts';
 
 export { transportMistakes } from './transport.ts';
@@ -57,6 +58,7 @@ export function createPush(platform: Platform, own: readonly Transport[]): Push 
       listeners: { 'push.opened': noteOpened(platform) },
       consumers: [devicesOfDeletedUsers],
       sweeps: pushSweeps(platform, installed),
+      userData: [deviceData(platform.database), pushData(platform.database)],
       workers: { 'push-worker': () => startPushWorker(platform, transports, finished) },
     },
     captured: createCaptured(platform.database),

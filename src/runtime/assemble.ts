@@ -6,6 +6,7 @@ import type { Extension, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
+import type { UserData } from '../declare/user-data.ts';
 import { createEncryption, type Encryption } from '../platform/crypto/encryption.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
@@ -138,6 +139,10 @@ function routesOf(features: readonly FeatureParts[]): Route[] {
   return features.flatMap((feature) => feature.routes ?? []);
 }
 
+function userDataOf(features: readonly FeatureParts[]): UserData[] {
+  return features.flatMap((feature) => feature.userData ?? []);
+}
+
 /** Passwords that came from another system. */
 function legacyOf({ settings, log }: Platform) {
   const verify = settings.auth.legacyPassword;
@@ -198,7 +203,12 @@ export function assemble(
     { routes: openApiRoutes(settings, () => ({ ...openApiParts(features), resources: compiled, settings })) },
   ];
   const accounts = users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users);
-  const extensionHost = { ...host, accounts: accounts?.api, routes: () => routesOf(features) };
+  const extensionHost = {
+    ...host,
+    accounts: accounts?.api,
+    routes: () => routesOf(features),
+    userData: () => userDataOf(features),
+  };
   const extensions = declared.extensions.map((extension) => {
     const jobs = createExtensionJobs(platform.queues, extension.name);
     const parts = extension.setup({ ...extensionHost, jobs: jobs.handout });

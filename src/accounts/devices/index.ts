@@ -14,3 +14,4 @@ export {
   tokenFault,
   tokenHash,
 } from './token.ts';
+export { deviceData } from './user-data.ts';

@@ -8,6 +8,7 @@ import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, readSettings, settingsMistakes } from './settings.ts';
 import { apiKeyTable } from './tables.ts';
+import { keyData } from './user-data.ts';
 
 /** `app.apiKeys`. */
 interface ApiKeysApi {
@@ -43,6 +44,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
         authenticators: [createAuthenticator(host, users, (route) => scopes().neededOn(route))],
         consumers: [keysOfDeletedUsers],
         sweeps: [oldKeysSweep(host.database)],
+        userData: [keyData(host.database)],
         ...(settings.revokeOnPasswordReset ? { passwordResetStep: keys.revokeOnReset } : {}),
         mistakes: () => scopes().mistakes,
         api,

@@ -7,6 +7,7 @@ import { createRetention } from './retention.ts';
 import { auditRoutes } from './routes.ts';
 import { type AuditOptions, KEEP_DAYS, keepDaysMistakes } from './settings.ts';
 import { auditAnchors, auditEntries } from './tables.ts';
+import { auditData } from './user-data.ts';
 import { createVerify, type Verify } from './verify.ts';
 
 export type { AuditOptions } from './settings.ts';
@@ -43,6 +44,7 @@ export function audit({ keepDays = KEEP_DAYS }: AuditOptions = {}): Extension<'a
         sweeps: [createRetention(host, keepDays)],
         listeners: createListeners(writer),
         routes: auditRoutes(host),
+        userData: [auditData(host.database, keepDays)],
         api: { verify: createVerify(host.database) },
         workers,
       };

@@ -8,6 +8,7 @@ import { twoFactorRoutes } from './routes.ts';
 import { encryptedSecrets } from './secret.ts';
 import { readSettings, settingsMistakes, type TwoFactorOptions } from './settings.ts';
 import { twoFactorChallenges, twoFactors } from './tables.ts';
+import { factorData } from './user-data.ts';
 
 export type { TwoFactorOptions } from './settings.ts';
 
@@ -34,6 +35,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         signInStep: { output: challengeShape, ask: (login) => openChallenge(context, login) },
         consumers: [factorsOfDeletedUsers],
         sweeps: [twoFactorSweep(host.database)],
+        userData: [factorData(host.database)],
         encrypted: encryptedSecrets,
       };
     },

@@ -17,6 +17,7 @@ import { encryptedSecrets } from './signing-keys.ts';
 import { createStatusReader } from './status.ts';
 import { createSweeps } from './sweeps.ts';
 import { webhookDeliveries, webhookEndpoints, webhookEvents, webhookRecoveries, webhookTurns } from './tables.ts';
+import { webhookData } from './user-data.ts';
 import { startWebhookWorker } from './worker.ts';
 
 export type { WebhookOptions } from './settings.ts';
@@ -62,6 +63,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         consumers: [createFanOut(host, users, settings)],
         sweeps: [...createSweeps(host, users, settings), ...recovering.sweeps, forgetEvents(host, settings)],
         encrypted: encryptedSecrets,
+        userData: webhookData(host),
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
         sent: sentEvents(host.resources, settings.events),
         api: {

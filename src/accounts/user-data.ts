@@ -1,0 +1,62 @@
+import type { ResourceView } from '../declare/host.ts';
+import type { UserData } from '../declare/user-data.ts';
+import type { Database } from '../platform/postgres/database.ts';
+import { rowsInPages } from '../platform/postgres/rows-in-pages.ts';
+import { writeInBatches } from '../platform/postgres/write-in-batches.ts';
+
+// Index sessions_user_id_index. Devices that follow sessions go with them.
+const SESSIONS = `
+  select id, created_at, last_used_at, expires_at, ip, user_agent from sessions
+  where user_id = $1 and id > $2 order by id limit $3`;
+const SESSION_NAMES = ['id', 'createdAt', 'lastUsedAt', 'expiresAt', 'ip', 'userAgent'];
+const REMOVE_SESSIONS = `
+  delete from sessions where id in (select id from sessions where user_id = $1 limit $2) returning 1`;
+
+const RESETS = `
+  select user_id, requested_at, expires_at from password_resets where user_id = $1 and user_id > $2 limit $3`;
+const REMOVE_RESETS = `
+  delete from password_resets where user_id in (select user_id from password_resets where user_id = $1 limit $2) returning 1`;
+
+/** E-mails to a user, and those that are still to be made for them. They are few, and go after a week: no index is worth its cost. */
+function toUser(users: ResourceView): string {
+  const email = `(select email from "${users.table}" where id = $1)`;
+  return `(lower(recipient) = ${email} or lower(trim(data->>'email')) = ${email} or data->>'owner' = $1)`;
+}
+
+/** What accounts hold of a user besides their record. */
+export function accountData(database: Database, users: ResourceView): UserData[] {
+  const mails = `
+    select id, kind, recipient, status, created_at, finished_at from mails
+    where ${toUser(users)} and id > $2 order by id limit $3`;
+  const removeMails = `delete from mails where id in (select id from mails where ${toUser(users)} limit $2) returning 1`;
+  return [
+    {
+      name: 'sessions',
+      description: 'Where the user is signed in',
+      rows: (userId) => rowsInPages(database, SESSIONS, SESSION_NAMES, [userId]),
+      erase: (userId) => writeInBatches(database, REMOVE_SESSIONS, [userId]),
+    },
+    {
+      name: 'passwordResets',
+      description: 'The link by which the user may set a new password',
+      async *rows(userId) {
+        for await (const { requestedAt, expiresAt } of rowsInPages(
+          database,
+          RESETS,
+          ['userId', 'requestedAt', 'expiresAt'],
+          [userId],
+        )) {
+          yield { requestedAt, expiresAt };
+        }
+      },
+      erase: (userId) => writeInBatches(database, REMOVE_RESETS, [userId]),
+    },
+    {
+      name: 'mails',
+      description: 'E-mails to the user: when which one was sent, for a week',
+      rows: (userId) =>
+        rowsInPages(database, mails, ['id', 'kind', 'recipient', 'status', 'createdAt', 'finishedAt'], [userId]),
+      erase: (userId) => writeInBatches(database, removeMails, [userId]),
+    },
+  ];
+}

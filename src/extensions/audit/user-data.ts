@@ -1,0 +1,33 @@
+import type { UserData } from '../../declare/user-data.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+
+const ROWS_AT_ONCE = 500;
+
+// Index audit_entries_user_id_index.
+const ROWS = `
+  select id, at, action, resource, record_id, via, credential_id, ip, request_id, changes, details from audit_entries
+  where user_id = $1 and (at, id) > ($2::timestamptz, $3) order by at, id limit ${ROWS_AT_ONCE}`;
+
+type Row = [id: number, at: string, ...rest: unknown[]];
+
+/** What the audit trail tells of what a user did. */
+export function auditData(database: Database, keepDays: number): UserData {
+  return {
+    name: 'auditEntries',
+    description: 'What the user did, as the audit trail tells it; what is personal is masked',
+    kept: `The audit trail is append-only: it keeps ids and addresses for ${keepDays} days; what is personal in it is masked`,
+    async *rows(userId) {
+      for (let after: [string, number] = ['-infinity', 0]; ; ) {
+        const rows = await database.readSlowly<Row>({ text: ROWS, values: [userId, ...after] });
+        for (const row of rows) {
+          const [id, at, action, resource, record, via, credential, ip, requestId, changes, details] = row;
+          yield { id, at, action, resource, record, via, credential, ip, requestId, changes, details };
+        }
+        if (rows.length < ROWS_AT_ONCE) return;
+        const [id, at] = rows.at(-1)!;
+        after = [at, id];
+      }
+    },
+    erase: async () => 0,
+  };
+}
