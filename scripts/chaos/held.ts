@@ -21,23 +21,32 @@ export interface Held {
   attempts: number;
 }
 
-const HELD = `select message_id as "messageId", attempts from webhook_deliveries d where ${IN_TURN}`;
+// What a turn that nobody renewed had claimed is `sending` in its own row: its attempt counts already.
+const HELD = `
+  select message_id as "messageId", attempts - case when status = 'sending' then 1 else 0 end as attempts
+  from webhook_deliveries d where status = 'sending' or ${IN_TURN}`;
 
 /** The deliveries that workers hold. */
 export function heldDeliveries(databaseUrl: string): Promise<Held[]> {
   return withClient(databaseUrl, async (client) => (await client.query<Held>(HELD)).rows);
 }
 
-const END_LEASES = `
+const HELD_AT_FAULTS = 'unnest($1::text[], $2::int[]) as h(message_id, attempts)';
+const END_TURNS = `
   update webhook_turns t set lease_until = now() from webhook_deliveries d
-    join unnest($1::text[], $2::int[]) as h(message_id, attempts) on d.message_id = h.message_id and d.attempts = h.attempts
+    join ${HELD_AT_FAULTS} on d.message_id = h.message_id and d.attempts = h.attempts
   where t.endpoint_id = d.endpoint_id and ${IN_TURN}`;
+const END_LEASES = `
+  update webhook_deliveries d set lease_until = now() from ${HELD_AT_FAULTS}
+  where d.message_id = h.message_id and d.attempts = h.attempts + 1 and d.status = 'sending'`;
 const MAKE_DUE = `update webhook_deliveries set next_attempt_at = now() where status = 'pending' and next_attempt_at > now()`;
 
-/** Puts the clock forward: ends the turns that still hold what was held at a fault, and makes every retry due. */
+/** Puts the clock forward: ends the leases of what was held at a fault, and makes every retry due. */
 export async function hurryUp(databaseUrl: string, held: readonly Held[]): Promise<void> {
   await withClient(databaseUrl, async (client) => {
-    await client.query(END_LEASES, [held.map(({ messageId }) => messageId), held.map(({ attempts }) => attempts)]);
+    const values = [held.map(({ messageId }) => messageId), held.map(({ attempts }) => attempts)];
+    await client.query(END_TURNS, values);
+    await client.query(END_LEASES, values);
     await client.query(MAKE_DUE);
   });
 }

@@ -14,7 +14,7 @@ interface Planned {
   published: boolean;
 }
 
-// A killed worker holds up to 10 endpoints until its leases end: of many, later faults find others at work.
+// A killed worker holds up to 10 endpoints for some seconds: of many, later faults find others at work.
 const peopleFor = (deliveries: number) => (deliveries < 2000 ? 4 : 12);
 const ENDPOINTS = 5;
 const CLIENTS = 8;

@@ -20,6 +20,15 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
+/**
+ * How a queue notices that a worker died, in ms: a job is taken over when its lock was not renewed for `lockDuration` and somebody has
+ * looked twice since, every `stalledInterval`. A worker that stands still for as long loses its jobs to others, which do them again.
+ */
+export interface Watch {
+  lockDuration: number;
+  stalledInterval: number;
+}
+
 /** The queues of one app. */
 export interface Queues {
   /**
@@ -27,11 +36,16 @@ export interface Queues {
    * and the sweep enqueues what has no job.
    */
   add(queue: string, jobs: NewJob[]): Promise<void>;
-  /** Runs `process` for each job, up to `concurrency` at once. */
+  /**
+   * Runs `process` for each job, up to `concurrency` at once.
+   *
+   * @param watch how soon the jobs of a worker that died are taken over; left out, within 20 s
+   */
   work(
     queue: string,
     process: (job: { name: string; data: Pointer }) => Promise<unknown>,
     concurrency: number,
+    watch?: Watch,
   ): RunningWorker;
   /** The events of a queue: who finished, with what. Made at first use. */
   events(queue: string): QueueEvents;
@@ -44,7 +58,8 @@ export interface Queues {
 const DEFAULTS: JobsOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
 
 // The jobs of a worker that died are taken over within 20 s; BullMQ's own 30 s + 30 s would hold them up for a minute.
-const WATCH = { lockDuration: 15_000, stalledInterval: 5_000, maxStalledCount: 10 };
+const WATCH: Watch = { lockDuration: 15_000, stalledInterval: 5_000 };
+const MOST_TAKEOVERS = 10;
 
 /** @param prefix carried by every key, so that two apps may share a Redis */
 export function createQueues(redis: RedisClients, prefix: string, log: Logger): Queues {
@@ -71,9 +86,15 @@ export function createQueues(redis: RedisClients, prefix: string, log: Logger): 
         log.warn({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');
       }
     },
-    work(name, process, concurrency) {
+    work(name, process, concurrency, watch = WATCH) {
       const connection = redis.patient();
-      const worker = new Worker(name, process, { connection, prefix, concurrency, ...WATCH });
+      const worker = new Worker(name, process, {
+        connection,
+        prefix,
+        concurrency,
+        ...watch,
+        maxStalledCount: MOST_TAKEOVERS,
+      });
       worker.on('error', (error) => log.warn({ err: error, queue: name }, 'a worker reported an error'));
       worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));
       return {

@@ -8,6 +8,8 @@ import { type Lane, laneOf, wakeUp, wakeUpLater } from './wake-up.ts';
 export interface DrainParts extends ServeParts {
   host: Pick<Host, 'database' | 'queues' | 'log'>;
   claimOneText: string;
+  /** ms that the claim of a single delivery lasts. */
+  deliveryLeaseMs: number;
   /** Endpoints that wait for a place without a job. */
   lobby: Set<string>;
   /** What comes of them; a worker that stops waits for it. */

@@ -33,12 +33,14 @@ export function createRate({ limit, windowSeconds }: RateRule, before: RateState
   const windowMs = windowSeconds * 1000;
   const sliceMs = windowMs / SLICES;
   const sliceOf = (time: number) => Math.floor(time / sliceMs);
-  const kept = before.sliceMs === sliceMs ? Object.entries(before.slices ?? {}) : [];
-  const counts = new Map(kept.map(([slice, count]) => [Number(slice), count]));
-  // What was counted in other slices, or by who died, may have been a moment ago.
-  const unplaced = before.sliceMs === sliceMs ? 0 : Object.values(before.slices ?? {}).reduce((a, b) => a + b, 0);
-  const late = unplaced + (before.lost ?? 0);
-  if (late > 0) counts.set(sliceOf(now), (counts.get(sliceOf(now)) ?? 0) + late);
+  const counts = new Map<number, number>();
+  const add = (slice: number, count: number) => counts.set(slice, (counts.get(slice) ?? 0) + count);
+  for (const [slice, count] of Object.entries(before.slices ?? {})) {
+    // What was counted in other slices may have been a moment ago. So may what lies ahead: the clock was put back.
+    add(before.sliceMs === sliceMs ? Math.min(Number(slice), sliceOf(now)) : sliceOf(now), count);
+  }
+  // Nor is it known when who died began his.
+  if (before.lost) add(sliceOf(now), before.lost);
 
   /** When the requests of a slice stop to count. */
   const endOf = (slice: number) => (slice + 1) * sliceMs + windowMs;
@@ -54,7 +56,7 @@ export function createRate({ limit, windowSeconds }: RateRule, before: RateState
   return {
     take(time) {
       if (counted(time) >= limit) return false;
-      counts.set(sliceOf(time), (counts.get(sliceOf(time)) ?? 0) + 1);
+      add(sliceOf(time), 1);
       return true;
     },
     waitMs(time) {

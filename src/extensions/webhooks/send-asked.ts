@@ -14,7 +14,7 @@ export async function sendAsked(parts: DrainParts, deliveryId: string): Promise<
   await places.run('asked', async () => {
     if (parts.isStopping()) return;
     await host.database.write({ name: 'webhook_make_turn_of', text: MAKE_TURN_OF, values: [deliveryId] });
-    const values = [deliveryId, parts.leaseMs, parts.globalRoles];
+    const values = [deliveryId, parts.deliveryLeaseMs, parts.globalRoles];
     const statement = { name: 'webhook_claim_one', text: parts.claimOneText, values };
     const claim = claimOf(await host.database.write<ClaimRow>(statement));
     const [claimed] = claim?.deliveries ?? [];

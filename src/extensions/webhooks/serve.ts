@@ -2,6 +2,7 @@ import type { Host } from '../../declare/host.ts';
 import type { AddToBatch } from '../../platform/micro-batch.ts';
 import type { Claim, Claimed } from './claimed.ts';
 import { deliver, type Outcome, type Sender } from './deliver.ts';
+import { LAUNCH_MS } from './leases.ts';
 import type { Places } from './places.ts';
 import type { Turn, TurnParts } from './turn.ts';
 import { type Lane, laneOf } from './wake-up.ts';
@@ -17,8 +18,6 @@ export interface ServeParts extends TurnParts {
   share: Record<Lane, number>;
   /** ms for which a drain goes on claiming while more is due; then other endpoints have their turn. */
   sliceMs: number;
-  /** ms after the first claim within which requests are begun. */
-  launchMs: number;
   /** Requests that an endpoint may have in flight, for those whose last answer was good. */
   windows: Map<string, number>;
   isStopping(): boolean;
@@ -69,7 +68,8 @@ export async function serve(
   let limited = false;
   let place = held;
 
-  const mayBegin = () => !halted && !limited && !parts.isStopping() && performance.now() - begun < parts.launchMs;
+  const mayBegin = () =>
+    !halted && !limited && !turn.isOutdated() && !parts.isStopping() && performance.now() - begun < LAUNCH_MS;
   const mayClaim = () => lane === 'fast' && more && mayBegin() && performance.now() - begun < parts.sliceMs;
 
   function note(outcome: Outcome): void {

@@ -1,5 +1,6 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
+import { deliveryLeaseMs, TURN_LEASE_MS } from './leases.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 import { FORGET_OLD_SECRETS } from './sql/secrets.ts';
 import {
@@ -56,13 +57,13 @@ export function createSweeps(
     }
   }
 
+  async function inPages(text: string, value: unknown): Promise<void> {
+    for (let found = PAGE; found === PAGE; ) found = (await database.write({ text, values: [value, PAGE] })).length;
+  }
+
   async function returnLost(): Promise<void> {
-    for (const text of [END_LOST_TURNS, RETURN_LOST]) {
-      let found = PAGE;
-      while (found === PAGE) {
-        found = (await database.write({ text, values: [settings.retrySchedule, PAGE] })).length;
-      }
-    }
+    await inPages(END_LOST_TURNS, deliveryLeaseMs(settings) - TURN_LEASE_MS);
+    await inPages(RETURN_LOST, settings.retrySchedule);
   }
 
   async function wakeOverdue(): Promise<void> {

@@ -82,7 +82,7 @@ export const webhookTurns = pgTable(
   {
     endpointId: text('endpoint_id').primaryKey(),
     holder: text('holder'),
-    /** The holder must have ended the turn by then, or begun to claim anew. */
+    /** The holder renews it while it lives. */
     leaseUntil: time('lease_until'),
     /** Attempts that each delivery had before, by id. */
     sending: jsonb('sending').notNull().default({}),

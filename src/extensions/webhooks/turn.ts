@@ -3,9 +3,11 @@ import { newId } from '../../platform/ids.ts';
 import type { AddToBatch } from '../../platform/micro-batch.ts';
 import { type Claim, claimOf } from './claimed.ts';
 import type { EndedTurn } from './end-turns.ts';
+import { TURN_LEASE_MS } from './leases.ts';
 import { createRate, type Rate } from './rate.ts';
+import type { RenewedTurn, TurnRenewals } from './renew-turns.ts';
 import type { ClaimedEndpoint, ClaimRow, ClaimTexts } from './sql/claim.ts';
-import { MAKE_TURN } from './sql/turns.ts';
+import { type EndpointNow, MAKE_TURN } from './sql/turns.ts';
 import type { Lane } from './wake-up.ts';
 
 /** What turns are made with. */
@@ -13,12 +15,11 @@ export interface TurnParts {
   host: Pick<Host, 'database'>;
   /** How many deliveries are claimed at once, by lane. */
   chunk: Record<Lane, number>;
-  /** ms that a claim lasts: long enough for a request begun at the last moment, and its result. */
-  leaseMs: number;
   claimTexts: ClaimTexts;
   /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
   globalRoles: readonly string[] | null;
   endTurn: AddToBatch<EndedTurn>;
+  renewals: TurnRenewals;
 }
 
 /** A turn of an endpoint: the right to send its deliveries, which one drain has at a time. */
@@ -29,13 +30,29 @@ export interface Turn {
   mayBegin(): boolean;
   /** ms until the rate lets another request begin; 0: now. */
   waitMs(): number;
+  /**
+   * Whether the endpoint was disabled, removed or changed since it was last claimed for: what is not begun is left to the next turn.
+   * Known a second later, at a renewal.
+   */
+  isOutdated(): boolean;
   /** A result is written, or will not be. */
   settle(deliveryId: string, isWritten: boolean): void;
   /**
    * Ends the turn; what was claimed and not sent is free again, as if it had never been claimed. A delivery whose result could not be
-   * written stays claimed: it is sent again when the lease runs out, rather than lost.
+   * written stays claimed: it is sent again after some time, rather than lost.
    */
   end(): Promise<void>;
+}
+
+/** Whether an endpoint is still sent to as it was when it was claimed for. */
+function isSame({ url, secret, ordered, rateLimit }: EndpointNow, before: ClaimedEndpoint): boolean {
+  return (
+    url === before.url &&
+    secret === before.secrets[0] &&
+    ordered === before.ordered &&
+    rateLimit?.limit === before.rateLimit?.limit &&
+    rateLimit?.windowSeconds === before.rateLimit?.windowSeconds
+  );
 }
 
 /** Makes a turn, which begins with the first claim that gives something. */
@@ -46,16 +63,29 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
   const claimed = new Map<string, number>();
   const unwritten = new Map<string, number>();
   let rate: Rate | undefined;
-  /** How far the clock of Postgres is ahead: several workers count an endpoint's requests, so they go by one clock. */
+  /** How far the clock of Postgres is ahead of `performance.now()`: several workers count an endpoint's requests, so they go by one clock. */
   let aheadMs = 0;
-  let begun = false;
   let ordered = false;
+  let latest: ClaimedEndpoint | undefined;
+  let isOutdated = false;
+  let claimedAt = 0;
+  const renewed: RenewedTurn = {
+    endpointId,
+    holder,
+    get claimedAt() {
+      return claimedAt;
+    },
+    see(endpoint) {
+      isOutdated = endpoint === undefined || !isSame(endpoint, latest!);
+    },
+  };
+  let begun = false;
 
-  const now = () => Date.now() + aheadMs;
+  const now = () => performance.now() + aheadMs;
 
   /** The rule may have changed since the last claim. */
   function follow({ rateLimit, rate: before, now: theirs }: ClaimedEndpoint): void {
-    aheadMs = theirs - Date.now();
+    aheadMs = theirs - performance.now();
     const state = rate?.state(theirs) ?? before ?? {};
     rate = rateLimit === null ? undefined : createRate(rateLimit, state, theirs);
   }
@@ -66,7 +96,7 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
     const values = [
       endpointId,
       parts.chunk[lane],
-      parts.leaseMs,
+      TURN_LEASE_MS,
       lane === 'slow',
       parts.globalRoles,
       holder,
@@ -84,10 +114,15 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
       ordered = found.endpoint.ordered;
       return claim();
     }
-    if (found !== undefined) follow(found.endpoint);
-    for (const { id, attempt } of found?.deliveries ?? []) {
-      claimed.set(id, attempt - 1);
+    if (found === undefined) return undefined;
+    follow(found.endpoint);
+    latest = found.endpoint;
+    isOutdated = false;
+    claimedAt = performance.now();
+    for (const { id, attempt } of found.deliveries) claimed.set(id, attempt - 1);
+    if (!begun && found.deliveries.length > 0) {
       begun = true;
+      parts.renewals.add(renewed);
     }
     return found;
   }
@@ -96,11 +131,13 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
     claim,
     mayBegin: () => rate === undefined || rate.take(now()),
     waitMs: () => rate?.waitMs(now()) ?? 0,
+    isOutdated: () => isOutdated,
     settle(deliveryId, isWritten) {
       if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
       else claimed.delete(deliveryId);
     },
     async end() {
+      parts.renewals.remove(renewed);
       if (begun) await parts.endTurn({ endpointId, holder, left: unwritten, rate: rate?.state(now()) });
     },
   };

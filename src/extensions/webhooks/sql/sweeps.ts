@@ -2,31 +2,21 @@ import { isOpen } from './claim.ts';
 import { REMOVED } from './endpoints.ts';
 import type { UsersSql } from './users.ts';
 
-/** What is set in delivery `d` when nobody knows what came of an attempt; null for its wait: the schedule is used up. */
-function lostAttempt(wait: string): string {
-  return `
-      status = case when ${wait} is null then 'failed' else 'pending' end,
-      next_attempt_at = now() + ${wait} * (0.8 + 0.4 * random()) * interval '1 millisecond',
-      finished_at = case when ${wait} is null then now() end,
-      lease_until = null, status_code = null, duration_ms = null, response = null, error = 'worker lost',
-      attempt_log = d.attempt_log || jsonb_build_object(
-        'at', to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'statusCode', null, 'durationMs', null, 'error', 'worker lost')`;
-}
-
 /**
- * Deliveries whose worker died in the middle of a turn: an attempt with the error "worker lost", and then as after any failed one.
- * Ends those turns. $1 waits of the schedule in ms, $2 how many turns. Gives their endpoints. By webhook_turns_lease_index.
+ * Ends turns that were not renewed, so that their endpoints go on at once. What they had claimed may be on its way, their workers may
+ * even be alive: it becomes `sending` in its own row, under a lease of its own. $1 ms of that beyond the turn's, $2 how many turns.
+ * By webhook_turns_lease_index.
  */
 export const END_LOST_TURNS = `
   with lost as materialized (
-    select endpoint_id, sending from webhook_turns where lease_until < now() order by lease_until limit $2 for update skip locked
-  ), sent as (
-    select key as id, value::int as attempts from lost, jsonb_each_text(sending)
-  ), returned as (
-    update webhook_deliveries d set attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
-      ${lostAttempt('($1::bigint[])[d.schedule_attempts + 1]')}
-    from sent where d.id = sent.id and d.status = 'pending' and d.attempts = sent.attempts
+    select endpoint_id, sending, lease_until from webhook_turns where lease_until < now() order by lease_until limit $2
+    for update skip locked
+  ), claimed as (
+    select key as id, value::int as attempts, lease_until from lost, jsonb_each_text(sending)
+  ), kept as (
+    update webhook_deliveries d set status = 'sending', attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
+      lease_until = c.lease_until + $1 * interval '1 millisecond'
+    from claimed c where d.id = c.id and d.status = 'pending' and d.attempts = c.attempts
   )
   update webhook_turns t set holder = null, lease_until = null, sending = '{}',
     rate = coalesce(t.rate, '{}') || jsonb_build_object(
@@ -34,16 +24,26 @@ export const END_LOST_TURNS = `
   from lost
   where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
 
+// Of a delivery `d` whose attempt counts already; null: the schedule is used up.
+const WAIT = '($1::bigint[])[d.schedule_attempts]';
+
 /**
- * The same for deliveries that were claimed by themselves. $1 waits of the schedule in ms, $2 how many. Gives their endpoints.
- * By webhook_deliveries_lease_index.
+ * Deliveries whose worker died while they were in its hands: an attempt with the error "worker lost", and then as after any failed
+ * one. $1 waits of the schedule in ms, $2 how many. Gives their endpoints. By webhook_deliveries_lease_index.
  */
 export const RETURN_LOST = `
   with lost as (
     select id from webhook_deliveries where status = 'sending' and lease_until < now()
     order by lease_until limit $2 for update skip locked
   )
-  update webhook_deliveries d set ${lostAttempt('($1::bigint[])[d.schedule_attempts]')}
+  update webhook_deliveries d set
+      status = case when ${WAIT} is null then 'failed' else 'pending' end,
+      next_attempt_at = now() + ${WAIT} * (0.8 + 0.4 * random()) * interval '1 millisecond',
+      finished_at = case when ${WAIT} is null then now() end,
+      lease_until = null, status_code = null, duration_ms = null, response = null, error = 'worker lost',
+      attempt_log = d.attempt_log || jsonb_build_object(
+        'at', to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'statusCode', null, 'durationMs', null, 'error', 'worker lost')
   from lost where d.id = lost.id returning d.endpoint_id`;
 
 /**

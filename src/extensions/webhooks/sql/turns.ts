@@ -1,3 +1,7 @@
+import type { RateRule } from '../rate.ts';
+import { isOpen } from './claim.ts';
+import type { UsersSql } from './users.ts';
+
 /**
  * A condition: somebody's turn is sending delivery `d` at this moment. What a turn has claimed stays `pending` in its own row, so that
  * a delivery is written once per attempt; it is shown as `sending`.
@@ -26,3 +30,32 @@ export const END_TURNS = `
     rate = coalesce(r.rate::jsonb, t.rate)
   from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as r(endpoint_id, holder, claimed, rate)
   where t.endpoint_id = r.endpoint_id and t.holder = r.holder`;
+
+/** What a renewal tells of an endpoint: that by which a turn sends. */
+export interface EndpointNow {
+  id: string;
+  url: string;
+  /** Ciphertext: the newest. */
+  secret: string;
+  ordered: boolean;
+  rateLimit: RateRule | null;
+}
+
+/**
+ * Renews turns, if they are still those of their holders. $1 endpoints, $2 holders, $3 ms of the lease, $4 roles of the global policy.
+ * Gives the endpoints that may still be sent to. Rows that are locked are passed over: a claim renews, too, and it must not wait for
+ * who ends turns in another order.
+ */
+export function renewTurns(users: UsersSql): string {
+  return `
+  with own as (
+    select t.endpoint_id from webhook_turns t
+      join unnest($1::text[], $2::text[]) as r(endpoint_id, holder) on t.endpoint_id = r.endpoint_id and t.holder = r.holder
+    for update of t skip locked
+  ), renewed as (
+    update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond' from own where t.endpoint_id = own.endpoint_id
+  )
+  select json_build_object('id', e.id, 'url', e.url, 'secret', e.secret, 'ordered', e.ordered,
+    'rateLimit', case when e.rate_limit is not null then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end)
+  from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${isOpen(users, '$4')}`;
+}
