@@ -1,3 +1,4 @@
+import { tokenHash } from '../accounts/devices/index.ts';
 import type { Logger } from '../platform/log.ts';
 import { createMicroBatch } from '../platform/micro-batch.ts';
 import type { Database } from '../platform/postgres/database.ts';
@@ -46,7 +47,11 @@ function toAnswer(chunk: ClaimedChunk, { position, device, tries }: ClaimedDevic
   const { createdAt, expiresAt } = chunk;
   const failed = { attempts: tries + 1, retryAfterMs: result.retryAfterMs, createdAt, expiresAt };
   const again = result.retryable === true ? retryAt(failed, Date.now(), Math.random()) : undefined;
-  return { ...result, position, deviceId: device.id, tries, retryAt: again };
+  const raw =
+    result.unregistered && device.id === null && device.token !== null
+      ? tokenHash(device.platform, device.token)
+      : null;
+  return { ...result, position, deviceId: device.id, tokenHash: raw, tries, retryAt: again };
 }
 
 function earliest(times: readonly (number | undefined)[]): number | undefined {

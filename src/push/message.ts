@@ -163,9 +163,10 @@ function crossFaults(fields: Fields, content: PushContent, rule: EndpointRule): 
   if (!content.silent && content.title === undefined && content.body === undefined) {
     details.title = 'Is required, unless there is a body, or the message is silent and has data';
   }
-  if (Object.keys(details).length === 0 && payloadBytes(content) > PAYLOAD_MAX_BYTES) {
+  const bytes = payloadBytes(content);
+  if (Object.keys(details).length === 0 && bytes > PAYLOAD_MAX_BYTES) {
     const field = content.data === undefined ? 'body' : 'data';
-    details[field] = `Texts and data together must be at most ${PAYLOAD_MAX_BYTES} bytes: no provider carries more`;
+    details[field] = `Texts and data together have ${bytes} bytes; no provider carries more than ${PAYLOAD_MAX_BYTES}`;
   }
   return details;
 }

@@ -15,9 +15,7 @@ const COUNT = `
 /** Answers of a transport, as they came together. */
 interface Answered {
   transport: string;
-  /** Registered devices and raw tokens. */
-  gone: number;
-  registered: readonly GoneDevice[];
+  gone: readonly GoneDevice[];
   /** Whether a device of the same transport accepted. */
   reached: boolean;
   /** What the provider says of the last one. */
@@ -31,9 +29,9 @@ interface Answered {
  * @returns how many were removed
  */
 export function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm: ReturnType<typeof createAlarm>) {
-  return async ({ transport, gone, registered, reached, error }: Answered): Promise<number> => {
+  return async ({ transport, gone, reached, error }: Answered): Promise<number> => {
     if (!reached) {
-      const values = [transport, gone];
+      const values = [transport, gone.length];
       const rows = await database.write<[number]>({ name: 'push_gone', text: COUNT, values });
       const devices = rows[0]![0];
       if (devices > MOST_IN_A_ROW) {
@@ -41,7 +39,6 @@ export function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm
         return 0;
       }
     }
-    await removeDevices(database, registered);
-    return registered.length;
+    return removeDevices(database, gone);
   };
 }

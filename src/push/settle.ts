@@ -40,23 +40,20 @@ export function createSettle(parts: SettleParts, installed: ReadonlySet<string>,
   const removeGone = createRemoveGone(parts, alarm);
 
   async function remove(transport: string, kept: readonly AnsweredChunk[]): Promise<number> {
-    const gone = kept.flatMap(({ chunk, answers }) =>
-      answers
-        .filter((answer) => answer.unregistered)
-        .map(({ deviceId, error = '', goneSince = chunk.createdAt }) => ({
-          deviceId,
-          error,
-          seenUntil: new Date(Math.min(goneSince, chunk.createdAt)).toISOString(),
-        })),
+    const told = kept.flatMap(({ chunk, answers }) =>
+      answers.filter((answer) => answer.unregistered).map((answer) => ({ ...answer, createdAt: chunk.createdAt })),
     );
-    if (gone.length === 0) return 0;
+    if (told.length === 0) return 0;
     return removeGone({
       transport,
-      gone: gone.length,
-      registered: gone.flatMap(({ deviceId, seenUntil }) => (deviceId === null ? [] : [{ id: deviceId, seenUntil }])),
+      gone: told.map(({ deviceId, tokenHash, createdAt, goneSince = createdAt }) => ({
+        id: deviceId,
+        tokenHash,
+        seenUntil: new Date(Math.min(goneSince, createdAt)).toISOString(),
+      })),
       // Nothing can be wrong with how that is set up.
       reached: transport === SIMULATED || kept.some(({ answers }) => answers.some((answer) => answer.ok)),
-      error: gone.at(-1)!.error,
+      error: told.at(-1)!.error ?? '',
     });
   }
 

@@ -47,6 +47,8 @@ const STORE = `
 export interface Answer extends TransportResult {
   position: number;
   deviceId: string | null;
+  /** Of a raw token that is gone. */
+  tokenHash: string | null;
   /** Tries before this one. */
   tries: number;
   /** Epoch ms. Undefined: the answer is final. */

@@ -1,6 +1,7 @@
 import type { DevicePlatform } from '../accounts/devices/index.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PushContent } from './message.ts';
+import { errorWithoutTokens, withoutTokens } from './without-tokens.ts';
 
 /** A device as transports see it. */
 export interface TransportDevice {
@@ -121,7 +122,8 @@ export function transportFor(
     try {
       return transport.accepts?.(device) ?? true;
     } catch (error) {
-      log.error({ err: error, transport: transport.name }, 'a push transport failed at accepts()');
+      const err = errorWithoutTokens(error, [device]);
+      log.error({ err, transport: transport.name }, 'a push transport failed at accepts()');
       return false;
     }
   });
@@ -132,7 +134,8 @@ function storable(text: unknown, fallback: string | undefined): string | undefin
   return text.slice(0, ERROR_MAX).replaceAll('\0', '').toWellFormed();
 }
 
-function cleaned(result: TransportResult | undefined): TransportResult {
+/** A result as it is stored and shown. What it says repeats no token of `devices`. */
+function cleaned(result: TransportResult | undefined, devices: readonly TransportDevice[]): TransportResult {
   if (typeof result !== 'object' || result === null) {
     return { ok: false, error: 'The transport gave no result for this device' };
   }
@@ -140,7 +143,8 @@ function cleaned(result: TransportResult | undefined): TransportResult {
     const id = storable(result.id, undefined);
     return id === undefined ? { ok: true } : { ok: true, id };
   }
-  const error = storable(result.error, 'The transport gave no reason')!;
+  const reason = typeof result.error === 'string' ? withoutTokens(result.error, devices) : undefined;
+  const error = storable(reason, 'The transport gave no reason')!;
   const failed: TransportResult = { ok: false, error, unregistered: result.unregistered === true };
   const { goneSince } = result;
   if (failed.unregistered) return typeof goneSince === 'number' && goneSince > 0 ? { ...failed, goneSince } : failed;
@@ -181,12 +185,15 @@ async function resultsOf(
     const lists = await call();
     return sendings.map(({ devices }, i) => {
       const results = (Array.isArray(lists[i]) ? lists[i] : []) as readonly TransportResult[];
-      return devices.map((_, at) => cleaned(results[at]));
+      return devices.map((device, at) => cleaned(results[at], [device]));
     });
   } catch (error) {
-    log.error({ err: error, transport: transport.name, push: sendings[0]?.context.id }, 'a push transport failed');
-    const reason = error instanceof Error ? error.message : String(error);
-    const failed = cleaned({ ok: false, error: `The transport failed: ${reason}`, retryable: true });
+    const err = errorWithoutTokens(
+      error,
+      sendings.flatMap(({ devices }) => devices),
+    );
+    log.error({ err, transport: transport.name, push: sendings[0]?.context.id }, 'a push transport failed');
+    const failed = cleaned({ ok: false, error: `The transport failed: ${err.message}`, retryable: true }, []);
     return sendings.map(({ devices }) => devices.map(() => failed));
   }
 }

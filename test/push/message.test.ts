@@ -130,6 +130,21 @@ describe('a message is refused with 422', () => {
   });
 });
 
+test.each<[string, object, object]>([
+  [
+    'texts',
+    { title: 'Hi', body: '漢'.repeat(1400) },
+    { body: 'Texts and data together have 4202 bytes; no provider carries more than 4096' },
+  ],
+  [
+    'data',
+    { title: 'Hi', data: { text: 'x'.repeat(4090) } },
+    { data: 'Must be at most 4096 bytes as JSON, and has 4101' },
+  ],
+])('%s over the limit of every provider are refused with their size', (_, message, details) => {
+  expect(detailsOf({ to: USER, ...message })).toEqual(details);
+});
+
 test('whatever is given, it is either a message or a 422 that names a field', () => {
   const names = [
     'to',

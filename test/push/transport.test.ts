@@ -1,7 +1,9 @@
+import { inspect } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../src/index.ts';
-import type { Transport } from '../../src/push/transport.ts';
+import type { Logger } from '../../src/platform/log.ts';
+import { sendThrough, type Transport, transportFor } from '../../src/push/transport.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
 /** A transport whose answers a test decides. Takes iOS devices only. */
@@ -104,6 +106,14 @@ test('unregistered: true removes the device, another failure does not', async ()
   expect(events).toEqual([{ name: 'push.failed', payload: { id: result.id, status: 'failed', devices: 2 } }]);
 });
 
+test('a raw token that is gone takes the device with it that is registered with it', async () => {
+  const ann = await person('Ann');
+  const [gone, kept] = [await register(ann), await register(ann)];
+  answer = (_, devices) => devices.map(({ token }) => ({ ok: false, error: 'no', unregistered: token === gone.token }));
+  await app.push.send({ tokens: [gone.token, kept.token, 'nobody-has-this-token'], platform: 'ios', title: 'Hi' });
+  await expect.poll(() => idsOf(ann)).toEqual([kept.id]);
+});
+
 test('a device that registered again after the provider lost it is kept', async () => {
   const ann = await person('Ann');
   const [lost, back] = [await register(ann), await register(ann)];
@@ -134,6 +144,12 @@ describe('a send resolves with failed results', () => {
         throw 'x';
       },
     ],
+    [
+      'throws what is no text',
+      () => {
+        throw Object.create(null);
+      },
+    ],
     ['answers with nothing', () => undefined as never],
     ['answers with an empty list', () => []],
     ['answers with something else than results', () => [null, 'ok'] as never],
@@ -157,6 +173,41 @@ describe('a send resolves with failed results', () => {
       expect(one).toEqual({ device: expect.any(String), ok: false, error: expect.stringMatching(/^.{1,500}$/s) });
     }
     expect(await idsOf(ann)).toHaveLength(2);
+  });
+});
+
+describe('no token is told by a transport of your own', () => {
+  const endpoint = 'https://push.example.com/subscription-0123456789';
+  const web = JSON.stringify({ endpoint, keys: { p256dh: 'BNk3-public-key', auth: 'aVery-secret-key' } });
+  const device = { id: null, platform: 'ios', token: 'ios-token-0123456789', user: null, locale: null } as const;
+  const browser = { ...device, platform: 'web', token: web } as const;
+  const sending = { message: { sound: 'default', priority: 'high' }, devices: [device, browser], context: { id: 'x' } };
+  const secrets = /ios-token-0123456789|subscription-0123456789|aVery-secret-key/;
+  const refusal = (token: string) => `no such device: ${token}${token === web ? ` at ${endpoint}` : ''}`;
+  const failing = () => {
+    throw new Error(refusal(device.token), { cause: new Error(refusal(web)) });
+  };
+
+  test.each<[string, Transport['send']]>([
+    ['that throws', failing],
+    ['that answers with it', (_, devices) => devices.map(({ token }) => ({ ok: false, error: refusal(token) }))],
+  ])('%s', async (_, send) => {
+    const logged: unknown[] = [];
+    const log = { error: ({ err }: { err: Error }) => logged.push(inspect(err)) } as unknown as Logger;
+    const [results] = await Promise.all(sendThrough({ name: 'own', send }, [sending as never], log));
+    expect(results!.map((result) => result.error)).toEqual([
+      expect.stringContaining('no such device: …'),
+      expect.stringContaining('no such device: …'),
+    ]);
+    expect(`${JSON.stringify(results)} ${logged}`).not.toMatch(secrets);
+  });
+
+  test('whose accepts() throws', () => {
+    const logged: unknown[] = [];
+    const log = { error: ({ err }: { err: Error }) => logged.push(inspect(err)) } as unknown as Logger;
+    expect(transportFor([{ name: 'own', send: accepting, accepts: failing }], device, log)).toBeUndefined();
+    expect(logged).toEqual([expect.stringContaining('no such device: …')]);
+    expect(logged[0]).not.toMatch(/ios-token-0123456789/);
   });
 });
 

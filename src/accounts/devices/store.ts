@@ -74,9 +74,14 @@ const FIND = `
   ), removed as (delete from devices d using mine where d.id = mine.id and mine.expired)
   select id, platform, token, user_id, locale, expired from mine order by id`;
 
+// By two indexes, and so in two branches.
 const REMOVE = `
-  delete from devices d using unnest($1::text[], $2::timestamptz[]) g(id, seen_until)
-  where d.id = g.id and d.last_seen_at <= g.seen_until`;
+  with g as (select * from unnest($1::text[], $2::text[], $3::timestamptz[]) g(id, token_hash, seen_until)), gone as (
+    select d.id, g.seen_until from g join devices d on d.id = g.id
+    union all
+    select d.id, g.seen_until from g join devices d on d.token_hash = g.token_hash
+  )
+  delete from devices d using gone where d.id = gone.id and d.last_seen_at <= gone.seen_until returning 1`;
 
 function toOwn(row: OwnRow): OwnDevice {
   const [id, platform, name, appVersion, locale, token, signedIn, createdAt, lastSeenAt] = row;
@@ -156,16 +161,22 @@ export async function findDevices(
   }));
 }
 
-/** A device that its provider reports as gone. */
+/** A device that its provider reports as gone: by its id, or by its token where that was sent to as a raw one. */
 export interface GoneDevice {
-  id: string;
+  id: string | null;
+  /** `tokenHash` of the raw token; null with an id. */
+  tokenHash: string | null;
   /** ISO 8601: when it registered again after this moment it stays, since the report is about before. */
   seenUntil: string;
 }
 
-/** Removes devices that their provider reports as gone. */
-export async function removeDevices(database: Database, gone: readonly GoneDevice[]): Promise<void> {
-  if (gone.length === 0) return;
-  const values = [gone.map(({ id }) => id), gone.map(({ seenUntil }) => seenUntil)];
-  await database.write({ name: 'device_remove', text: REMOVE, values });
+/** Removes devices that their provider reports as gone. Gives how many there were. */
+export async function removeDevices(database: Database, gone: readonly GoneDevice[]): Promise<number> {
+  if (gone.length === 0) return 0;
+  const values = [
+    gone.map(({ id }) => id),
+    gone.map((device) => device.tokenHash),
+    gone.map(({ seenUntil }) => seenUntil),
+  ];
+  return (await database.write({ name: 'device_remove', text: REMOVE, values })).length;
 }

@@ -35,7 +35,8 @@ export function dataFault(value: unknown, maxBytes: number): string | undefined 
     if (fault !== undefined) return fault;
     // An object with a toJSON of its own, such as a Date, is something else once it is JSON.
     if (!json?.startsWith('{')) return 'Must be an object';
-    return Buffer.byteLength(json) > maxBytes ? `Must be at most ${maxBytes} bytes as JSON` : undefined;
+    const bytes = Buffer.byteLength(json);
+    return bytes > maxBytes ? `Must be at most ${maxBytes} bytes as JSON, and has ${bytes}` : undefined;
   } catch {
     return 'Must be JSON';
   }

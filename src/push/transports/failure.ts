@@ -1,4 +1,5 @@
 import type { TransportDevice, TransportResult } from '../transport.ts';
+import { withoutTokens } from '../without-tokens.ts';
 
 /** What follows from a failure: the device is removed, an alarm raised, a retry made, or nothing. */
 export type FailureClass = 'gone' | 'misconfigured' | 'retryable' | 'permanent';
@@ -17,22 +18,11 @@ export interface Failure {
 }
 
 const DETAIL_MAX = 300;
-/** No provider gives out shorter ones; a letter that is one would blot out whole sentences. */
-const SHORTEST_TOKEN = 8;
 
-/** Providers may repeat what they were sent, and results are stored and shown. */
-function withoutToken(text: string, token: string): string {
-  return (token.length < SHORTEST_TOKEN ? text : text.replaceAll(token, '…')).slice(0, DETAIL_MAX);
-}
-
-/**
- * A failure as the result of a device.
- *
- * @param secret what must not stand in the text: the device's token, of a browser its endpoint
- */
-export function failedResult(failure: Failure, secret: TransportDevice['token']): TransportResult {
+/** A failure as the result of a device. Its token is not repeated: results are stored and shown. */
+export function failedResult(failure: Failure, device: TransportDevice): TransportResult {
   const { name, detail = '', goneSince, retryAfterMs } = failure;
-  const error = detail === '' ? name : `${name}: ${withoutToken(detail, secret)}`;
+  const error = detail === '' ? name : `${name}: ${withoutTokens(detail, [device]).slice(0, DETAIL_MAX)}`;
   switch (failure.class) {
     case 'gone':
       return { ok: false, error, unregistered: true, ...(goneSince === undefined ? {} : { goneSince }) };

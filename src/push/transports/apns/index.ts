@@ -15,8 +15,8 @@ const NO_DEVICE = '0'.repeat(64);
 // As long as every id of a push.
 const ANY_ID = '0'.repeat(24);
 
-function resultOf(answer: ApnsAnswer, token: string): TransportResult {
-  if ('fault' in answer) return failedResult(apnsFailure(answer.fault), token);
+function resultOf(answer: ApnsAnswer, device: TransportDevice): TransportResult {
+  if ('fault' in answer) return failedResult(apnsFailure(answer.fault), device);
   return answer.id === undefined ? { ok: true } : { ok: true, id: answer.id };
 }
 
@@ -46,8 +46,8 @@ export function createApnsTransport(
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
       const fault = apnsFault(message);
       if (fault !== undefined) {
-        return devices.map(({ token }) =>
-          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: fault }, token),
+        return devices.map((device) =>
+          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: fault }, device),
         );
       }
       let opened: ApnsClient;
@@ -55,15 +55,15 @@ export function createApnsTransport(
         opened = await open();
       } catch (error) {
         const failure = { class: 'misconfigured', name: 'InvalidCredentials', detail: String(error) } as const;
-        return devices.map(({ token }) => failedResult(failure, token));
+        return devices.map((device) => failedResult(failure, device));
       }
       const giveUpAt = performance.now() + patienceMs;
       const compiled = JSON.stringify(apnsPayload(message, context.id));
       const common = { topic, ...apnsHeaders(message, context), compiled };
       const sendTo = async (device: TransportDevice) => {
-        if (performance.now() > giveUpAt) return failedResult(NOT_SENT_IN_TIME, device.token);
+        if (performance.now() > giveUpAt) return failedResult(NOT_SENT_IN_TIME, device);
         const notification = opened.notification({ ...common, id: apnsId(context.id, device) });
-        return resultOf(await opened.send(notification, device.token), device.token);
+        return resultOf(await opened.send(notification, device.token), device);
       };
       return Promise.all(devices.map((device) => pool.run(() => sendTo(device))));
     },

@@ -16,8 +16,8 @@ const GATHER_MS = 5;
 /** A token that no device has, and the only thing that FCM finds wrong when it takes the credentials. */
 const NO_DEVICE = 'belfry-credentials-check';
 
-function resultOf({ messageId, error }: FcmAnswer, token: string): TransportResult {
-  if (error !== undefined) return failedResult(fcmFailure(error), token);
+function resultOf({ messageId, error }: FcmAnswer, device: TransportDevice): TransportResult {
+  if (error !== undefined) return failedResult(fcmFailure(error), device);
   return messageId === undefined ? { ok: true } : { ok: true, id: messageId };
 }
 
@@ -59,8 +59,8 @@ export function createFcmTransport(
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
       const fault = fcmFault(message);
       if (fault !== undefined) {
-        return devices.map(({ token }) =>
-          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: fault }, token),
+        return devices.map((device) =>
+          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: fault }, device),
         );
       }
       const byPlatform = new Map<string, ReturnType<typeof fcmMessage>>();
@@ -72,7 +72,7 @@ export function createFcmTransport(
         }),
       );
       return answers.map((answer, i) =>
-        'class' in answer ? failedResult(answer, devices[i]!.token) : resultOf(answer, devices[i]!.token),
+        'class' in answer ? failedResult(answer, devices[i]!) : resultOf(answer, devices[i]!),
       );
     },
     async check() {

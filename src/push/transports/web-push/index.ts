@@ -17,11 +17,6 @@ const TIMEOUT_MS = 10_000;
 // As long as every id of a push.
 const ANY_ID = '0'.repeat(24);
 
-/** What must not stand in a result: the part of an endpoint that is secret. */
-function secretOf(endpoint: string): string {
-  return endpoint.slice(endpoint.lastIndexOf('/') + 1);
-}
-
 /**
  * Web Push (RFC 8030, 8291, 8292): browsers. The library encrypts and signs; requests go through the guarded agent, which connects
  * to no address that is not public, whatever an endpoint's name resolves to. The library is loaded at the first send.
@@ -46,17 +41,16 @@ export function createWebPushTransport(
   };
 
   async function sendTo(
-    { token }: TransportDevice,
+    device: TransportDevice,
     requestTo: (subscription: NonNullable<ReturnType<typeof readSubscription>>) => ReturnType<WebPushClient['request']>,
     giveUpAt: number,
   ): Promise<TransportResult> {
-    const subscription = readSubscription(token);
+    const failed = (failure: Failure) => failedResult(failure, device);
+    const subscription = readSubscription(device.token);
     if (subscription === undefined) {
-      return failedResult({ class: 'gone', name: 'InvalidRegistration', detail: 'It is no PushSubscription' }, token);
+      return failed({ class: 'gone', name: 'InvalidRegistration', detail: 'It is no PushSubscription' });
     }
     const { endpoint } = subscription;
-    const secret = secretOf(endpoint);
-    const failed = (failure: Failure) => failedResult(failure, secret);
     const fault = endpointFault(endpoint, rule);
     if (fault !== undefined) return failed({ class: 'permanent', name: 'EndpointRefused', detail: fault });
 
@@ -84,8 +78,8 @@ export function createWebPushTransport(
     async send(message, devices, context: SendContext) {
       const fault = webPushFault(message);
       if (fault !== undefined) {
-        return devices.map(({ token }) =>
-          failedResult({ class: 'permanent', name: 'SilentNotSupported', detail: fault }, token),
+        return devices.map((device) =>
+          failedResult({ class: 'permanent', name: 'SilentNotSupported', detail: fault }, device),
         );
       }
       const library = await open();
