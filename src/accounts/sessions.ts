@@ -31,6 +31,10 @@ const INSERT = `
   )
   insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
   select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6 from owner returning "expires_at"`;
+// Index sessions_pkey.
+const ENDED = `
+  select asked."id" from unnest($1::text[]) as asked("id")
+  where not exists (select from "sessions" s where s."id" = asked."id" and s."expires_at" > now())`;
 // Index sessions_user_id_index.
 const LIST = `
   select "id", "created_at", "last_used_at", "expires_at", "ip", "user_agent" from "sessions"
@@ -144,6 +148,13 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
         if (user.status !== undefined && user.status !== 'active') throw invalidSession();
         if (unused) touch(id);
         return { user, auth: { via: 'session', scopes: ['*'], id } };
+      },
+      watch: {
+        via: 'session',
+        async ended(ids) {
+          const rows = await database.read<[id: string]>({ name: 'session_ended', text: ENDED, values: [ids] });
+          return rows.map(([id]) => id);
+        },
       },
     },
   };

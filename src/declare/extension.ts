@@ -80,6 +80,8 @@ export interface ExtensionHost extends Host {
   routes(): readonly Route[];
   /** What all features hold of users outside of resources. Not known before every feature is set up. */
   userData(): readonly UserData[];
+  /** All ways to sign in. Not known before every feature is set up. */
+  authenticators(): readonly Authenticator[];
 }
 
 /** A feature that an app can be made with: tables, and parts made once the app stands. */

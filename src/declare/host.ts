@@ -22,6 +22,24 @@ export interface Looking {
   service?: Services;
 }
 
+/** Which records of a resource somebody follows. */
+export interface Followed {
+  /** A single record; undefined for those that a list would show. */
+  id: string | undefined;
+  /** The parameters of a list that are filters. */
+  filters: Readonly<Record<string, unknown>>;
+  /** Whether it was followed before: that a record is gone by now is no reason to refuse. */
+  goesOn?: boolean;
+}
+
+/** What a viewer follows. */
+export interface Following {
+  /** Equal texts include the same records. */
+  key: string;
+  /** Whether list policy and filters leave a record, as it is given. Who may read it is another question: see `readableBy`. */
+  includes(record: StoredRecord): boolean;
+}
+
 /**
  * The compiled view of a resource: the one way by which a record leaves the system, whatever the channel. HTTP answers,
  * webhook payloads, realtime and exports all take their data through it.
@@ -38,6 +56,16 @@ export interface ResourceView {
   inScope(record: StoredRecord, looking: Looking): Promise<boolean>;
   /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
   serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
+  /**
+   * Begins to follow records, on behalf of a viewer.
+   *
+   * @throws ApiError as a list does, or the read of a single record; BAD_REQUEST for a filter that this viewer may not use
+   */
+  follow(followed: Followed, looking: Looking): Promise<Following>;
+  /** Viewers of equal text are shown the same of every record, but for those whom `ownersIn` names. */
+  likenessOf(viewer: Viewer | undefined): string;
+  /** Users who may be shown more of a record than others of their likeness. */
+  ownersIn(record: StoredRecord): string[];
   /** The name of its table. */
   readonly table: string;
   /** The name of the table of its deleted records, with soft delete. */
@@ -70,6 +98,13 @@ export interface Authenticator {
   recognizes(token: string): boolean;
   /** @throws ApiError UNAUTHORIZED when the token is not valid */
   authenticate(token: string, req: Request): Promise<{ user: Viewer; auth: Auth }>;
+  /** For answers that stay open. Left out: they stay until their user is gone. */
+  watch?: {
+    /** As its `auth.via`. */
+    via: Auth['via'];
+    /** Those of some sessions or keys, by `auth.id`, that would not sign in any longer. Whether their user would is not asked. */
+    ended(ids: readonly string[]): Promise<string[]>;
+  };
 }
 
 /** What a feature or an extension works with: the platform, and what the app's declarations became. */

@@ -75,6 +75,8 @@ export interface Route {
   queryShape?: z.ZodObject;
   /** The shape of `data` in the answer, for the OpenAPI document. */
   output?: z.ZodType;
+  /** The answer is a stream of server-sent events, which the handler writes. */
+  eventStream?: boolean;
   /** The answer has `meta` with `limit` and `next`, for the OpenAPI document. */
   paged?: boolean;
   /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any. */

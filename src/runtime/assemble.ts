@@ -207,6 +207,7 @@ export function assemble(
     ...host,
     accounts: accounts?.api,
     routes: () => routesOf(features),
+    authenticators: () => features.flatMap((feature) => feature.authenticators ?? []),
     userData: () => userDataOf(features),
   };
   const extensions = declared.extensions.map((extension) => {

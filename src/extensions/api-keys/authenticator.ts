@@ -8,7 +8,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { createLoader } from '../../platform/postgres/loader.ts';
 import { createToucher } from '../../platform/postgres/toucher.ts';
 import { hasValidChecksum, isLabelled, prefixOf } from './key.ts';
-import { find, TOUCH } from './sql.ts';
+import { ENDED, find, TOUCH } from './sql.ts';
 
 type FoundRow = [
   keyHash: string,
@@ -78,6 +78,13 @@ export function createAuthenticator(
       if (!isActive(user)) return refuse(req, 'user_disabled', known);
       if (unused) touch(id, addressOf(req));
       return { user, auth: { via: 'api-key', scopes, id } };
+    },
+    watch: {
+      via: 'api-key',
+      async ended(ids) {
+        const rows = await database.read<[id: string]>({ name: 'api_key_ended', text: ENDED, values: [ids] });
+        return rows.map(([id]) => id);
+      },
     },
   };
 }

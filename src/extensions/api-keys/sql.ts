@@ -35,6 +35,11 @@ export const find = (users: string, columns: string) => `
     coalesce(k.expires_at <= now(), false), u.id is not null, ${columns}
   from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
 
+/** $1 ids. Gives those that are good no longer. By the primary key. */
+export const ENDED = `
+  select asked.id from unnest($1::text[]) as asked(id)
+  where not exists (select from api_keys where api_keys.id = asked.id and ${ACTIVE})`;
+
 /** $1 id, $2 address. Changes nothing else: a key that was revoked meanwhile stays so. */
 export const TOUCH = `
   update api_keys set last_used_at = now(), last_used_ip = $2

@@ -91,7 +91,15 @@ function corsOf(origins: readonly string[]): RequestHandler {
   const answer = cors({
     origin: all ? '*' : [...origins],
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+    allowedHeaders: [
+      'Authorization',
+      'Content-Type',
+      'X-Request-Id',
+      'Idempotency-Key',
+      'If-Match',
+      'If-None-Match',
+      'Last-Event-ID',
+    ],
     exposedHeaders: [
       'X-Request-Id',
       'RateLimit-Limit',

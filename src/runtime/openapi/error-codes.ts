@@ -53,7 +53,8 @@ export function errorCodes(route: Route, { policy, written, scoped, limited }: R
   add(scoped || canForbid(policy, route), 'FORBIDDEN');
   // A path that can't be decoded names nothing either.
   add(/[:*]/.test(route.path), 'NOT_FOUND');
-  add(route.method === 'GET' || (route.resource !== undefined && isItemPath(route.path)), 'PRECONDITION_FAILED');
+  const isConditional = route.method === 'GET' && !route.eventStream;
+  add(isConditional || (route.resource !== undefined && isItemPath(route.path)), 'PRECONDITION_FAILED');
   add(route.idempotent !== undefined && route.idempotent !== false, 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'FORBIDDEN');
   add(limited, 'RATE_LIMITED');
   add(changesRecord || (written !== undefined && hasUnique(written)), 'CONFLICT');

@@ -44,6 +44,10 @@ export function successAnswers(
     ...(limited ? limitHeaders(components) : {}),
     ...(route.idempotent ? replayedHeader(components) : {}),
   };
+  if (route.eventStream) {
+    const content = { 'text/event-stream': { schema: { type: 'string' } } };
+    return { [status]: { description: 'The stream, which stays open.', headers: shared, content } };
+  }
   const tagged = isRevalidated(route) || holdsRecord(route) ? { ...shared, ...tagHeader(components) } : shared;
   const full = {
     description: status === 201 ? 'It is made.' : 'It is done.',

@@ -1,0 +1,64 @@
+import type { Host } from '../../declare/host.ts';
+import { FIELDS, streamKey } from './entry.ts';
+import type { RealtimeSettings } from './settings.ts';
+
+/** Adds entries to the Redis stream. */
+export interface Appender {
+  /** @returns whether all of them are in it; false: Redis is away, and some may be in it nevertheless */
+  add(entries: readonly (readonly [field: string, text: string])[]): Promise<boolean>;
+  /** Moves the end on, and drops what is older than the window. */
+  tick(): Promise<void>;
+}
+
+// Webhooks wait in the same transaction.
+const DEADLINE_MS = 300;
+const RETRY_MS = 1000;
+
+/** Makes what adds to the stream. It never waits long for Redis, and while that is away it asks once a second. */
+export function createAppender(
+  { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
+  { windowEvents, windowSeconds }: Pick<RealtimeSettings, 'windowEvents' | 'windowSeconds'>,
+): Appender {
+  const key = streamKey(env.redisPrefix);
+  let away = false;
+  let retryAt = 0;
+
+  async function send(entries: readonly (readonly [string, string])[]): Promise<boolean> {
+    const pipeline = redis.commands.pipeline();
+    for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
+    const results = await pipeline.exec();
+    const failed = results?.find(([error]) => error !== null);
+    if (failed !== undefined) throw failed[0];
+    return true;
+  }
+
+  function leave(error: unknown): false {
+    if (!away) log.warn({ err: error }, 'events for open streams wait in Postgres: Redis is away');
+    away = true;
+    retryAt = performance.now() + RETRY_MS;
+    return false;
+  }
+
+  async function add(entries: readonly (readonly [string, string])[]): Promise<boolean> {
+    if (away && performance.now() < retryAt) return false;
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error(`no answer within ${DEADLINE_MS} ms`)), DEADLINE_MS);
+    try {
+      await Promise.race([send(entries), late.promise]);
+      away = false;
+      return true;
+    } catch (error) {
+      return leave(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    add,
+    async tick() {
+      if (!(await add([[FIELDS.tick, '']]))) return;
+      await redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000).catch(leave);
+    },
+  };
+}

@@ -1,0 +1,197 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../../declare/host.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { createSemaphore } from '../../platform/semaphore.ts';
+import { type Entry, FIELDS, isBefore, type RecordChange, unpackEvent } from './entry.ts';
+import { type EndReason, heartbeatFrame, readyFrame, resetFrame } from './frame.ts';
+import { createGroups, type Listener } from './groups.ts';
+import { createOutcomes } from './outcome.ts';
+import { createReader } from './reader.ts';
+import { createRecent } from './recent.ts';
+import type { RealtimeSettings } from './settings.ts';
+import { createTelling } from './tell.ts';
+import { createTurns } from './turns.ts';
+
+/** The open streams of this process. */
+export interface Hub {
+  /**
+   * Takes a stream in: it is told of all that happens from now on, or from the event on after which it broke off.
+   *
+   * @param after that event's id
+   * @throws ApiError UNAVAILABLE when the process stops
+   */
+  open(listener: Listener, after: string | undefined): void;
+  /** Looks at a listener anew: who looks, or what they follow, has changed. */
+  sort(listener: Listener): Promise<void>;
+  /** Ends all streams. */
+  stop(): Promise<void>;
+}
+
+const AGAIN_MS = 300;
+const CAUGHT_UP_AT_ONCE = 8;
+const ENTRIES_AT_ONCE = 200;
+const EMPTY = Buffer.alloc(0);
+
+/** Makes it. Redis is read while a stream is open. */
+export function createHub(
+  host: Pick<Host, 'redis' | 'env' | 'log' | 'service' | 'resources'>,
+  { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
+): Hub {
+  const { log } = host;
+  const views = new Map(host.resources.map((view) => [view.name, view]));
+  const telling = createTelling(createOutcomes(host));
+  const groups = createGroups();
+  const recent = createRecent();
+  const catching = createSemaphore(CAUGHT_UP_AT_ONCE);
+  /** Entries are told, and listeners come in, one after the other: nobody misses what is told meanwhile. */
+  const turn = createTurns();
+  const opened = new Set<Listener>();
+  const reader = createReader(host, (entries, upTo, lost) => take(entries, upTo, lost));
+  let position: string | undefined;
+  let reading = 0;
+  let positioned = Promise.withResolvers<void>();
+  let beating: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  function changesIn(entries: readonly Entry[]): RecordChange[] {
+    return entries.flatMap((entry) => {
+      if (entry.field !== FIELDS.event) return [];
+      try {
+        return unpackEvent(entry, views) ?? [];
+      } catch (error) {
+        log.error({ err: error, entry: entry.id }, 'a change could not be read for open streams');
+        return [];
+      }
+    });
+  }
+
+  function reset(id: string): void {
+    const bytes = resetFrame(id);
+    for (const { stream } of groups.all()) stream.write(bytes);
+  }
+
+  /** What changed, told when the database answers, however long that takes. */
+  async function tell(changes: readonly RecordChange[]): Promise<void> {
+    while (!stopped && groups.size > 0) {
+      try {
+        await telling.all(groups.touchedBy(changes), changes);
+        return;
+      } catch (error) {
+        log.warn({ err: error }, 'open streams wait for the database');
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  function take(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
+    const mine = reading;
+    return turn(async () => {
+      if (lost || entries.some(({ field }) => field === FIELDS.lost)) reset(entries[0]!.id);
+      const changes = groups.size === 0 ? [] : recent.unseen(changesIn(entries));
+      if (changes.length > 0) await tell(changes);
+      // Those who wanted it are gone meanwhile.
+      if (mine !== reading) return;
+      position = upTo;
+      positioned.resolve();
+    });
+  }
+
+  function beat(): void {
+    const bytes = position === undefined ? EMPTY : heartbeatFrame(position);
+    for (const listener of opened) listener.stream.beat(groups.has(listener) ? bytes : EMPTY);
+  }
+
+  function begin(): void {
+    positioned = Promise.withResolvers();
+    reader.start();
+    beating = setInterval(beat, heartbeatSeconds * 1000);
+  }
+
+  function rest(): void {
+    clearInterval(beating);
+    reading += 1;
+    position = undefined;
+    reader.rest();
+  }
+
+  /** Lets a listener in at the place up to which the others were told. */
+  function enter(listener: Listener, isReset: boolean): void {
+    const { stream } = listener;
+    if (!stream.isOpen) return;
+    if (isReset) stream.write(resetFrame(position!));
+    stream.write(readyFrame(position!, heartbeatSeconds));
+    groups.add(listener);
+  }
+
+  /** Tells a listener of what is behind `after`, at most up to where the others are. Gives how far it came; undefined: it is let in. */
+  async function catchUp(listener: Listener, after: string): Promise<string | undefined> {
+    const upTo = await turn(async () => {
+      if (position !== after) return position!;
+      enter(listener, false);
+      return undefined;
+    });
+    if (upTo === undefined) return undefined;
+    const entries = await reader.range(after, upTo, ENTRIES_AT_ONCE);
+    if (entries === undefined) {
+      await turn(async () => enter(listener, true));
+      return undefined;
+    }
+    await telling.one(listener, changesIn(entries));
+    if (entries.length > 0) return entries.at(-1)!.id;
+    // The process that it comes from had read further than this one: which will be there soon.
+    if (isBefore(upTo, after)) await sleep(AGAIN_MS);
+    return isBefore(upTo, after) ? after : upTo;
+  }
+
+  async function letIn(listener: Listener, after: string | undefined): Promise<void> {
+    const { stream } = listener;
+    let cursor = after;
+    while (stream.isOpen && !stopped) {
+      await positioned.promise;
+      if (cursor === undefined) return turn(async () => enter(listener, false));
+      try {
+        const from: string = cursor;
+        cursor = await catching.run(() => catchUp(listener, from));
+        if (cursor === undefined) return;
+        await stream.drained();
+      } catch (error) {
+        log.warn({ err: error }, 'a stream that came back has to wait');
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  function end(reason: EndReason): void {
+    for (const { stream } of opened) stream.end(reason);
+  }
+
+  return {
+    open(listener, after) {
+      if (stopped) throw new ApiError('UNAVAILABLE');
+      if (opened.size === 0) begin();
+      opened.add(listener);
+      listener.stream.onClose(() => {
+        opened.delete(listener);
+        groups.remove(listener);
+        if (opened.size === 0) rest();
+      });
+      letIn(listener, after).catch((error) => {
+        log.error({ err: error }, 'a stream could not be let in');
+        listener.stream.end('shutdown');
+      });
+    },
+    sort: (listener) =>
+      turn(async () => {
+        if (!groups.has(listener)) return;
+        groups.remove(listener);
+        groups.add(listener);
+      }),
+    async stop() {
+      stopped = true;
+      clearInterval(beating);
+      end('shutdown');
+      positioned.resolve();
+      await reader.stop();
+    },
+  };
+}

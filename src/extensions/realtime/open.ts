@@ -1,0 +1,140 @@
+import type { ExtensionHost } from '../../declare/extension.ts';
+import type { ResourceView } from '../../declare/host.ts';
+import { allows, type Viewer } from '../../declare/policy.ts';
+import type { Auth, Route, RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { addressOf, clientKey } from '../../platform/http/client-address.ts';
+import { setIdentity } from '../../platform/http/identity.ts';
+import type { Listener, Subscription } from './groups.ts';
+import type { Hub } from './hub.ts';
+import type { RealtimeMetrics } from './metrics.ts';
+import type { Places } from './places.ts';
+import type { RealtimeSettings } from './settings.ts';
+import { openStream } from './stream.ts';
+import type { Tickets } from './tickets.ts';
+import { readWanted, type Wanted, type WantedSubscription } from './wanted.ts';
+import type { Watch } from './watch.ts';
+
+interface Who {
+  user: Viewer | undefined;
+  auth: Auth | undefined;
+}
+
+interface Parts {
+  hub: Hub;
+  watch: Watch;
+  places: Places;
+  tickets: Tickets;
+  metrics: RealtimeMetrics;
+}
+
+/** The routes by which records are listed and read: what has none is not followed either. */
+function createFollowable({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
+  const views = new Map(resources.map((view) => [view.name, view]));
+  const routeOf = (resource: string, crud: 'list' | 'read') =>
+    routes().find((route) => route.resource === resource && route.crud === crud);
+  return ({ resource, id }: WantedSubscription): { view: ResourceView; route: Route } => {
+    const crud = id === undefined ? 'list' : 'read';
+    const [view, route] = [views.get(resource), routeOf(resource, crud)];
+    if (view !== undefined && route !== undefined) return { view, route };
+    const names = [...views.keys()].filter((name) => routeOf(name, crud) !== undefined);
+    const what = resource.slice(0, 100).toWellFormed();
+    throw new ApiError(
+      'BAD_REQUEST',
+      `There is no resource "${what}" to subscribe to; resources: ${names.join(', ') || 'none'}`,
+    );
+  };
+}
+
+/** Makes what opens streams, and looks at them anew when their users change. */
+export function createOpening(
+  host: Pick<ExtensionHost, 'routes' | 'resources' | 'authenticators' | 'service' | 'log'>,
+  settings: RealtimeSettings,
+  parts: Parts,
+) {
+  const { service, log } = host;
+  const followable = createFollowable(host);
+
+  /** A key follows only what it could list or read. */
+  function assertScope(route: Route, auth: Auth | undefined): void {
+    if (auth?.via !== 'api-key') return;
+    for (const { scheme } of host.authenticators()) {
+      const needed = scheme?.scopesOf?.(route);
+      if (needed === undefined || needed.some((scope) => auth.scopes.includes(scope))) continue;
+      throw new ApiError('FORBIDDEN', `This needs the scope "${needed[0]}"`);
+    }
+  }
+
+  async function begin(wanted: WantedSubscription, { user, auth }: Who, goesOn: boolean): Promise<Subscription> {
+    const { view, route } = followable(wanted);
+    assertScope(route, auth);
+    const { text, id, filters } = wanted;
+    const following = await view.follow({ id, filters, goesOn }, { user, req: undefined, service });
+    return { text, view, id, filters, following };
+  }
+
+  async function signedIn(ctx: RouteContext, { ticket }: Wanted): Promise<Who> {
+    if (ticket === undefined) return ctx;
+    if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Give a ticket or a token, not both');
+    const who = await parts.tickets.use(ticket);
+    setIdentity(ctx.req, { via: who.auth.via, id: who.auth.id, userId: who.user.id });
+    return who;
+  }
+
+  async function assertPolicy({ user }: Who, ctx: RouteContext): Promise<void> {
+    const args = { user, action: 'realtime', doc: undefined, req: ctx.req, service };
+    if (await allows(settings.policy, args, false)) return;
+    throw new ApiError(user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
+  }
+
+  return {
+    /** Opens a stream as an answer. */
+    async open(ctx: RouteContext): Promise<void> {
+      const { req, res } = ctx;
+      const lastEventId = req.headers['last-event-id'];
+      const wanted = readWanted(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
+      const who = await signedIn(ctx, wanted);
+      const { user, auth } = who;
+      await assertPolicy(who, ctx);
+      const release = parts.places.take(
+        user === undefined ? { address: clientKey(addressOf(req)) } : { user: user.id },
+      );
+      try {
+        const goesOn = wanted.after !== undefined;
+        const subscriptions = await Promise.all(wanted.subscriptions.map((one) => begin(one, who, goesOn)));
+        if (req.method === 'HEAD' || res.closed) {
+          release();
+          res.setHeader('Content-Type', 'text/event-stream').end();
+          return;
+        }
+        const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.cutOff);
+        stream.onClose(release);
+        const listener: Listener = { stream, person: parts.watch.personOf(user), subscriptions };
+        if (auth !== undefined) parts.watch.add(listener, auth);
+        parts.hub.open(listener, wanted.after);
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    /** Looks anew at what somebody follows who has changed: where they may not any longer, the stream ends. */
+    async lookAnew(listener: Listener): Promise<void> {
+      const { person, stream, subscriptions } = listener;
+      try {
+        const looking = { user: person.user, req: undefined, service };
+        listener.subscriptions = await Promise.all(
+          subscriptions.map(async (one) => {
+            const { id, filters } = one;
+            return { ...one, following: await one.view.follow({ id, filters, goesOn: true }, looking) };
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof ApiError))
+          log.error({ err: error }, 'a stream ends: its subscriptions cannot be checked');
+        stream.end('access_changed');
+        return;
+      }
+      await parts.hub.sort(listener);
+    },
+  };
+}

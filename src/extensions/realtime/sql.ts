@@ -1,0 +1,55 @@
+/** Whether events wait for Redis. */
+export const IS_ANY_WAITING = 'select 1 from realtime_waiting limit 1';
+
+/** $1 ids of events, $2 ids of their outbox rows, $3 entries: arrays. A relay's transaction that came again adds nothing. */
+export const ADD_WAITING = `
+  insert into realtime_waiting (event_id, position, entry)
+  select * from unnest($1::text[], $2::bigint[], $3::text[]) on conflict do nothing`;
+
+/** One relay at a time moves what waits, so that it stays in order. Held to the end of the transaction. */
+export const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('realtime_waiting', 0))`;
+
+/** $1 most. By realtime_waiting_position_index. */
+export const TAKE_WAITING = `
+  delete from realtime_waiting where event_id in (select event_id from realtime_waiting order by position limit $1)
+  returning position, entry`;
+
+/** $1 the id of the row that tells of it, $2 seconds after which an event is too old, $3 most. Gives a row for each that was dropped. */
+export const DROP_OLD = `
+  with old as (
+    delete from realtime_waiting where event_id in (
+      select event_id from realtime_waiting
+      where position > 0 and created_at < now() - $2 * interval '1 second' order by position limit $3)
+    returning 1
+  ), told as (
+    insert into realtime_waiting (event_id, position, entry)
+    select $1, 0, '' where exists (select from old) on conflict do nothing
+  )
+  select 1 from old`;
+
+/** $1 hash, $2 user, $3 session, $4 seconds that it lasts. */
+export const ADD_TICKET = `
+  insert into realtime_tickets (ticket_hash, user_id, session_id, expires_at)
+  values ($1, $2, $3, now() + $4 * interval '1 second') returning expires_at`;
+
+/** $1 hash. Whoever comes second gets no row. */
+export const USE_TICKET = `
+  delete from realtime_tickets where ticket_hash = $1 returning user_id, session_id, expires_at > now()`;
+
+/** $1 most. By realtime_tickets_expires_at_index. */
+export const REMOVE_TICKETS = `
+  delete from realtime_tickets where ticket_hash in (
+    select ticket_hash from realtime_tickets where expires_at < now() limit $1 for update skip locked)
+  returning 1`;
+
+/**
+ * $1 ids, $2 versions that are known: arrays. Gives those users who are not as they were, and those who are gone (with null for a
+ * version).
+ *
+ * @param users the table of users
+ * @param columns of the user `u`
+ */
+export const changedUsers = (users: string, columns: string) => `
+  select known.id, u.xmin::text, ${columns}
+  from unnest($1::text[], $2::text[]) as known(id, version) left join ${users} u on u.id = known.id
+  where u.id is null or u.xmin::text <> known.version`;

@@ -1,0 +1,58 @@
+import type { Host } from '../../declare/host.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
+import type { Appender } from './append.ts';
+import { FIELDS } from './entry.ts';
+import type { RealtimeSettings } from './settings.ts';
+import { DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from './sql.ts';
+
+const MOVE_EVERY_MS = 500;
+const TICK_EVERY_MS = 10_000;
+const TICKETS_EVERY_MS = 60_000;
+const MOVED_AT_ONCE = 500;
+// A relay that is asked to stop waits for the run in work.
+const BATCHES_A_RUN = 100;
+/** The id of the row that tells that events were dropped. It can be no event's. */
+const DROPPED = 'dropped';
+
+/** Moves events that waited to the Redis stream, ticks, and removes what is too old. */
+export function createSweeps(
+  { database }: Pick<Host, 'database'>,
+  appender: Appender,
+  { windowSeconds }: Pick<RealtimeSettings, 'windowSeconds'>,
+): Sweep[] {
+  const isAnyWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
+
+  /** Gives whether there may be more. Rolled back when Redis is away again: what it has got already comes twice. */
+  const moveSome = () =>
+    database.transaction(async (tx) => {
+      const [lock] = await tx.write<[boolean]>({ text: TRY_LOCK, values: [] });
+      if (lock?.[0] !== true) return false;
+      const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values: [MOVED_AT_ONCE] });
+      const sorted = rows.sort(([a], [b]) => a - b);
+      const entries = sorted.map(([, text]) => [text === '' ? FIELDS.lost : FIELDS.event, text] as const);
+      if (entries.length > 0 && !(await appender.add(entries))) throw new Error('Redis is away');
+      return rows.length === MOVED_AT_ONCE;
+    });
+
+  async function move(): Promise<void> {
+    if (!(await isAnyWaiting())) return;
+    await removeInBatches(database, DROP_OLD, [DROPPED, windowSeconds]);
+    try {
+      for (let batch = 0; batch < BATCHES_A_RUN && (await moveSome()); batch++);
+    } catch (error) {
+      // The appender has told that Redis is away; anything else is for the log.
+      if ((error as Error).message !== 'Redis is away') throw error;
+    }
+  }
+
+  return [
+    { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: move },
+    { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.tick },
+    {
+      name: 'tickets of streams past their time',
+      everyMs: TICKETS_EVERY_MS,
+      run: () => removeInBatches(database, REMOVE_TICKETS),
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+import type { Followed, Following, StoredRecord } from '../declare/host.ts';
+import { ApiError } from '../platform/errors.ts';
+import { isId } from '../platform/ids.ts';
+import { listConditions, loadAuthorized, needsUser } from './access.ts';
+import type { Looker } from './acting.ts';
+import type { Entity } from './context.ts';
+import type { Condition } from './query/condition.ts';
+import { parseFilter } from './query/filter.ts';
+import { matches } from './query/match.ts';
+import { assertOnce, single } from './query/parameter.ts';
+
+/** One record, which the viewer may read; who goes on is not told anew that it is gone. */
+async function oneRecord({ resource, store }: Entity, id: string, looking: Looker, goesOn: boolean) {
+  const { read } = resource.policies;
+  if (!goesOn) await loadAuthorized(resource, store, id, 'read', read, looking);
+  else if (looking.user === undefined && needsUser(read)) throw new ApiError('UNAUTHORIZED');
+  else if (!isId(id)) throw new ApiError('NOT_FOUND');
+  return [{ field: 'id', op: 'eq', value: id }] satisfies Condition[];
+}
+
+/**
+ * Begins to follow records: those of a list, or a single one, narrowed down by filters as lists know them.
+ *
+ * @throws ApiError as a list or a read does; BAD_REQUEST naming the filter that this viewer may not use
+ */
+export async function follow(
+  entity: Entity,
+  { id, filters, goesOn = false }: Followed,
+  looking: Looker,
+): Promise<Following> {
+  const { resource } = entity;
+  const names = Object.keys(filters);
+  assertOnce(names);
+  const asked = names.flatMap((name) => parseFilter(resource, name, single(name, filters[name]), looking.user));
+  const allowed =
+    id === undefined ? await listConditions(resource, looking) : await oneRecord(entity, id, looking, goesOn);
+  const conditions = [...allowed, ...asked];
+  return {
+    key: JSON.stringify(conditions),
+    includes: (record: StoredRecord) => conditions.every((condition) => matches(condition, record)),
+  };
+}
