@@ -3,7 +3,7 @@ import { allows, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { showEndpoint } from './endpoint.ts';
-import { subscribableAs, TEST_EVENT } from './event-names.ts';
+import { sentResources, subscribableAs, TEST_EVENT } from './event-names.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from './outgoing-event.ts';
 import { isTransient } from './owner-deliveries.ts';
 import type { WebhookSettings } from './settings.ts';
@@ -64,6 +64,7 @@ const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 export function createExplain(host: Host, settings: WebhookSettings) {
   const { database, service } = host;
   const views = new Map(host.resources.map((view) => [view.name, view]));
+  const sent = new Set(sentResources(host.resources).map(({ name }) => name));
 
   /** Whether a fan-out would give the endpoint the event: by the record as given, or by the owner of a published one. */
   async function wouldGet(
@@ -96,10 +97,12 @@ export function createExplain(host: Host, settings: WebhookSettings) {
     const [raw] = await database.readSlowly<RawRow>({ text: WAITING, values: [id] });
     if (raw === undefined) return undefined;
     const [rowId, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;
-    if (resource === null ? name !== OWN_ROW : !views.has(resource)) return undefined;
+    if (resource === null ? name !== OWN_ROW : !sent.has(resource)) return undefined;
     const row = { id: rowId, eventId, name, resource, recordId, userId, requestId, payload, createdAt };
     const event = readOutgoing(row, views);
-    return { ...event, waits: true, isReadable: () => wouldGet(endpoint, user, eventOf(event)) };
+    // Of an event with many endpoints the relay has dealt with some of them.
+    const waits = endpoint.id > event.after;
+    return { ...event, waits, isReadable: () => wouldGet(endpoint, user, eventOf(event)) };
   }
 
   async function fromPublished(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {

@@ -9,6 +9,11 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { read: 'owner' },
 });
+const diary = defineResource('diary', {
+  fields: { owner: f.ref('user').owner() },
+  policies: { read: 'owner' },
+  webhooks: false,
+});
 const draft = defineResource('draft', { fields: { text: f.text() }, policies: { read: 'admin' } });
 const riddle = defineResource('riddle', {
   fields: { text: f.text() },
@@ -23,7 +28,7 @@ const extension = webhooks({
   maxEndpointsPerUser: 100,
   events: { 'invoice.paid': { schema: z.object({}) } },
 });
-const made = { resources: [defineUser(), note, draft, riddle], extensions: [extension] } as const;
+const made = { resources: [defineUser(), note, diary, draft, riddle], extensions: [extension] } as const;
 const running = await startTestApp(made);
 const { person, env, call } = running;
 const app = running.app as unknown as ReturnType<typeof createApp<typeof made.resources, typeof made.extensions>>;
@@ -122,6 +127,28 @@ test('waiting: an event that is not dealt with yet; what else keeps it from the 
   const [all, other] = [await subscribe(ann, ['*']), await subscribe(ann, ['user.*'])];
   expect(await explained(ann, all, event)).toEqual({ ...told('waiting'), event, name: 'note.created' });
   expect(await explained(ann, other, event)).toMatchObject({ reason: 'filtered' });
+});
+
+test('of an event that the relay has dealt with in part: an endpoint that it has passed does not wait', async () => {
+  const [first, second, third] = [
+    await subscribe(ann, ['*']),
+    await subscribe(ann, ['*']),
+    await subscribe(ann, ['*']),
+  ];
+  const event = await waiting('note.created', { owner: ann.id, text: 'x' });
+  await client.query(
+    `update outbox set name = 'webhooks.event', payload = payload || jsonb_build_object('name', name, 'after', $2::text, 'position', id)
+     where event_id = $1`,
+    [event, second],
+  );
+  expect(await explained(ann, first, event)).toMatchObject({ reason: 'changed_since', name: 'note.created' });
+  expect(await explained(ann, second, event)).toMatchObject({ reason: 'changed_since' });
+  expect(await explained(ann, third, event)).toMatchObject({ reason: 'waiting' });
+});
+
+test('404: an event of a resource that is never sent, though it stands in the outbox', async () => {
+  const endpoint = await subscribe(ann, ['*']);
+  expect((await ask(ann, endpoint, await waiting('diary.created', { owner: ann.id }))).status).toBe(404);
 });
 
 test.each([

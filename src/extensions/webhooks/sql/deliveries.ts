@@ -15,15 +15,22 @@ function isShownAs(status: DeliveryStatus): string {
 
 const IS_SENT = isShownAs('sending');
 
+// $1 endpoint: few of many, which a walk through its log would look for among all. By webhook_deliveries_lease_index.
+const BEING_SENT = `d.id = any(array(
+    select jsonb_object_keys(t.sending) from webhook_turns t where t.endpoint_id = $1
+    union all
+    select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
+
 /**
  * The log of an endpoint, newest first. $1 endpoint, $2 how many. By webhook_deliveries_endpoint_event_unique: the ids of events begin
  * with the time. Failed ones by webhook_deliveries_failed_index: the status stands in the text so that the planner can see that
  * the index fits.
  */
 export function listDeliveries(status: DeliveryStatus | undefined): string {
+  const few = status === 'sending' ? `and ${BEING_SENT}` : '';
   const order = status === 'failed' ? 'd.created_at desc, d.id desc' : 'd.event_id desc';
   return `
-  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${status === undefined ? '' : `and ${isShownAs(status)}`}
+  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${few} ${status === undefined ? '' : `and ${isShownAs(status)}`}
   order by ${order} limit $2`;
 }
 
