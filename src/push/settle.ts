@@ -57,6 +57,16 @@ export function createSettle(parts: SettleParts, installed: ReadonlySet<string>,
     });
   }
 
+  /** Devices that cannot be removed now are found gone by the next send; what else follows the answers does not wait for that. */
+  async function tryToRemove(transport: string, kept: readonly AnsweredChunk[]): Promise<number> {
+    try {
+      return await remove(transport, kept);
+    } catch (error) {
+      log.error({ err: error, transport }, 'devices that are gone were not removed');
+      return 0;
+    }
+  }
+
   function tellRefused(transport: string, answers: readonly Answer[]): void {
     const refused = answers.filter((answer) => answer.misconfigured);
     if (refused.length === 0) return;
@@ -93,7 +103,7 @@ export function createSettle(parts: SettleParts, installed: ReadonlySet<string>,
     const captured = transport === null && env.nodeEnv !== 'production';
     const { kept, outcomes } = await insist(() => storeAnswers(database, chunks, { captured, transport }));
     const answers = kept.flatMap((one) => one.answers);
-    const removed = transport === null ? 0 : await remove(transport, kept);
+    const removed = transport === null ? 0 : await tryToRemove(transport, kept);
     if (transport !== null) tellRefused(transport, answers);
     await tryAgain(kept);
     for (const one of kept) tellLater(one);

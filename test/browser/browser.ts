@@ -23,11 +23,18 @@ interface How {
   args?: string[];
   /** Arguments of playwright's that are left out. */
   without?: string[];
+  /** Beside the environment of the tests. */
+  env?: Record<string, string>;
 }
 
-function launchOptions({ args = [], without = [] }: How) {
+function launchOptions({ args = [], without = [], env = {} }: How) {
   const usual = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-component-update', '--disable-sync'];
-  return { executablePath: executablePath!, ignoreDefaultArgs: without, args: [...usual, ...args] };
+  return {
+    executablePath: executablePath!,
+    ignoreDefaultArgs: without,
+    args: [...usual, ...args],
+    env: { ...process.env, ...env },
+  };
 }
 
 /** Starts the browser. Whoever does closes it. */

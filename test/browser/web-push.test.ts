@@ -2,6 +2,7 @@ import { createECDH } from 'node:crypto';
 import type { Page, Worker } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { defineExtension, defineUser } from '../../src/index.ts';
+import { startDesktop } from '../fakes/push/desktop.ts';
 import { startGooglePush } from '../fakes/push/google-push.ts';
 import { redirect } from '../fakes/push/redirect.ts';
 import { ca } from '../fakes/push/tls.ts';
@@ -9,16 +10,17 @@ import { startTestApp } from '../support/app.ts';
 import { browserTest, startProfile } from './browser.ts';
 
 // A Chromium with a real subscription: it registers with a push service on this machine that speaks Google's protocol, decrypts what
-// the app sends there by its real transport, and runs the service worker of the app. Only the push service is a fake.
+// the app sends there by its real transport, runs the service worker of the app, and shows notifications on a desktop, where they are
+// clicked. Only the push service and the desktop are fakes.
 const pair = createECDH('prime256v1');
 pair.generateKeys();
-const google = await startGooglePush();
+const [google, desktop] = await Promise.all([startGooglePush(), startDesktop()]);
 const undo = redirect({ 'jmt17.google.com': google.address, 'fcm.googleapis.com': google.address }, ca);
 afterAll(async () => {
   undo();
-  await google.close();
+  await Promise.all([google.close(), desktop.close()]);
 });
-const opened: unknown[] = [];
+const opened: Record<string, unknown>[] = [];
 const html = '<!doctype html><title>Shop</title><h1>Shop</h1>';
 const shop = defineExtension({
   name: 'shop',
@@ -60,11 +62,23 @@ const shown = (worker: Worker) =>
     }));
   });
 
+/** Clicks the only notification that is on the desktop. */
+async function clickShown(title: string): Promise<void> {
+  const titles = () => desktop.shown().map((one) => one.title);
+  await expect.poll(titles, { timeout: 20_000 }).toEqual([title]);
+  desktop.click(desktop.shown()[0]!.id);
+  await expect.poll(titles, { timeout: 20_000 }).toEqual([]);
+}
+
 browserTest(
-  'a browser that has subscribed shows what was sent to its user, tells that it was opened, and unsubscribes',
+  'a browser that has subscribed shows what was sent to its user; a click opens its link and is told; then it unsubscribes',
   90_000,
   async () => {
-    const context = await startProfile({ args: google.browserArgs, without: ['--disable-background-networking'] });
+    const context = await startProfile({
+      args: google.browserArgs,
+      without: ['--disable-background-networking'],
+      env: { DBUS_SESSION_BUS_ADDRESS: desktop.busAddress },
+    });
     onTestFinished(() => context.close());
     await context.grantPermissions(['notifications'], { origin: url });
     const page = await context.newPage();
@@ -98,13 +112,10 @@ browserTest(
       .poll(async () => (await shown(worker)).map((one: { title: string }) => one.title), { timeout: 20_000 })
       .toEqual(['It is there']);
 
-    // In place of a person's click, for which a headless browser has no place. Without one no window may be opened, so that is not seen here.
-    await worker.evaluate(async () => {
-      // biome-ignore lint/suspicious/noExplicitAny: runs in the worker
-      const self = globalThis as any;
-      const [notification] = await self.registration.getNotifications();
-      self.dispatchEvent(new self.NotificationEvent('notificationclick', { notification }));
-    });
+    const addresses = () => context.pages().map((one) => one.url().replace(url, ''));
+    const before = addresses();
+    await clickShown('It is there');
+    await expect.poll(addresses, { timeout: 20_000 }).toEqual([...before, '/shop/orders']);
     await expect
       .poll(() => opened, { timeout: 20_000 })
       .toEqual([
@@ -113,7 +124,14 @@ browserTest(
           data: { url: '/shop/orders' },
         },
       ]);
-    expect(await shown(worker)).toEqual([]);
+    // A page that is there is shown, and what is no link of the web opens nothing; both are told.
+    for (const link of ['/shop/orders', 'javascript:alert(1)']) {
+      opened.length = 0;
+      await app.push.send({ to: ada.id, title: 'Again', url: link });
+      await clickShown('Again');
+      await expect.poll(() => opened.map((one) => one.url), { timeout: 20_000 }).toEqual([link]);
+      expect(addresses()).toEqual([...before, '/shop/orders']);
+    }
 
     await inPage(page, 'unsubscribe', { token: ada.token });
     const left = "navigator.serviceWorker.getRegistration('/push/').then((one) => one.pushManager.getSubscription())";

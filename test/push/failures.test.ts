@@ -8,7 +8,7 @@ import { type Person, startTestApp } from '../support/app.ts';
 const calls: Parameters<Transport['send']>[] = [];
 let answer: (token: string, call: number) => TransportResult;
 /** Each with its own guard: what one test says of a transport must not count in the next. */
-const transports = ['retry', 'gone', 'mixed', 'guard', 'window', 'refused', 'message', 'small'].map(
+const transports = ['retry', 'gone', 'mixed', 'guard', 'window', 'stuck', 'refused', 'message', 'small'].map(
   (name): Transport => {
     const transport: Transport = {
       name,
@@ -201,6 +201,20 @@ describe('a device that is gone', () => {
     const [one] = (await ann.call('GET', '/api/auth/devices')).body.data;
     await app.push.send({ deviceIds: [one.id], title: 'Hi' });
     await expect.poll(() => devicesOf(ann)).toBe(19);
+  });
+
+  test('that cannot be removed now is told all the same, and removed by the next send', async () => {
+    const ann = await person('Ann');
+    await register(ann, 'stuck');
+    await sql.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'not now'; end $$`);
+    await sql.query('create trigger refuse before delete on devices for each row execute function refuse()');
+    answer = () => gone;
+    const { id } = await app.push.send({ to: ann.id, title: 'Hi' });
+    await expect.poll(() => named('push.failed')).toEqual([{ id, status: 'failed', devices: 1 }]);
+    expect(await devicesOf(ann)).toBe(1);
+    await sql.query('drop trigger refuse on devices');
+    await app.push.send({ to: ann.id, title: 'Hi' });
+    await expect.poll(() => devicesOf(ann)).toBe(0);
   });
 
   test('is kept from the 20th on when they come one by one', async () => {

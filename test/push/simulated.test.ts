@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { SimulatedBehavior } from '../../src/declare/simulated.ts';
 import { createApp, defineUser } from '../../src/index.ts';
 import { createPush } from '../../src/push/index.ts';
+import { simulatedTransport } from '../../src/push/simulated/transport.ts';
 import type { Transport } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';
@@ -84,6 +85,21 @@ test('a newer notification with the same collapseId takes the place of the older
     await app.push.send({ to: ann.id, title, collapseId });
   }
   expect((await notificationsOf(id))!.map(({ message }) => message.title)).toEqual(['C', 'B']);
+});
+
+test('a push that comes twice, since a worker was lost before it stored the answer, is shown once', async () => {
+  const ann = await person('Ann');
+  const { id } = await simulated.create({ user: ann.id });
+  const sent = await app.push.send({ to: ann.id, title: 'Hi' });
+  const platform = await openPlatform(env);
+  try {
+    const device = { id, platform: 'ios', token: 'sim_x', user: ann.id, locale: null } as const;
+    const message = { title: 'Hi', sound: 'default', priority: 'high' } as const;
+    await simulatedTransport(platform).send(message, [device], { id: sent.id });
+  } finally {
+    await platform.close();
+  }
+  expect(await notificationsOf(id)).toMatchObject([{ push: sent.id, state: 'shown' }]);
 });
 
 test('a silent message is seen by nobody', async () => {

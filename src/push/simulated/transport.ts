@@ -7,11 +7,11 @@ import { answerOf } from './answers.ts';
 
 const BEHAVIORS = 'select device_id, behavior from push_simulated_devices where device_id = any($1)';
 
-// A newer notification with the same collapseId takes the place of the older one.
+// A newer notification with the same collapseId takes the place of the older one, and one that comes twice its own.
 const RECEIVE = `
   with n as (select * from unnest($1::text[], $2::text[], $3::text[]) n(id, device_id, state)), older as (
     delete from push_simulated_notifications o using n
-    where o.device_id = n.device_id and o.message->>'collapseId' = $5::jsonb->>'collapseId'
+    where o.device_id = n.device_id and (o.push_id = $4 or o.message->>'collapseId' = $5::jsonb->>'collapseId')
   )
   insert into push_simulated_notifications (id, device_id, push_id, state, message, expires_at)
   select n.id, n.device_id, $4, n.state, $5::jsonb, $6 from n join push_simulated_devices using (device_id)`;
