@@ -4,7 +4,7 @@ import { DecryptionError } from '../../platform/crypto/keyring.ts';
 /** What was wrong when a receiver could not be called at all, or gave no proper answer. Shown to the endpoint's owner. */
 export const TIMEOUT = 'timeout';
 /** A name that does not exist and a private address have the same text, so that nobody can map a private network by it. */
-export const NOT_ALLOWED = 'address not allowed or not found';
+const NOT_ALLOWED = 'address not allowed or not found';
 
 const CLASSES: readonly [RegExp, string][] = [
   [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, TIMEOUT],

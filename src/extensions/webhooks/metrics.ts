@@ -85,10 +85,19 @@ export function createWebhookMetrics(
     buckets: SECONDS,
     registers,
   });
+  const ends = new Map<string, Counter.Internal>();
+
+  /** Looking it up by its labels each time takes longer than to count. */
+  function endOf(result: string): Counter.Internal {
+    const end = ends.get(result) ?? attempts.labels({ result });
+    ends.set(result, end);
+    return end;
+  }
+
   return {
     counted: (writeBack) => (result) => {
       const { outcome, dueAt } = result;
-      attempts.inc({ result: resultOf(outcome) });
+      endOf(resultOf(outcome)).inc();
       dispatch.observe(Math.max(Date.parse(outcome.at) - dueAt, 0) / 1000);
       answer.observe(outcome.durationMs / 1000);
       return writeBack(result);

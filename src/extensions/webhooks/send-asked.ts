@@ -3,6 +3,7 @@ import { deliver } from './deliver.ts';
 import type { DrainParts } from './drain.ts';
 import type { ClaimRow } from './sql/claim.ts';
 import { MAKE_TURN_OF } from './sql/turns.ts';
+import { targetOf } from './target.ts';
 import { laneOf, wakeUp } from './wake-up.ts';
 
 /**
@@ -19,11 +20,10 @@ export async function sendAsked(parts: DrainParts, deliveryId: string): Promise<
     const claim = claimOf(await host.database.write<ClaimRow>(statement));
     const [claimed] = claim?.deliveries ?? [];
     if (claim === undefined || claimed === undefined) return;
-    const { id: endpointId, url, secrets } = claim.endpoint;
-    const { id, messageId, body, attempt, scheduleAttempt, dueAt } = claimed;
-    const outcome = await deliver(sender, { endpointId, url, secrets, messageId, body });
+    const { id, attempt, scheduleAttempt, dueAt } = claimed;
+    const outcome = await deliver(sender, targetOf(sender, claim.endpoint), claimed);
     await writeBack({ id, attempt, scheduleAttempt, dueAt, outcome });
     // Its drain sees when the retry is due and asks to be called then.
-    if (!outcome.ok) await wakeUp(host.queues, [{ id: endpointId, lane: laneOf(outcome.slow) }]);
+    if (!outcome.ok) await wakeUp(host.queues, [{ id: claim.endpoint.id, lane: laneOf(outcome.slow) }]);
   });
 }

@@ -4,6 +4,7 @@ import type { Claim, Claimed } from './claimed.ts';
 import { deliver, type Outcome, type Sender } from './deliver.ts';
 import { LAUNCH_MS } from './leases.ts';
 import type { Places } from './places.ts';
+import { targetOf } from './target.ts';
 import type { Turn, TurnParts } from './turn.ts';
 import { type Lane, laneOf } from './wake-up.ts';
 import type { Result } from './write-back.ts';
@@ -54,6 +55,7 @@ export async function serve(
   const begun = performance.now();
   const queue: Claimed[] = [...first.deliveries];
   let { endpoint } = first;
+  let target = targetOf(sender, endpoint);
   let { slow } = endpoint;
   let more = first.deliveries.length === parts.chunk[lane];
   let window = Math.min(windows.get(endpointId) ?? 1, share[lane]);
@@ -92,6 +94,7 @@ export async function serve(
       return;
     }
     endpoint = claim.endpoint;
+    target = targetOf(sender, endpoint);
     queue.push(...claim.deliveries);
     if (laneOf(endpoint.slow) === lane) return;
     // A test or a retry, or another worker that had the turn before, found it slow in the meantime.
@@ -102,9 +105,8 @@ export async function serve(
 
   await new Promise<void>((resolve) => {
     function send(claimed: Claimed, leave: () => void): void {
-      const { id, messageId, body, attempt, scheduleAttempt, dueAt } = claimed;
-      const { url, secrets } = endpoint;
-      void deliver(sender, { endpointId, url, secrets, messageId, body }).then((outcome) => {
+      const { id, attempt, scheduleAttempt, dueAt } = claimed;
+      void deliver(sender, target, claimed).then((outcome) => {
         note(outcome);
         unwritten += 1;
         parts.writeBack({ id, attempt, scheduleAttempt, dueAt, outcome }).then(

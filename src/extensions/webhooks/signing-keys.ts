@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import type { Keyring } from '../../platform/crypto/keyring.ts';
 import { secretContext } from './endpoint.ts';
-import { sign, signingKeys } from './sign.ts';
+import { signingKeys } from './sign.ts';
 
 /** The keys of an endpoint, from its stored secret. */
 export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject[];
@@ -27,28 +27,5 @@ export function createSigningKeys(keyring: Keyring): SigningKeys {
     keys.set(place, found);
     if (keys.size > MOST) keys.delete(keys.keys().next().value!);
     return found;
-  };
-}
-
-/** The three headers of one attempt. */
-export function signatureHeaders(
-  keys: SigningKeys,
-  {
-    endpointId,
-    secrets,
-    messageId,
-    body,
-  }: { endpointId: string; secrets: readonly string[]; messageId: string; body: string },
-  timestampSeconds: number,
-): Record<string, string> {
-  return {
-    'webhook-id': messageId,
-    'webhook-timestamp': String(timestampSeconds),
-    'webhook-signature': sign(
-      secrets.flatMap((secret) => keys(endpointId, secret)),
-      messageId,
-      timestampSeconds,
-      body,
-    ),
   };
 }

@@ -3,6 +3,8 @@ import type { Dispatcher } from 'undici';
 /** Bytes of an answer that are read; the rest is not waited for. */
 export const ANSWER_BYTES = 1024;
 
+const EMPTY = Buffer.alloc(0);
+
 /** What came of a request: an answer, or an error. An answer that broke off in its body has both. */
 export interface Posted {
   status?: number;
@@ -34,17 +36,18 @@ export function post(
   { url, headers, body, timeoutMs, lastOfConnection }: Request,
 ): Promise<Posted> {
   return new Promise((resolve) => {
-    const posted: Posted = { answer: Buffer.alloc(0) };
+    const posted: Posted = { answer: EMPTY };
     const chunks: Buffer[] = [];
     let size = 0;
     let controller: Dispatcher.DispatchController | undefined;
     let done = false;
 
-    const finish = (rest: Partial<Posted> = {}) => {
+    const finish = (rest?: Partial<Posted>) => {
       if (done) return;
       done = true;
       clearTimeout(timer);
-      resolve({ ...posted, ...rest, answer: Buffer.concat(chunks).subarray(0, ANSWER_BYTES) });
+      if (chunks.length > 0) posted.answer = Buffer.concat(chunks).subarray(0, ANSWER_BYTES);
+      resolve(rest === undefined ? posted : { ...posted, ...rest });
     };
     const stop = () => controller?.abort(new Error('enough'));
     const timer = setTimeout(() => {

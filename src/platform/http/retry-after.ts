@@ -16,7 +16,8 @@ const HTTP_DATES = [
  * @returns milliseconds from now, 365 days at most; null when it is missing, no valid value, negative or past
  */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | null {
-  const text = value?.trim() ?? '';
+  if (value === undefined) return null;
+  const text = value.trim();
   const wait = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text)) * 1_000 : parseHttpDate(text, nowMs) - nowMs;
   return wait >= 0 ? Math.min(wait, LONGEST_WAIT_MS) : null;
 }

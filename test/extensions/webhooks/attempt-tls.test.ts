@@ -3,6 +3,7 @@ import { deliver } from '../../../src/extensions/webhooks/deliver.ts';
 import { secretContext } from '../../../src/extensions/webhooks/endpoint.ts';
 import { newSecret } from '../../../src/extensions/webhooks/sign.ts';
 import { createSigningKeys } from '../../../src/extensions/webhooks/signing-keys.ts';
+import { targetOf } from '../../../src/extensions/webhooks/target.ts';
 import { createGuardedAgent } from '../../../src/platform/address-guard.ts';
 import { createKeyring } from '../../../src/platform/crypto/keyring.ts';
 import { createLog } from '../../../src/platform/log.ts';
@@ -23,16 +24,15 @@ function attempt(host: string, port: number, ca: string) {
     () => agents[0].destroy(),
     () => agents[1].destroy(),
   );
-  return deliver(
-    {
-      agent: agents[0],
-      freshAgent: agents[1],
-      keys: createSigningKeys(keyring),
-      log: createLog('silent', 'test'),
-      settings: { allowPrivate: true, requireHttps: true, timeoutMs: TIMEOUT_MS },
-    },
-    { endpointId: 'e', url: `https://${host}:${port}/`, secrets: [secret], messageId: 'msg_1', body: '{}' },
-  );
+  const sender = {
+    agent: agents[0],
+    freshAgent: agents[1],
+    keys: createSigningKeys(keyring),
+    log: createLog('silent', 'test'),
+    settings: { allowPrivate: true, requireHttps: true, timeoutMs: TIMEOUT_MS },
+  };
+  const target = targetOf(sender, { id: 'e', url: `https://${host}:${port}/`, secrets: [secret] });
+  return deliver(sender, target, { messageId: 'msg_1', body: '{}' });
 }
 
 const HOST = 'hooks.example.com';

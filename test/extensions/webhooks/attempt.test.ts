@@ -5,6 +5,7 @@ import { deliver, type Sender } from '../../../src/extensions/webhooks/deliver.t
 import { secretContext } from '../../../src/extensions/webhooks/endpoint.ts';
 import { newSecret } from '../../../src/extensions/webhooks/sign.ts';
 import { createSigningKeys } from '../../../src/extensions/webhooks/signing-keys.ts';
+import { targetOf } from '../../../src/extensions/webhooks/target.ts';
 import { createGuardedAgent } from '../../../src/platform/address-guard.ts';
 import { createKeyring } from '../../../src/platform/crypto/keyring.ts';
 import { createLog } from '../../../src/platform/log.ts';
@@ -30,7 +31,7 @@ function sender(allowPrivate = true): Sender {
 }
 const shared = sender();
 const attempt = (url: string, from = shared) =>
-  deliver(from, { endpointId: 'e', url, secrets: [secret], messageId: 'msg_1', body: '{"a":"ü"}' });
+  deliver(from, targetOf(from, { id: 'e', url, secrets: [secret] }), { messageId: 'msg_1', body: '{"a":"ü"}' });
 
 async function receiver(script: (socket: Socket, nth: number) => void): Promise<RawReceiver> {
   const made = await startRawReceiver(script);
@@ -95,7 +96,10 @@ test('a receiver that answers 413 while the body is still sent costs one attempt
   const made = await startRawReceiver(script, { early: true });
   closers.push(() => made.close());
   const body = JSON.stringify({ a: 'x'.repeat(20_000_000) });
-  const outcome = await deliver(shared, { endpointId: 'e', url: made.url, secrets: [secret], messageId: 'm', body });
+  const outcome = await deliver(shared, targetOf(shared, { id: 'e', url: made.url, secrets: [secret] }), {
+    messageId: 'm',
+    body,
+  });
   expect(outcome).toMatchObject({ ok: false, statusCode: 413, error: 'status 413', response: 'too much' });
   expect(made.connections).toBe(1);
 });
