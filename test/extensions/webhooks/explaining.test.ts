@@ -201,7 +201,8 @@ test('a published event that reached nobody is known all the same', async () => 
 test('too_old: what happened before all that is kept; 404 for what never happened, as far as is known', async () => {
   const endpoint = await subscribe(ann, ['*']);
   const idAt = (daysAgo: number) => `${Math.floor(Date.now() / 1000 - daysAgo * 86_400).toString(16)}${'a'.repeat(16)}`;
-  expect(await explained(ann, endpoint, idAt(15))).toEqual({ ...told('too_old'), event: idAt(15) });
+  const old = idAt(15);
+  expect(await explained(ann, endpoint, old)).toEqual({ ...told('too_old'), event: old });
   for (const event of [idAt(1), idAt(-1), 'f'.repeat(24), 'nonsense', '%00', 'msg_1']) {
     const { status, body } = await ask(ann, endpoint, event);
     expect([event, status, body.error.code]).toEqual([event, 404, 'NOT_FOUND']);

@@ -149,8 +149,8 @@ test('over its rate an endpoint’s deliveries wait, in all workers, and cost no
     await until(async () => (await turns()) !== before);
   }
   expect(one.receiver.requests).toHaveLength(5);
-  await until(async () => (await log(one)).filter(({ status }) => status === 'pending').length === 7);
-  expect((await log(one)).filter(({ status, attempts }) => status === 'pending' && attempts === 0)).toHaveLength(7);
+  // While somebody looks at it they are his.
+  await until(async () => (await log(one)).filter((it) => it.status === 'pending' && it.attempts === 0).length === 7);
   const path = `/api/webhooks/${one.id}`;
   expect((await one.who.call('PATCH', path, { rateLimit: { limit: 8, windowSeconds: 3600 } })).status).toBe(200);
   await one.receiver.received(8);
