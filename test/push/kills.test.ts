@@ -62,6 +62,7 @@ test('a worker that is killed in mid-send: no device gets the push twice but tho
 
   // Its claims run out by themselves, as its jobs do; a test need not wait for that.
   await sql.query('update push_chunks set claimed_until = now() where claimed_until is not null');
+  await sql.query(`update push_audiences set touched_at = now() - interval '1 minute'`);
   for (const queue of ['push.asking', 'push-audiences']) await platform.queues.queue(queue).obliterate({ force: true });
   const second = start();
   const status = async () => (await sql.query('select status from pushes where id = $1', [id])).rows[0].status;

@@ -153,7 +153,9 @@ test.each(['x', '0'.repeat(24), 'A'.repeat(24)])('an id that is malformed or unk
 test('of a user who registers more than 100 devices those seen longest ago go', async () => {
   const ann = await person('Ann');
   const ids: string[] = [];
-  for (let i = 0; i < 102; i++) ids.push(await register(ann));
+  for (let i = 0; i < 2; i++) ids.push(await register(ann));
+  ids.push(...(await Promise.all(Array.from({ length: 98 }, () => register(ann)))));
+  for (let i = 0; i < 2; i++) ids.push(await register(ann));
   const { body } = await ann.call('GET', '/api/auth/devices');
   expect(body.data.map((device: { id: string }) => device.id).toSorted()).toEqual(ids.slice(2).toSorted());
 });

@@ -88,9 +88,15 @@ export function fcmMessage(
 // As long as every id of a push.
 const ANY_ID = '0'.repeat(24);
 
-/** Bytes that FCM counts: the payload, without token, priority and lifetime. FCM does not tell exactly how; this errs above. */
+/**
+ * Bytes that FCM counts: the payload, without token, priority and lifetime. FCM does not tell exactly how; this errs above. Of iOS
+ * what goes on to APNs: the alert there takes the place of the notification's texts, so they are counted once.
+ */
 export function fcmSize(message: PushContent, platform: TransportDevice['platform']): number {
   const { notification, data, android, apns } = fcmMessage(message, platform, { id: ANY_ID });
-  const counted = { notification, data, shown: android?.notification ?? apns?.payload };
+  const counted =
+    apns === undefined
+      ? { notification, data, shown: android?.notification }
+      : { data, shown: apns.payload, image: apns.fcmOptions };
   return Buffer.byteLength(JSON.stringify(counted));
 }

@@ -126,6 +126,14 @@ test('the size counts bytes of UTF-8 of what is shown and of the data, not of to
   expect(fcm.limitBytes).toBe(4096);
 });
 
+test.each(['android', 'ios'] as const)(
+  'the longest title and body that a message may have are carried to %s',
+  (platform) => {
+    const longest = content({ title: 'x'.repeat(250), body: 'x'.repeat(2000) });
+    expect(fcm.sizeOf!(longest, platform)).toBeLessThan(2600);
+  },
+);
+
 test('it takes Android, and iOS unless the token is of APNs', () => {
   const accepts = (platform: 'ios' | 'android' | 'web', token: string) => fcm.accepts!(device(platform, token));
   expect(accepts('android', 'a'.repeat(64))).toBe(true);
