@@ -1,50 +1,50 @@
 import type { Redis } from 'ioredis';
 import type { Platform } from '../platform/platform.ts';
-import { within } from './within.ts';
+import { waitAtMost } from './wait-at-most.ts';
 
 /** Waits for one push to finish. */
 export interface Waiter {
   /** Resolves once the end of the push can't be missed any more, at most after `ms`. */
   ready(ms: number): Promise<void>;
-  /** Resolves when the push was told finished, at most after `ms`. */
+  /** Resolves when the push was announced, at most after `ms`. */
   wait(ms: number): Promise<void>;
   stop(): void;
 }
 
 /** Tells senders that their push is finished, wherever its worker runs. A hint and no more: it may be lost. */
 export interface Finished {
-  tell(pushId: string): void;
+  announce(pushId: string): void;
   waiterFor(pushId: string): Waiter;
 }
 
 /** Listens from the first send on, so that a process that never sends holds no connection for it. */
 export function createFinished({ redis, env }: Pick<Platform, 'redis' | 'env'>): Finished {
   const channel = `${env.redisPrefix}:push-finished`;
-  const wakes = new Map<string, () => void>();
+  const wakeUps = new Map<string, () => void>();
   let listening: Promise<unknown> | undefined;
 
   function listen(): Promise<unknown> {
     if (listening === undefined) {
       const subscriber: Redis = redis.patient();
-      subscriber.on('message', (_channel: string, pushId: string) => wakes.get(pushId)?.());
+      subscriber.on('message', (_channel: string, pushId: string) => wakeUps.get(pushId)?.());
       listening = subscriber.subscribe(channel).catch(() => undefined);
     }
     return listening;
   }
 
   return {
-    tell(pushId) {
-      const wake = wakes.get(pushId);
+    announce(pushId) {
+      const wake = wakeUps.get(pushId);
       // Whoever waits in this process needs no way round by Redis.
       if (wake === undefined) redis.commands.publish(channel, pushId).catch(() => undefined);
       else wake();
     },
     waiterFor(pushId) {
-      const finished = new Promise<void>((resolve) => wakes.set(pushId, resolve));
+      const finished = new Promise<void>((resolve) => wakeUps.set(pushId, resolve));
       return {
-        ready: (ms) => within(ms, listen()),
-        wait: (ms) => within(ms, finished),
-        stop: () => wakes.delete(pushId),
+        ready: (ms) => waitAtMost(ms, listen()),
+        wait: (ms) => waitAtMost(ms, finished),
+        stop: () => wakeUps.delete(pushId),
       };
     },
   };

@@ -14,7 +14,7 @@ import { refuseTooLarge } from './size.ts';
 import { emitOutcome } from './status.ts';
 import { toChunks } from './targets.ts';
 import type { Transport } from './transport.ts';
-import { within } from './within.ts';
+import { waitAtMost } from './wait-at-most.ts';
 
 /** First pause between looks at the result. Only a net: an event that was lost must not cost the whole wait. */
 const LOOK_MS = 250;
@@ -41,7 +41,7 @@ interface Stored {
   /** Whether it has nobody to go to. */
   finished: boolean;
   /** Hands it to the workers, waiting at most that many ms for Redis. */
-  dispatch(patienceMs: number): Promise<void>;
+  dispatch(maxWaitMs: number): Promise<void>;
 }
 
 /** `app.push.send` and `app.push.enqueue`. */
@@ -72,11 +72,11 @@ export function createSender(parts: SendParts, transports: readonly Transport[],
       devices: page.devices.length,
       large: audience.userIds.length + audience.deviceIds.length + audience.tokens.length > MOST_AWAITED,
       finished,
-      async dispatch(patienceMs) {
+      async dispatch(maxWaitMs) {
         if (finished) return emitOutcome(events, { id, status: 'no-devices', devices: 0 });
         const adding = [addChunks(queues, installed, jobs)];
         if (bulk) adding.push(queues.add(AUDIENCE_QUEUE, [audienceJob(id)]));
-        await within(patienceMs, Promise.all(adding));
+        await waitAtMost(maxWaitMs, Promise.all(adding));
       },
     };
   }

@@ -3,6 +3,7 @@ import { validationError } from '../platform/errors.ts';
 import type { PushContent } from './message.ts';
 import type { Chunk } from './targets.ts';
 import type { Transport } from './transport.ts';
+import { errorWithoutTokens } from './without-tokens.ts';
 
 /** What is wrong with the size of a message as a transport's provider counts it for a platform, or undefined. */
 export function tooLarge(transport: Transport, message: PushContent, platform: DevicePlatform): string | undefined {
@@ -13,7 +14,7 @@ export function tooLarge(transport: Transport, message: PushContent, platform: D
     if (bytes <= limitBytes) return undefined;
     return `MessageTooBig: it has ${bytes} bytes as ${name} sends it to ${platform}; at most ${limitBytes} are carried`;
   } catch (error) {
-    return `The transport failed: ${String(error)}`;
+    return `The transport failed: ${errorWithoutTokens(error, []).message}`;
   }
 }
 

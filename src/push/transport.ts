@@ -135,7 +135,7 @@ function storable(text: unknown, fallback: string | undefined): string | undefin
 }
 
 /** A result as it is stored and shown. What it says repeats no token of `devices`. */
-function cleaned(result: TransportResult | undefined, devices: readonly TransportDevice[]): TransportResult {
+function normalized(result: TransportResult | undefined, devices: readonly TransportDevice[]): TransportResult {
   if (typeof result !== 'object' || result === null) {
     return { ok: false, error: 'The transport gave no result for this device' };
   }
@@ -156,7 +156,7 @@ function cleaned(result: TransportResult | undefined, devices: readonly Transpor
 }
 
 /** Gives what a transport gives, or rejects: when it does, when it is late, and when that is no list. */
-async function inTime(call: () => unknown): Promise<readonly unknown[]> {
+async function withTimeout(call: () => unknown): Promise<readonly unknown[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new Error(`no answer within ${SEND_TIMEOUT_MS / 1000} s`);
@@ -185,7 +185,7 @@ async function resultsOf(
     const lists = await call();
     return sendings.map(({ devices }, i) => {
       const results = (Array.isArray(lists[i]) ? lists[i] : []) as readonly TransportResult[];
-      return devices.map((device, at) => cleaned(results[at], [device]));
+      return devices.map((device, at) => normalized(results[at], [device]));
     });
   } catch (error) {
     const err = errorWithoutTokens(
@@ -193,7 +193,7 @@ async function resultsOf(
       sendings.flatMap(({ devices }) => devices),
     );
     log.error({ err, transport: transport.name, push: sendings[0]?.context.id }, 'a push transport failed');
-    const failed = cleaned({ ok: false, error: `The transport failed: ${err.message}`, retryable: true }, []);
+    const failed = normalized({ ok: false, error: `The transport failed: ${err.message}`, retryable: true }, []);
     return sendings.map(({ devices }) => devices.map(() => failed));
   }
 }
@@ -209,12 +209,12 @@ export function sendThrough(
   log: Logger,
 ): Promise<TransportResult[]>[] {
   if (transport.sendMany !== undefined && sendings.length > 1) {
-    const all = resultsOf(transport, sendings, () => inTime(() => transport.sendMany!(sendings)), log);
+    const all = resultsOf(transport, sendings, () => withTimeout(() => transport.sendMany!(sendings)), log);
     return sendings.map(async (_, i) => (await all)[i]!);
   }
   return sendings.map(async (sending) => {
     const { message, devices, context } = sending;
-    const call = async () => [await inTime(() => transport.send(message, devices, context))];
+    const call = async () => [await withTimeout(() => transport.send(message, devices, context))];
     return (await resultsOf(transport, [sending], call, log))[0]!;
   });
 }

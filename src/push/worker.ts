@@ -3,11 +3,11 @@ import { StartupError } from '../platform/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { RunningWorker } from '../platform/queues.ts';
 import { storeNextPage } from './audience-pages.ts';
+import { createChunkSender } from './chunk-sender.ts';
 import { createClaims } from './claims.ts';
 import type { Finished } from './finished.ts';
+import { createAnswerHandler } from './handle-answers.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceOf, chunkOf, PUSH_QUEUE, queueOf } from './jobs.ts';
-import { createLane } from './lane.ts';
-import { createSettle } from './settle.ts';
 import { emitOutcome } from './status.ts';
 import type { Transport, TransportResult } from './transport.ts';
 
@@ -80,25 +80,25 @@ export async function startPushWorker(
       );
       if (page.outcome !== undefined) {
         emitOutcome(events, page.outcome);
-        finished.tell(pushId);
+        finished.announce(pushId);
       }
       if (!page.more) return;
     }
   }
 
   const claims = createClaims(parts);
-  const settle = createSettle(parts, installed, finished);
-  const lanes = [PUSH_QUEUE, ...[...installed].map((name) => queueOf(name, installed))].map((queue) => {
-    const lane = createLane({ database, log, claims, settle }, transportOf);
+  const handleAnswers = createAnswerHandler(parts, installed, finished);
+  const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOf(name, installed))].map((queue) => {
+    const sender = createChunkSender({ database, log, claims, handleAnswers }, transportOf);
     const running = queues.work(
       queue,
       async ({ data }) => {
         const key = chunkOf(data.id);
-        if (key !== undefined) await lane.send(key);
+        if (key !== undefined) await sender.send(key);
       },
       JOBS_AT_ONCE,
     );
-    return { lane, running };
+    return { sender, running };
   });
   const audiences = queues.work(
     AUDIENCE_QUEUE,
@@ -112,11 +112,11 @@ export async function startPushWorker(
   return {
     async stop() {
       stopping = true;
-      for (const { lane } of lanes) lane.letGo();
+      for (const { sender } of senders) sender.dropUnclaimed();
       const giveUp = setTimeout(() => {
-        for (const { lane } of lanes) lane.abandon();
+        for (const { sender } of senders) sender.abandon();
       }, settings.graceMs);
-      await Promise.all([audiences.stop(), ...lanes.map(({ running }) => running.stop())]);
+      await Promise.all([audiences.stop(), ...senders.map(({ running }) => running.stop())]);
       clearTimeout(giveUp);
       claims.stop();
       await Promise.all(transports.map((transport) => transport.close?.()));

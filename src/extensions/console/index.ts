@@ -36,7 +36,7 @@ export function developerConsole(): Extension<'console'> {
           ...pageFiles(PATH, middleware),
           ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
         ],
-        listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.touch()])),
+        listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.refresh()])),
         // The server waits for streams, which end only here.
         workers: { web: () => ({ stop: () => live.stop() }) },
       };

@@ -14,7 +14,7 @@ export interface Live {
   /** Answers with a stream: `state` when it has changed, and `beat`. */
   open(req: Request, res: Response): void;
   /** Something has happened: what is shown is read again. */
-  touch(): void;
+  refresh(): void;
   /** Ends all streams. */
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function createLive(read: () => Promise<unknown>, log: Logger): Live {
     } while (again && streams.size > 0);
   }
 
-  function touch(): void {
+  function refresh(): void {
     if (streams.size === 0) return;
     again = true;
     reading ??= readAndSend().finally(() => {
@@ -65,7 +65,7 @@ export function createLive(read: () => Promise<unknown>, log: Logger): Live {
     for (const res of streams.keys()) if (!res.writableNeedDrain) res.write('event: beat\ndata:\n\n');
   }
 
-  function rest(): void {
+  function stopTimers(): void {
     for (const timer of timers) clearInterval(timer);
     timers = [];
   }
@@ -86,15 +86,15 @@ export function createLive(read: () => Promise<unknown>, log: Logger): Live {
       streams.set(res, undefined);
       res.on('close', () => {
         streams.delete(res);
-        if (streams.size === 0) rest();
+        if (streams.size === 0) stopTimers();
       });
-      if (timers.length === 0) timers = [setInterval(touch, EVERY_MS), setInterval(beat, BEAT_MS)];
-      touch();
+      if (timers.length === 0) timers = [setInterval(refresh, EVERY_MS), setInterval(beat, BEAT_MS)];
+      refresh();
     },
-    touch,
+    refresh,
     async stop() {
       stopped = true;
-      rest();
+      stopTimers();
       for (const res of streams.keys()) res.end();
       await reading;
     },

@@ -32,7 +32,7 @@ export function consoleRoutes(
   /** Pages are told what was done here at once. */
   const telling = (handler: Route['handler']) => async (ctx: RouteContext) => {
     const value = await handler(ctx);
-    live.touch();
+    live.refresh();
     return value;
   };
 

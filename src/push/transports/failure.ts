@@ -38,5 +38,5 @@ export function failedResult(failure: Failure, device: TransportDevice): Transpo
 /** A notification that waited so long for its turn that its answer would come too late: it was not sent. */
 export const NOT_SENT_IN_TIME: Failure = { class: 'retryable', name: 'NotSent', detail: 'The provider is too slow' };
 
-/** ms that a notification waits for its turn; with the time of the send itself it stays below the worker's patience. */
-export const PATIENCE_MS = 20_000;
+/** ms that a notification waits for its turn; with the time of the send itself it stays below what the worker waits. */
+export const MAX_WAIT_MS = 20_000;

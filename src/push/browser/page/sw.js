@@ -29,11 +29,11 @@ function targetOf(url) {
   return ['http:', 'https:'].includes(target.protocol) ? target.href : undefined;
 }
 
-async function leave({ pushId, url, data }) {
+async function storeOpened({ pushId, url, data }) {
   if (pushId === undefined) return;
-  const left = await caches.open(OPENED);
+  const store = await caches.open(OPENED);
   const opened = { pushId, data: { ...data, ...(url === undefined ? {} : { url }) } };
-  await left.put(new Request(`/${OPENED}/${pushId}`), new Response(JSON.stringify(opened)));
+  await store.put(new Request(`/${OPENED}/${pushId}`), new Response(JSON.stringify(opened)));
   const pages = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
   for (const page of pages) page.postMessage({ type: OPENED });
 }
@@ -52,5 +52,5 @@ self.addEventListener('notificationclick', (event) => {
   const opened = event.notification.data ?? {};
   // Each by itself: where no window may be opened, what was opened is told all the same.
   event.waitUntil(open(targetOf(opened.url)));
-  event.waitUntil(leave(opened));
+  event.waitUntil(storeOpened(opened));
 });

@@ -1,6 +1,6 @@
 import { createSemaphore } from '../../../platform/semaphore.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
-import { failedResult, NOT_SENT_IN_TIME, PATIENCE_MS } from '../failure.ts';
+import { failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
 import { ANSWER_TIMEOUT_MS, type ApnsAnswer, type ApnsClient, openApnsClient } from './client.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { apnsFailure } from './error-class.ts';
@@ -24,11 +24,11 @@ function resultOf(answer: ApnsAnswer, device: TransportDevice): TransportResult 
  * Apple Push Notification service: iOS devices that registered with it. One connection, up to 500 notifications under way at once
  * over all sends. The library is loaded at the first send or check.
  *
- * @param options ms: `answerTimeoutMs` for an answer, `patienceMs` after which a notification that still waits for its turn is not sent
+ * @param options ms: `answerTimeoutMs` for an answer, `maxWaitMs` after which a notification that still waits for its turn is not sent
  */
 export function createApnsTransport(
   credentials: ApnsCredentials,
-  { answerTimeoutMs = ANSWER_TIMEOUT_MS, patienceMs = PATIENCE_MS } = {},
+  { answerTimeoutMs = ANSWER_TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = {},
 ): Transport {
   const { topic } = credentials;
   const pool = createSemaphore(AT_ONCE);
@@ -57,7 +57,7 @@ export function createApnsTransport(
         const failure = { class: 'misconfigured', name: 'InvalidCredentials', detail: String(error) } as const;
         return devices.map((device) => failedResult(failure, device));
       }
-      const giveUpAt = performance.now() + patienceMs;
+      const giveUpAt = performance.now() + maxWaitMs;
       const compiled = JSON.stringify(apnsPayload(message, context.id));
       const common = { topic, ...apnsHeaders(message, context), compiled };
       const sendTo = async (device: TransportDevice) => {

@@ -9,7 +9,7 @@ export interface BatchOptions<Item, Result> {
   /** ms that an item waits for others to share its batch. */
   gatherMs: number;
   /** ms after which an item that is still waiting is not sent. */
-  patienceMs: number;
+  maxWaitMs: number;
   /** Its result then. */
   late: Result;
 }
@@ -29,7 +29,7 @@ interface Waiting<Item, Result> {
 export function createBatches<Item, Result>(
   options: BatchOptions<Item, Result>,
 ): (items: readonly Item[]) => Promise<Result[]> {
-  const { most, atOnce, gatherMs, patienceMs } = options;
+  const { most, atOnce, gatherMs, maxWaitMs } = options;
   let waiting: Waiting<Item, Result>[] = [];
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -45,7 +45,7 @@ export function createBatches<Item, Result>(
   function start(): void {
     clearTimeout(timer);
     timer = undefined;
-    const oldest = performance.now() - patienceMs;
+    const oldest = performance.now() - maxWaitMs;
     const [late, inTime] = [
       waiting.filter(({ since }) => since < oldest),
       waiting.filter((one) => one.since >= oldest),

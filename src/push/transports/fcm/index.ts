@@ -1,7 +1,7 @@
 import type { TokenMessage } from 'firebase-admin/messaging';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
 import { isApnsToken } from '../apns/token.ts';
-import { type Failure, failedResult, NOT_SENT_IN_TIME, PATIENCE_MS } from '../failure.ts';
+import { type Failure, failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
 import { createBatches } from './batches.ts';
 import { DEADLINE_MS, type FcmAnswer, type FcmClient, openFcmClient } from './client.ts';
 import { fcmFailure } from './error-class.ts';
@@ -25,12 +25,12 @@ function resultOf({ messageId, error }: FcmAnswer, device: TransportDevice): Tra
  * Firebase Cloud Messaging: Android, and iOS apps that register with FCM instead of with APNs. Messages of all sends that are
  * under way share calls. The Admin SDK is loaded at the first send or check.
  *
- * @param options ms: `deadlineMs` after which a call that is under way counts as unanswered, `patienceMs` after which a message
+ * @param options ms: `deadlineMs` after which a call that is under way counts as unanswered, `maxWaitMs` after which a message
  *   that still waits for its turn is not sent
  */
 export function createFcmTransport(
   account: ServiceAccount,
-  { deadlineMs = DEADLINE_MS, patienceMs = PATIENCE_MS } = {},
+  { deadlineMs = DEADLINE_MS, maxWaitMs = MAX_WAIT_MS } = {},
 ): Transport {
   let client: Promise<FcmClient> | undefined;
   const open = () => {
@@ -47,7 +47,7 @@ export function createFcmTransport(
     most: MESSAGES_A_CALL,
     atOnce: CALLS_AT_ONCE,
     gatherMs: GATHER_MS,
-    patienceMs,
+    maxWaitMs,
     late,
   });
 

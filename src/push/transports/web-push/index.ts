@@ -3,11 +3,11 @@ import { type EndpointRule, endpointFault, readSubscription } from '../../../acc
 import { createGuardedAgent } from '../../../platform/address-guard.ts';
 import { post } from '../../../platform/http/post.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
-import { type Failure, failedResult, NOT_SENT_IN_TIME, PATIENCE_MS } from '../failure.ts';
+import { type Failure, failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
 import { openWebPushClient, type WebPushClient } from './client.ts';
 import { webPushFailure } from './error-class.ts';
-import { createLanes } from './lanes.ts';
 import { WEB_PUSH_LIMIT_BYTES, webPushFault, webPushOptions, webPushPayload, webPushSize } from './message.ts';
+import { createOriginLimit } from './origin-limit.ts';
 import type { Vapid } from './vapid.ts';
 
 /** Requests to one origin at once, each on a connection that is kept. */
@@ -21,7 +21,7 @@ const ANY_ID = '0'.repeat(24);
  * Web Push (RFC 8030, 8291, 8292): browsers. The library encrypts and signs; requests go through the guarded agent, which connects
  * to no address that is not public, whatever an endpoint's name resolves to. The library is loaded at the first send.
  *
- * @param options `rule`: which endpoints are sent to; `agent` instead of the guarded one; ms: `timeoutMs` for a request, `patienceMs`
+ * @param options `rule`: which endpoints are sent to; `agent` instead of the guarded one; ms: `timeoutMs` for a request, `maxWaitMs`
  *   after which a message that still waits for its turn is not sent
  */
 export function createWebPushTransport(
@@ -29,11 +29,11 @@ export function createWebPushTransport(
   {
     rule,
     timeoutMs = TIMEOUT_MS,
-    patienceMs = PATIENCE_MS,
+    maxWaitMs = MAX_WAIT_MS,
     agent = createGuardedAgent({ allowPrivate: rule.allowPrivate, connectTimeoutMs: timeoutMs, connections: AT_ONCE }),
-  }: { rule: EndpointRule; timeoutMs?: number; patienceMs?: number; agent?: Dispatcher },
+  }: { rule: EndpointRule; timeoutMs?: number; maxWaitMs?: number; agent?: Dispatcher },
 ): Transport {
-  const inLane = createLanes(AT_ONCE);
+  const limited = createOriginLimit(AT_ONCE);
   let client: Promise<WebPushClient> | undefined;
   const open = () => {
     client ??= openWebPushClient(vapid);
@@ -54,7 +54,7 @@ export function createWebPushTransport(
     const fault = endpointFault(endpoint, rule);
     if (fault !== undefined) return failed({ class: 'permanent', name: 'EndpointRefused', detail: fault });
 
-    return inLane(new URL(endpoint).origin, async () => {
+    return limited(new URL(endpoint).origin, async () => {
       if (performance.now() > giveUpAt) return failed(NOT_SENT_IN_TIME);
       let request: ReturnType<WebPushClient['request']>;
       try {
@@ -85,7 +85,7 @@ export function createWebPushTransport(
       const library = await open();
       const payload = webPushPayload(message, context.id);
       const options = webPushOptions(message, context);
-      const giveUpAt = performance.now() + patienceMs;
+      const giveUpAt = performance.now() + maxWaitMs;
       return Promise.all(
         devices.map((device) => sendTo(device, (to) => library.request(to, payload, options), giveUpAt)),
       );

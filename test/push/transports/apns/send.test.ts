@@ -45,7 +45,7 @@ test('answers come back to the device that they are of, in whatever order APNs g
 });
 
 test('at most 500 are under way at once over all sends, and 10,000 get through', { timeout: 60_000 }, async () => {
-  const patient = createApnsTransport(credentials, { answerTimeoutMs: 60_000, patienceMs: 60_000 });
+  const patient = createApnsTransport(credentials, { answerTimeoutMs: 60_000, maxWaitMs: 60_000 });
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
   const pushes = Array.from({ length: 20 }, (_, i) =>
@@ -208,7 +208,7 @@ describe('what goes wrong on the way', () => {
   });
 
   test('what waited too long for its turn is not sent', async () => {
-    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 300, patienceMs: 100 });
+    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 300, maxWaitMs: 100 });
     fake.reply = () => 'never';
     const results = await send(tokens(600), hasty);
     expect(results.slice(500)).toEqual(

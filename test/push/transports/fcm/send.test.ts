@@ -64,7 +64,7 @@ test('sends of many pushes to few devices share calls; every device gets its own
 });
 
 test('at most four calls are under way at once, however much is sent', { timeout: 60_000 }, async () => {
-  const patient = createFcmTransport(account, { deadlineMs: 60_000, patienceMs: 60_000 });
+  const patient = createFcmTransport(account, { deadlineMs: 60_000, maxWaitMs: 60_000 });
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
   const to = tokens(3000).map((name) => device('android', name));
@@ -281,7 +281,7 @@ describe('what goes wrong on the way', () => {
   });
 
   test('what waited too long for its turn is not sent', async () => {
-    const hasty = createFcmTransport(account, { deadlineMs: 300, patienceMs: 100 });
+    const hasty = createFcmTransport(account, { deadlineMs: 300, maxWaitMs: 100 });
     fake.reply = () => 'never';
     const to = tokens(2500).map((token) => device('android', token));
     const results = await hasty.send(content(), to, { id: PUSH_ID });

@@ -161,7 +161,7 @@ describe('what goes wrong on the way', () => {
   });
 
   test('what waited too long for its turn is not sent', async () => {
-    const hasty = createWebPushTransport(vapid, { rule, timeoutMs: 300, patienceMs: 100 });
+    const hasty = createWebPushTransport(vapid, { rule, timeoutMs: 300, maxWaitMs: 100 });
     fake.reply = () => 'never';
     const results = await send(
       Array.from({ length: 70 }, (_, i) => `/${i}`),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Waits for something, but at most `ms`. Its failure is the caller's only while it is waited for. */
-export async function within(ms: number, done: Promise<unknown>): Promise<void> {
+export async function waitAtMost(ms: number, done: Promise<unknown>): Promise<void> {
   const stop = new AbortController();
   const late = sleep(Math.max(ms, 0), undefined, { signal: stop.signal }).catch(() => undefined);
   try {

@@ -10,14 +10,14 @@ import { type Answer, type AnsweredChunk, storeAnswers } from './store-answers.t
 import { SIMULATED } from './transport.ts';
 
 /** ms between attempts to store what was sent while Postgres is away; after the last its claim runs out. */
-const STORE_AGAIN_MS = [200, 1000, 3000, 10_000, 20_000];
+const STORE_RETRY_MS = [200, 1000, 3000, 10_000, 20_000];
 
 /** What it works with. */
-export type SettleParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
+export type AnswerHandlerParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
 
 /** What was sent must not be sent again for want of a stored answer, so a short absence of Postgres is waited out. */
-async function insist<T>(store: () => Promise<T>): Promise<T> {
-  for (const pause of STORE_AGAIN_MS) {
+async function retryWhileUnavailable<T>(store: () => Promise<T>): Promise<T> {
+  for (const pause of STORE_RETRY_MS) {
     try {
       return await store();
     } catch (error) {
@@ -34,7 +34,7 @@ async function insist<T>(store: () => Promise<T>): Promise<T> {
  *
  * @param installed names of the transports of this app
  */
-export function createSettle(parts: SettleParts, installed: ReadonlySet<string>, finished: Finished) {
+export function createAnswerHandler(parts: AnswerHandlerParts, installed: ReadonlySet<string>, finished: Finished) {
   const { env, log, database, queues, events } = parts;
   const alarm = createAlarm(parts);
   const removeGone = createRemoveGone(parts, alarm);
@@ -67,20 +67,20 @@ export function createSettle(parts: SettleParts, installed: ReadonlySet<string>,
     }
   }
 
-  function tellRefused(transport: string, answers: readonly Answer[]): void {
+  function alarmIfRefused(transport: string, answers: readonly Answer[]): void {
     const refused = answers.filter((answer) => answer.misconfigured);
     if (refused.length === 0) return;
     alarm({ transport, reason: 'refused', error: refused.at(-1)!.error ?? '', devices: refused.length });
   }
 
-  function tellLater({ chunk, answers }: AnsweredChunk): void {
+  function emitReceipts({ chunk, answers }: AnsweredChunk): void {
     for (const { tries, retryAt, deviceId, ok, error = null, unregistered = false } of answers) {
       if (tries === 0 || retryAt !== undefined) continue;
       events.emit('push.receipt', { id: chunk.pushId, device: deviceId, ok, error: ok ? null : error, unregistered });
     }
   }
 
-  function tryAgain(kept: readonly AnsweredChunk[]): Promise<void> {
+  function scheduleRetries(kept: readonly AnsweredChunk[]): Promise<void> {
     const again = kept.flatMap(({ chunk: { pushId, chunk, transport, bulk, attempt, devices }, dueAt }) =>
       dueAt === undefined
         ? []
@@ -98,18 +98,20 @@ export function createSettle(parts: SettleParts, installed: ReadonlySet<string>,
     return addChunks(queues, installed, again);
   }
 
-  /** Settles chunks of one transport that were answered at about the same time. */
+  /** Handles chunks of one transport that were answered at about the same time. */
   return async (transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
-    const { kept, outcomes } = await insist(() => storeAnswers(database, chunks, { captured, transport }));
+    const { kept, outcomes } = await retryWhileUnavailable(() =>
+      storeAnswers(database, chunks, { captured, transport }),
+    );
     const answers = kept.flatMap((one) => one.answers);
     const removed = transport === null ? 0 : await tryToRemove(transport, kept);
-    if (transport !== null) tellRefused(transport, answers);
-    await tryAgain(kept);
-    for (const one of kept) tellLater(one);
+    if (transport !== null) alarmIfRefused(transport, answers);
+    await scheduleRetries(kept);
+    for (const one of kept) emitReceipts(one);
     for (const outcome of outcomes) {
       emitOutcome(events, outcome);
-      finished.tell(outcome.id);
+      finished.announce(outcome.id);
     }
     log.info(
       {

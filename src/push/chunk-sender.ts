@@ -12,25 +12,25 @@ import { type Sending, sendThrough, type Transport, type TransportResult } from 
 
 /** Devices that are claimed at once: what one call of a transport takes. */
 const GATHERED_DEVICES = 500;
-/** Devices that a lane has in hand: a few calls of a transport, and a bound of what a worker that dies may have sent. */
-const DEVICES_IN_HAND = 2000;
+/** Devices that a sender has in progress: a few calls of a transport, and a bound of what a worker that dies may have sent. */
+const MOST_DEVICES_IN_PROGRESS = 2000;
 /** Chunks whose answers are stored with one statement. */
 const STORED_AT_ONCE = 100;
 
-/** What a lane works with. */
-export interface LaneParts {
+/** What a sender works with. */
+export interface ChunkSenderParts {
   database: Database;
   log: Logger;
   claims: Claims;
-  settle(transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void>;
+  handleAnswers(transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void>;
 }
 
 /** Sends the chunks of one queue. */
-export interface Lane {
+export interface ChunkSender {
   /** Sends a chunk, unless it is done or somebody else's; resolves when its answers are stored. */
   send(key: ChunkKey & { size: number }): Promise<void>;
-  /** Lets go of what is not claimed yet: the sweep gives it to others. */
-  letGo(): void;
+  /** Drops what is not claimed yet: the sweep gives it to others. */
+  dropUnclaimed(): void;
   /** Waits no longer for what the transport was handed: its claims run out, and others send it again. */
   abandon(): void;
 }
@@ -60,22 +60,25 @@ function earliest(times: readonly (number | undefined)[]): number | undefined {
 }
 
 /**
- * Makes a lane: chunks that wait are claimed together, what is claimed is handed to the transport together, and the answers that
+ * Makes a sender: chunks that wait are claimed together, what is claimed is handed to the transport together, and the answers that
  * gather while others are stored are stored together. No timer: alone, a chunk is sent at once.
  *
  * @param transportOf the transport of a chunk, or what each of its devices is answered without one
  */
-export function createLane(parts: LaneParts, transportOf: (name: string | null) => Transport | TransportResult): Lane {
-  const { database, log, claims, settle } = parts;
+export function createChunkSender(
+  parts: ChunkSenderParts,
+  transportOf: (name: string | null) => Transport | TransportResult,
+): ChunkSender {
+  const { database, log, claims, handleAnswers } = parts;
   const waiting: Waiting[] = [];
-  const handed = new Set<Waiting>();
-  let inHand = 0;
+  const beingSent = new Set<Waiting>();
+  let inProgress = 0;
   let claiming = false;
   let abandoned = false;
 
   const record = createMicroBatch<AnsweredChunk>(async (answered) => {
     const byTransport = Map.groupBy(answered, ({ chunk }) => chunk.transport);
-    await Promise.all([...byTransport].map(([transport, own]) => settle(transport, own)));
+    await Promise.all([...byTransport].map(([transport, own]) => handleAnswers(transport, own)));
   }, STORED_AT_ONCE);
 
   /** Sends chunks of one transport: gives the answers of each. */
@@ -105,7 +108,7 @@ export function createLane(parts: LaneParts, transportOf: (name: string | null) 
   }
 
   async function finish(answering: Promise<AnsweredChunk>, chunk: ClaimedChunk, done: Waiting): Promise<void> {
-    handed.add(done);
+    beingSent.add(done);
     try {
       const answered = await answering;
       // Its job has been told so, and the database may be closed.
@@ -115,14 +118,14 @@ export function createLane(parts: LaneParts, transportOf: (name: string | null) 
     } catch (error) {
       done.reject(error);
     } finally {
-      handed.delete(done);
+      beingSent.delete(done);
       claims.remove(chunk);
-      inHand -= chunk.devices.length;
-      pump();
+      inProgress -= chunk.devices.length;
+      claimWaiting();
     }
   }
 
-  function next(): Waiting[] {
+  function takeBatch(): Waiting[] {
     let devices = 0;
     const end = waiting.findIndex(({ key }, i) => {
       devices += key.size;
@@ -140,7 +143,7 @@ export function createLane(parts: LaneParts, transportOf: (name: string | null) 
     const asked = new Map(batch.map((one) => [keyOf(one.key), one]));
     for (const one of batch) if (!byKey.has(keyOf(one.key)) || asked.get(keyOf(one.key)) !== one) one.resolve();
     for (const chunk of claimed) {
-      inHand += chunk.devices.length;
+      inProgress += chunk.devices.length;
       claims.add(chunk);
     }
     for (const [name, chunks] of Map.groupBy(claimed, (chunk) => chunk.transport)) {
@@ -150,11 +153,11 @@ export function createLane(parts: LaneParts, transportOf: (name: string | null) 
     }
   }
 
-  async function pump(): Promise<void> {
+  async function claimWaiting(): Promise<void> {
     if (claiming) return;
     claiming = true;
-    while (waiting.length > 0 && inHand < DEVICES_IN_HAND) {
-      const batch = next();
+    while (waiting.length > 0 && inProgress < MOST_DEVICES_IN_PROGRESS) {
+      const batch = takeBatch();
       try {
         await claim(batch);
       } catch (error) {
@@ -168,14 +171,14 @@ export function createLane(parts: LaneParts, transportOf: (name: string | null) 
     send: (key) =>
       new Promise<void>((resolve, reject) => {
         waiting.push({ key, resolve, reject });
-        void pump();
+        void claimWaiting();
       }),
-    letGo() {
+    dropUnclaimed() {
       for (const one of waiting.splice(0)) one.resolve();
     },
     abandon() {
       abandoned = true;
-      for (const one of handed) one.reject(new Error('stopped before the transport answered'));
+      for (const one of beingSent) one.reject(new Error('stopped before the transport answered'));
     },
   };
 }
