@@ -1,6 +1,6 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
-import type { OutboxRow } from '../../platform/outbox/table.ts';
+import { isRecordChange, type OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { append } from './chain.ts';
@@ -55,7 +55,7 @@ export function createConsumer({ resources, users }: Pick<Host, 'resources' | 'u
 
   return {
     last: true,
-    wants: ({ name, resource }) => (resource === null ? name === OWN_ROW : audited.has(resource)),
+    wants: (row) => row.name === OWN_ROW || (isRecordChange(row) && audited.has(row.resource!)),
     async handle(rows, tx) {
       const found = await find(rows, tx);
       const happenings = rows.map((row): Happening => {

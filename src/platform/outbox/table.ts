@@ -42,3 +42,11 @@ export interface OutboxRow {
   /** ISO 8601: when the event happened. */
   createdAt: string;
 }
+
+/**
+ * Whether a row is a change of a record. A row of an extension's own may name a resource, too, so that a change of encryption keys finds
+ * what is encrypted in it.
+ */
+export function isRecordChange({ name, resource }: Pick<OutboxRow, 'name' | 'resource'>): boolean {
+  return resource !== null && name.startsWith(`${resource}.`);
+}

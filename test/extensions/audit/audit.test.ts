@@ -97,6 +97,21 @@ async function made(values: Record<string, unknown> = {}) {
   return body.data;
 }
 
+test('what webhooks have left over of an event with many endpoints is no change of the record', async () => {
+  const { id, ...record } = await made({ title: 'Many' });
+  await settled();
+  await database.query(
+    `insert into outbox (event_id, name, resource, record_id, payload) values ($1, 'webhooks.event', 'note', $2, $3)`,
+    [
+      'e'.repeat(24),
+      id,
+      { name: 'note.created', after: 'f'.repeat(24), position: 1, record: { id, title: record.title } },
+    ],
+  );
+  await settled();
+  expect((await entries(`record=${id}`)).map(({ action }) => action)).toEqual(['created']);
+});
+
 describe('an entry tells', () => {
   test('who, by which session, from where, in which request, what and when', async () => {
     const { body, headers } = await ada.call(
