@@ -1,5 +1,6 @@
 import type { Host } from '../../declare/host.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
+import { isRecordChange } from '../../platform/outbox/table.ts';
 import type { Appender } from './append.ts';
 import { FIELDS, packEvent } from './entry.ts';
 import { ADD_WAITING, IS_ANY_WAITING } from './sql.ts';
@@ -11,7 +12,7 @@ import { ADD_WAITING, IS_ANY_WAITING } from './sql.ts';
 export function createConsumer({ resources }: Pick<Host, 'resources'>, appender: Appender): OutboxConsumer {
   const names = new Set(resources.map((view) => view.name));
   return {
-    wants: ({ resource }) => resource !== null && names.has(resource),
+    wants: (row) => isRecordChange(row) && names.has(row.resource!),
     async handle(rows, tx) {
       const entries = rows.map(packEvent);
       const [waiting] = await tx.write({ name: 'realtime_is_waiting', text: IS_ANY_WAITING, values: [] });

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { isRecordChange } from '../../../src/platform/outbox/table.ts';
+
+test.each([
+  ['a change of a record', { name: 'note.created', resource: 'note' }, true],
+  [
+    'a change of another kind of resource whose name begins alike',
+    { name: 'notebook.created', resource: 'note' },
+    false,
+  ],
+  ['a row of an extension’s own that names a resource', { name: 'webhooks.event', resource: 'note' }, false],
+  ['a row of an extension’s own', { name: 'webhooks.event', resource: null }, false],
+])('%s', (_, row, expected) => {
+  expect(isRecordChange(row)).toBe(expected);
+});
