@@ -17,6 +17,7 @@ export type { UserData } from './declare/user-data.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
 export { audit } from './extensions/audit/index.ts';
 export { developerConsole } from './extensions/console/index.ts';
+export { privacy } from './extensions/privacy/index.ts';
 export { realtime } from './extensions/realtime/index.ts';
 export { softDelete } from './extensions/soft-delete/index.ts';
 export { twoFactor } from './extensions/two-factor/index.ts';

@@ -1,4 +1,4 @@
-import type { Accounts, PasswordResetStep, SignInStep } from '../declare/accounts.ts';
+import type { Accounts, ConfirmStep, PasswordResetStep, SignInStep } from '../declare/accounts.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceView } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
@@ -21,14 +21,21 @@ import { createUsers } from './users.ts';
 /** The tables of accounts, by name. */
 export const accountTables = { sessions, devices, password_resets: passwordResets };
 
+/** What extensions add to what accounts ask of users. */
+interface Steps {
+  signIn: readonly SignInStep[];
+  reset: readonly PasswordResetStep[];
+  confirm: readonly ConfirmStep[];
+}
+
 /** The accounts of an app. */
 interface AppAccounts {
   /** What extensions are offered. */
   api: Accounts;
   /** What the command line is offered. */
   administration: Administration;
-  /** The feature, whose logins and resets of passwords go through these steps. */
-  feature(steps: readonly SignInStep[], resetSteps: readonly PasswordResetStep[]): FeatureParts;
+  /** The feature, whose logins, resets of passwords and confirmations go through these steps. */
+  feature(steps: Steps): FeatureParts;
 }
 
 /** The accounts of an app whose user resource is `user`. */
@@ -48,6 +55,7 @@ export function createAccounts(
     lockout: createLockout(host),
     resets: createResets(host.database, view, host.settings.auth.resetTokenTtlMinutes),
   };
+  let confirmSteps: readonly ConfirmStep[] = [];
   return {
     administration: createAdministration(host, context, user, view, accounts),
     api: {
@@ -55,9 +63,14 @@ export function createAccounts(
       async confirmPassword(userId, password, field) {
         await confirmPassword(accounts, userId, password, field);
       },
+      async confirmIdentity(ctx, { password, code }, fields) {
+        await confirmPassword(accounts, ctx.user!.id, password, fields.password);
+        for (const step of confirmSteps) await step(ctx, code, fields.code);
+      },
     },
-    feature(steps, resetSteps) {
-      const whole = { ...accounts, steps, resetSteps };
+    feature({ signIn, reset: resetSteps, confirm }) {
+      confirmSteps = confirm;
+      const whole = { ...accounts, steps: signIn, resetSteps };
       const reset = resetFeature(whole);
       return {
         routes: [...accountRoutes(whole, context), ...reset.routes, ...sessionRoutes(accounts), ...deviceRoutes(host)],

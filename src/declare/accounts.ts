@@ -31,6 +31,15 @@ export type PasswordResetStep = (
   tx: Executor,
 ) => Promise<(() => void) | undefined>;
 
+/**
+ * What else than the password a user shows before they do what cannot be taken back.
+ *
+ * @param code what they gave beside the password; undefined: nothing
+ * @param field of the body, for the error
+ * @throws ApiError VALIDATION_ERROR naming the field when it is asked of them and missing or wrong; RATE_LIMITED after too many
+ */
+export type ConfirmStep = (ctx: RouteContext, code: string | undefined, field: string) => Promise<void>;
+
 /** What accounts offer to extensions. */
 export interface Accounts {
   /**
@@ -46,4 +55,15 @@ export interface Accounts {
    * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many
    */
   confirmPassword(userId: string, password: string, field: string): Promise<void>;
+  /**
+   * Makes sure that it is the signed-in user: by their password and, where they have one, their second factor.
+   *
+   * @param fields of the body, for errors
+   * @throws ApiError VALIDATION_ERROR naming a field; RATE_LIMITED after too many
+   */
+  confirmIdentity(
+    ctx: RouteContext,
+    given: { password: string; code?: string | undefined },
+    fields: { password: string; code: string },
+  ): Promise<void>;
 }

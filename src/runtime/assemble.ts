@@ -218,7 +218,8 @@ export function assemble(
   if (accounts !== undefined) {
     const signIn = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
     const reset = extensions.flatMap(({ parts }) => parts.passwordResetStep ?? []);
-    features.push(accounts.feature(signIn, reset));
+    const confirm = extensions.flatMap(({ parts }) => parts.confirmStep ?? []);
+    features.push(accounts.feature({ signIn, reset, confirm }));
   }
   const core = routesOf(features);
   const wrong = featureRouteMistakes(

@@ -26,8 +26,12 @@ function changeOf(
   };
 }
 
-/** What an event says of its record, by field: only what changed. The values of secrets are never among it. */
-export function changesOf(view: ResourceView, { name, payload }: OutboxRow): Changes {
+/**
+ * What an event says of its record, by field: only what changed. The values of secrets are never among it.
+ *
+ * @param personal fields that are personal whatever they are named
+ */
+export function changesOf(view: ResourceView, { name, payload }: OutboxRow, personal: ReadonlySet<string>): Changes {
   const record = view.fromOutbox(payload.record as Record<string, unknown>);
   const previous = payload.previous && view.fromOutbox(payload.previous as Record<string, unknown>);
   const isGone = name.endsWith('.deleted');
@@ -38,7 +42,7 @@ export function changesOf(view: ResourceView, { name, payload }: OutboxRow): Cha
     const change =
       spec.kind === 'password'
         ? passwords[field] && ({ changed: true } as const)
-        : changeOf(field, spec, before, after);
+        : changeOf(field, personal.has(field) ? { ...spec, pii: true } : spec, before, after);
     if (change) changes[field] = change;
   }
   return changes;

@@ -1,12 +1,29 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
+import { isPersonal } from '../../declare/personal-data.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import { isRecordChange, type OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { erasurePlan } from '../../records/erasure-plan.ts';
 import { append } from './chain.ts';
 import { changesOf } from './changes.ts';
 import type { Happening } from './entry.ts';
 import { OWN_ROW, type OwnPayload } from './event-writer.ts';
+
+/** A resource whose changes the trail tells of. */
+interface Audited {
+  view: ResourceView;
+  /** What an erasure of an account takes out of its records, though it does not look personal: the trail, which cannot be changed,
+   * never has it. */
+  personal: ReadonlySet<string>;
+}
+
+function auditedOf(view: ResourceView, isUser: boolean): Audited {
+  const { personal } = erasurePlan(view.declaration, isUser);
+  // What looks personal by itself is masked as finely as it looks so: a member of an object alone.
+  const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
+  return { view, personal: new Set(others.map(({ name }) => name)) };
+}
 
 /** Where a change came from, as the outbox keeps it. */
 interface Origin {
@@ -15,7 +32,7 @@ interface Origin {
   ip?: string;
 }
 
-function changed(view: ResourceView, row: OutboxRow): Happening {
+function changed({ view, personal }: Audited, row: OutboxRow): Happening {
   const { createdAt, name, recordId, userId, requestId, payload } = row;
   const { via = null, id = null, ip = null } = (payload.origin ?? {}) as Origin;
   return {
@@ -28,7 +45,7 @@ function changed(view: ResourceView, row: OutboxRow): Happening {
     credential: id,
     ip,
     requestId,
-    changes: changesOf(view, row),
+    changes: changesOf(view, row, personal),
     details: null,
   };
 }
@@ -50,7 +67,11 @@ function createFinder(users: ResourceView | undefined) {
  * exactly once. Its turn is the last, since the end of the chain is held until the transaction ends.
  */
 export function createConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
-  const audited = new Map(resources.filter((view) => view.declaration.audit === true).map((view) => [view.name, view]));
+  const audited = new Map(
+    resources
+      .filter((view) => view.declaration.audit === true)
+      .map((view) => [view.name, auditedOf(view, view === users)]),
+  );
   const find = createFinder(users);
 
   return {

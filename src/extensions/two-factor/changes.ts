@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ConfirmStep } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
@@ -9,19 +10,24 @@ import type { TwoFactorContext } from './context.ts';
 import type { disableInput, renewInput } from './input.ts';
 import type { recoveryCodesShape } from './output.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
-import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES } from './sql.ts';
+import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES, STATUS } from './sql.ts';
 
 function isOff(): ApiError {
   return new ApiError('CONFLICT', 'Two-factor is not on');
 }
 
-/** Does what a right code of the user allows, in the transaction that spends it. */
+/**
+ * Does what a right code of the user allows, in the transaction that spends it. False when they have no second factor.
+ *
+ * @param field of the body, for the error
+ */
 async function withCode(
   { host, settings }: TwoFactorContext,
   ctx: RouteContext,
   code: string,
   change: (tx: Executor) => Promise<unknown>,
-): Promise<void> {
+  field = 'code',
+): Promise<boolean> {
   const tried = await host.database.transaction(async (tx) => {
     const factor = await lockFactor(tx, LOCK, ctx.user!.id);
     if (factor === undefined) return undefined;
@@ -30,8 +36,19 @@ async function withCode(
     if (outcome?.kind === 'passed') await change(tx);
     return outcome;
   });
-  if (tried === undefined) throw isOff();
-  assertPassed(host.events, ctx.req, tried, () => validationError({ code: WRONG_CODE }));
+  if (tried === undefined) return false;
+  assertPassed(host.events, ctx.req, tried, () => validationError({ [field]: WRONG_CODE }));
+  return true;
+}
+
+/** Asks for a code before what cannot be taken back, of users who have a second factor. */
+export function confirmStep(context: TwoFactorContext): ConfirmStep {
+  return async (ctx, code, field) => {
+    if (code !== undefined) await withCode(context, ctx, code, async () => undefined, field);
+    else if ((await context.host.database.write({ text: STATUS, values: [ctx.user!.id] })).length > 0) {
+      throw validationError({ [field]: 'Is required' });
+    }
+  };
 }
 
 /** Forgets the factor of a user and the logins that wait for it. False when they have none. */
@@ -48,7 +65,7 @@ export async function disable(
 ): Promise<void> {
   const { id } = ctx.user!;
   await context.accounts.confirmPassword(id, ctx.input.password, 'password');
-  await withCode(context, ctx, ctx.input.code, (tx) => remove(tx, id));
+  if (!(await withCode(context, ctx, ctx.input.code, (tx) => remove(tx, id)))) throw isOff();
   const payload = { userId: id, by: id, reason: 'user', ip: addressOf(ctx.req) };
   context.host.events.emit('security.two_factor_disabled', payload);
 }
@@ -76,8 +93,9 @@ export async function renewRecoveryCodes(
   const hashes = recoveryCodes.map((one) => hashRecoveryCode(id, one));
   const renew = (on: Executor) => on.write({ text: RENEW_CODES, values: [id, hashes] });
   if (password !== undefined) await context.accounts.confirmPassword(id, password, 'password');
-  if (code !== undefined) await withCode(context, ctx, code, renew);
-  else if ((await renew(context.host.database)).length === 0) throw isOff();
+  const isOn =
+    code === undefined ? (await renew(context.host.database)).length > 0 : await withCode(context, ctx, code, renew);
+  if (!isOn) throw isOff();
   context.host.events.emit('security.recovery_codes_renewed', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };
 }

@@ -1,6 +1,7 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { openChallenge } from './challenge.ts';
+import { confirmStep } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { challengeShape } from './output.ts';
 import { factorsOfDeletedUsers, twoFactorSweep } from './removal.ts';
@@ -33,6 +34,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
       return {
         routes: twoFactorRoutes(context),
         signInStep: { output: challengeShape, ask: (login) => openChallenge(context, login) },
+        confirmStep: confirmStep(context),
         consumers: [factorsOfDeletedUsers],
         sweeps: [twoFactorSweep(host.database)],
         userData: [factorData(host.database)],

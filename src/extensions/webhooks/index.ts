@@ -63,7 +63,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         consumers: [createFanOut(host, users, settings)],
         sweeps: [...createSweeps(host, users, settings), ...recovering.sweeps, forgetEvents(host, settings)],
         encrypted: encryptedSecrets,
-        userData: webhookData(host),
+        userData: webhookData(host, users),
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
         sent: sentEvents(host.resources, settings.events),
         api: {

@@ -1,11 +1,13 @@
-import type { Host } from '../../declare/host.ts';
+import type { Host, ResourceView } from '../../declare/host.ts';
 import type { UserData } from '../../declare/user-data.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { aboutUser } from './sql/about-user.ts';
 import {
   ENDPOINTS_OF,
   EVENTS_OF,
   LOG_OF,
+  REMOVE_DELIVERIES,
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
   REMOVE_LOG_OF,
@@ -14,8 +16,29 @@ import {
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
 const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt', 'body'];
 
+// A body may be as large as a record.
+const DELIVERIES_AT_ONCE = 1000;
+
 /** What webhooks hold of a user. */
-export function webhookData({ database }: Pick<Host, 'database'>): UserData[] {
+export function webhookData(
+  { database, resources }: Pick<Host, 'database' | 'resources'>,
+  users: ResourceView,
+): UserData[] {
+  const about = aboutUser(resources, users);
+
+  /** Removes what endpoints of others got, or are to get, about a user's records. Gives how many. */
+  async function eraseAbout(userId: string): Promise<number> {
+    let total = await writeInBatches(database, about.removeWaiting, [userId]);
+    for (let after = ''; ; ) {
+      const values = [userId, after, DELIVERIES_AT_ONCE];
+      const rows = await database.write<[id: string, isAbout: boolean]>({ text: about.deliveries, values });
+      const ids = rows.filter(([, isAbout]) => isAbout).map(([id]) => id);
+      if (ids.length > 0) total += (await database.write({ text: REMOVE_DELIVERIES, values: [ids] })).length;
+      if (rows.length < DELIVERIES_AT_ONCE) return total;
+      after = rows.at(-1)![0];
+    }
+  }
+
   return [
     {
       name: 'webhookEndpoints',
@@ -27,7 +50,10 @@ export function webhookData({ database }: Pick<Host, 'database'>): UserData[] {
       name: 'webhookDeliveries',
       description: 'What was sent to these endpoints',
       rows: (userId) => rowsInPages(database, LOG_OF, LOG_NAMES, [userId]),
-      erase: (userId) => writeInBatches(database, REMOVE_LOG_OF, [userId]),
+      async erase(userId) {
+        const own = await writeInBatches(database, REMOVE_LOG_OF, [userId]);
+        return own + (await eraseAbout(userId));
+      },
     },
     {
       name: 'webhookEvents',

@@ -30,3 +30,6 @@ export const REMOVE_LOG_OF = `
 /** $1 owner, $2 how many. */
 export const REMOVE_EVENTS_OF = `
   delete from webhook_events where id in (select id from webhook_events where owner_id = $1 limit $2) returning 1`;
+
+/** $1 deliveries. */
+export const REMOVE_DELIVERIES = 'delete from webhook_deliveries where id = any($1::text[]) returning 1';

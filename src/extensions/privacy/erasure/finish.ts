@@ -1,0 +1,60 @@
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ResourceView } from '../../../declare/host.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import type { Kept } from './erasure.ts';
+import { erasedNotice } from './notice.ts';
+import type { Erasing, RecordEraser } from './record-eraser.ts';
+import { COUNT, FINISH, NOTICE } from './sql.ts';
+
+type Finish = (erasing: Erasing, lookAgainMs: number) => Promise<void>;
+
+/** Makes what ends an erasure: the record of the user goes, the report is complete, and the user is told; all of it or nothing. */
+export function createFinish(
+  { events, env, mail, userData }: Pick<ExtensionHost, 'events' | 'env' | 'mail' | 'userData'>,
+  users: ResourceView,
+  user: RecordEraser,
+  owned: readonly RecordEraser[],
+): Finish {
+  const table = quoteIdentifier(users.table);
+  const take = `select ${users.columns('_row')} from ${table} _row where "id" = $1 for update`;
+  const emailOf = (from: string) => `select "email" from ${quoteIdentifier(from)} where "id" = $1`;
+  const archive = users.archiveTable;
+  const place = env.appUrl === undefined ? undefined : new URL(env.appUrl).host;
+
+  async function keptOf(userId: string): Promise<Kept[]> {
+    const kept: Kept[] = userData().flatMap(({ name, kept: why }) =>
+      why === undefined ? [] : [{ name, count: null, why }],
+    );
+    for (const share of owned.filter(({ plan }) => plan.action === 'keep')) {
+      const count = await share.count(userId);
+      if (count > 0)
+        kept.push({ name: share.view.name, count, why: `Kept by its declaration (onOwnerDelete: 'keep')` });
+    }
+    return kept;
+  }
+
+  return async function finish({ id, userId }, lookAgainMs) {
+    const kept = await keptOf(userId);
+    await user.removing(async (tx, remove) => {
+      const { database } = tx;
+      const values = [id, JSON.stringify(kept), lookAgainMs];
+      if ((await database.write({ text: FINISH, values })).length === 0) return;
+      const rows = await database.write({ text: take, values: [userId] });
+      const [found] = await database.write<[unknown]>({
+        text: archive === undefined || rows.length > 0 ? emailOf(users.table) : emailOf(archive),
+        values: [userId],
+      });
+      if (rows.length > 0) await remove(rows);
+      if (archive !== undefined) {
+        await database.write({ text: `delete from ${quoteIdentifier(archive)} where "id" = $1`, values: [userId] });
+      }
+      await database.write({ text: COUNT, values: [id, `deleted:${users.name}`, 1] });
+      const email = found?.[0];
+      if (typeof email === 'string') {
+        const notice = await mail.send(erasedNotice(email, place, kept), tx);
+        await database.write({ text: NOTICE, values: [id, notice.id] });
+      }
+      tx.afterCommit(() => events.emit('security.account_erased', { userId, erasureId: id }));
+    });
+  };
+}

@@ -1,0 +1,33 @@
+import type { Accounts } from '../../../declare/accounts.ts';
+import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
+import type { ResourceView } from '../../../declare/host.ts';
+import { erasurePlan } from '../../../records/erasure-plan.ts';
+import { erasureMistakes } from './mistakes.ts';
+import { createRedaction } from './outbox.ts';
+import { createRecordEraser } from './record-eraser.ts';
+import { createRequestErasure } from './request.ts';
+import { erasureRoutes } from './routes.ts';
+import { createRun } from './run.ts';
+import { erasureSweep } from './sweeps.ts';
+
+export { erasures } from './tables.ts';
+
+/** The erasure of accounts. */
+export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceView) {
+  const mistakes = erasureMistakes(host.resources, users);
+  // With such mistakes the app is not made: what follows would only stumble over them.
+  if (mistakes.length > 0) return { mistakes: () => mistakes } satisfies FeatureParts;
+  const owned = host.resources.flatMap((view) => {
+    const plan = erasurePlan(view.declaration, false);
+    return view === users || plan.ownerField === undefined ? [] : [createRecordEraser(host, view, plan)];
+  });
+  // Whoever owns users: only one's own account goes with it.
+  const plan = { ...erasurePlan(users.declaration, true), ownerField: 'id', ownerColumn: 'id' };
+  const user = createRecordEraser(host, users, plan);
+  const redact = createRedaction(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
+  return {
+    routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
+    jobs: { erase: { run: createRun(host, users, { user, owned, redact }), concurrency: 2 } },
+    sweeps: [erasureSweep(host)],
+  } satisfies FeatureParts;
+}

@@ -1,0 +1,58 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { ResourceView } from '../../../declare/host.ts';
+import { type ErasurePlan, erasurePlan } from '../../../records/erasure-plan.ts';
+
+const ACTIONS = ['delete', 'anonymize', 'keep'];
+
+function anonymizeMistakes({ ownerField, personal }: ErasurePlan): string[] {
+  const own =
+    ownerField === 'id'
+      ? [`onOwnerDelete: 'anonymize' needs an owner field: these records own themselves; take 'delete' or 'keep'`]
+      : [];
+  const stuck = personal.filter(({ spec, emptied }) => spec.required && emptied === null);
+  return [
+    ...own,
+    ...stuck.map(
+      ({ name }) =>
+        `field "${name}": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default(), or take 'delete' or 'keep'`,
+    ),
+  ];
+}
+
+function resourceMistakes({ declaration }: ResourceView, isUser: boolean): string[] {
+  const { onOwnerDelete, personalFields = [] } = declaration;
+  const fields = declaration.fields as Fields;
+  const unknown = personalFields.filter((name) => typeof name !== 'string' || !Object.hasOwn(fields, name));
+  const faults = unknown.map(
+    (name) => `personalFields: "${name}" is not a field; fields: ${Object.keys(fields).join(', ')}`,
+  );
+  const plan = erasurePlan(declaration, isUser);
+  if (plan.ownerField !== undefined && personalFields.includes(plan.ownerField)) {
+    faults.push(`personalFields: "${plan.ownerField}" is the owner field: what becomes of it onOwnerDelete says`);
+  }
+  if (onOwnerDelete === undefined) return faults;
+  if (!ACTIONS.includes(onOwnerDelete)) return [...faults, `onOwnerDelete: must be one of: ${ACTIONS.join(', ')}`];
+  if (isUser) {
+    return onOwnerDelete === 'delete'
+      ? faults
+      : [...faults, `onOwnerDelete: the record of a user goes with their account; take it out`];
+  }
+  if (plan.ownerField === undefined) {
+    return [...faults, 'onOwnerDelete: its records have no owner; mark a field with owner(), or take it out'];
+  }
+  return onOwnerDelete === 'anonymize' ? [...faults, ...anonymizeMistakes(plan)] : faults;
+}
+
+/** What is wrong with the options that an erasure goes by, a line each. */
+export function erasureMistakes(resources: readonly ResourceView[], users: ResourceView): string[] {
+  const faults = resources.flatMap((view) =>
+    resourceMistakes(view, view === users).map((fault) => `resource "${view.name}": ${fault}`),
+  );
+  const status = (users.declaration.fields as Fields).status?.spec;
+  if (status === undefined || (status.kind !== 'enum' && status.kind !== 'string') || status.encrypted) {
+    faults.push(
+      `resource "${users.name}": privacy() needs a field "status" that tells accounts apart that are being erased; add status: f.enum(['active', 'disabled']).default('active')`,
+    );
+  }
+  return faults;
+}

@@ -1,0 +1,172 @@
+import type { Host, ResourceView, StoredRecord } from '../../../declare/host.ts';
+import type { Hooks } from '../../../declare/resource.ts';
+import type { Transaction } from '../../../declare/transaction.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { ErasurePlan } from '../../../records/erasure-plan.ts';
+import { recordStatements } from './record-statements.ts';
+import { COUNT } from './sql.ts';
+
+const AT_ONCE = 500;
+// A hook may take its time, and the transaction holds its records meanwhile.
+const AT_ONCE_WITH_HOOKS = 50;
+
+/** A hook that threw. */
+class HookFailure extends Error {
+  readonly record: string;
+
+  constructor(record: string, cause: unknown) {
+    super('a beforeDelete hook failed', { cause });
+    this.record = record;
+  }
+}
+
+/** For whom records are erased. */
+export interface Erasing {
+  /** Of the erasure, whose counts grow in the transaction of each batch. */
+  id: string;
+  userId: string;
+}
+
+/** Erases a user's share of a resource. */
+export interface RecordEraser {
+  view: ResourceView;
+  plan: ErasurePlan;
+  /** Goes on until nothing is left. Gives how many records it found. */
+  erase(erasing: Erasing): Promise<number>;
+  /**
+   * Runs a transaction that removes records, whatever the plan says, and tells of it without what is personal. It runs again, without
+   * that record's hook, when a hook throws.
+   */
+  removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
+  /** How many there are. */
+  count(userId: string): Promise<number>;
+}
+
+/** Removes records. @param rows as `view.columns` selects them, locked */
+type Remove = (rows: readonly unknown[][]) => Promise<void>;
+type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service'>;
+type Json = Record<string, unknown>;
+
+/** @param plan of a resource whose records have an owner */
+export function createRecordEraser(host: Parts, view: ResourceView, plan: ErasurePlan): RecordEraser {
+  const { database, events, wake, log } = host;
+  const statements = recordStatements(view, plan);
+  const hooks = (view.declaration.hooks ?? {}) as Hooks<never>;
+  const anonymizes = plan.action === 'anonymize';
+  const hooked = !anonymizes && (hooks.beforeDelete !== undefined || hooks.afterDelete !== undefined);
+  const atOnce = hooked ? AT_ONCE_WITH_HOOKS : AT_ONCE;
+
+  const failed = (record: string, hook: string, error: unknown) =>
+    log.error({ err: error, resource: view.name, record, hook }, 'a hook failed while an account was erased');
+
+  function tell(action: 'deleted' | 'updated', changes: readonly Json[][]): void {
+    wake.hint();
+    const name = `${view.name}.${action}`;
+    if (!events.has(name)) return;
+    for (const [record, previous] of changes) {
+      const told = { record: view.fromOutbox(record!), previous: previous && view.fromOutbox(previous) };
+      events.emit(name, { resource: view.name, action, ...told, user: undefined, requestId: undefined });
+    }
+  }
+
+  /** What hooks get of records; of what cannot be decrypted they hear nothing. */
+  function readable(rows: readonly unknown[][]): StoredRecord[] {
+    return rows.flatMap((row) => {
+      try {
+        return [view.fromRow(row)];
+      } catch (error) {
+        failed(row[0] as string, 'beforeDelete', error);
+        return [];
+      }
+    });
+  }
+
+  /** @param spared ids of records whose `beforeDelete` has thrown: it is not asked again */
+  async function removeWithin(tx: Transaction, rows: readonly unknown[][], spared: ReadonlySet<string>): Promise<void> {
+    const records = hooked ? readable(rows) : [];
+    const context = { user: undefined, req: undefined };
+    for (const record of records) {
+      if (hooks.beforeDelete === undefined || spared.has(record.id)) continue;
+      try {
+        await hooks.beforeDelete(record as never, { ...context, service: tx.service });
+      } catch (error) {
+        throw new HookFailure(record.id, error);
+      }
+    }
+    const ids = rows.map(([id]) => id);
+    const gone = await tx.database.write<Json[]>({ text: statements.remove, values: [ids, ids.map(() => newId())] });
+    tx.afterCommit(async () => {
+      tell('deleted', gone);
+      for (const record of records) {
+        try {
+          await hooks.afterDelete?.(record as never, { ...context, service: host.service });
+        } catch (error) {
+          failed(record.id, 'afterDelete', error);
+        }
+      }
+    });
+  }
+
+  async function anonymizeWithin(tx: Transaction, rows: readonly unknown[][]): Promise<void> {
+    const ids = rows.map(([id]) => id);
+    const values = [ids, ids.map(() => newId()), ...statements.emptied];
+    const changed = await tx.database.write<Json[]>({ text: statements.anonymize, values });
+    tx.afterCommit(() => tell('updated', changed));
+  }
+
+  const counted = (tx: Transaction, { id }: Erasing, count: number) =>
+    tx.database.write({ text: COUNT, values: [id, `${anonymizes ? 'anonymized' : 'deleted'}:${view.name}`, count] });
+
+  async function removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T> {
+    const spared = new Set<string>();
+    for (;;) {
+      try {
+        return await host.transaction((tx) => work(tx, (rows) => removeWithin(tx, rows, spared)));
+      } catch (error) {
+        if (!(error instanceof HookFailure)) throw error;
+        // Who may ask for the erasure asks no hook: the record goes without it.
+        failed(error.record, 'beforeDelete', error.cause);
+        spared.add(error.record);
+      }
+    }
+  }
+
+  const batch = (erasing: Erasing, take: string) =>
+    removing(async (tx, remove) => {
+      const rows = await tx.database.write({ text: take, values: [erasing.userId, atOnce] });
+      if (rows.length === 0) return 0;
+      await (anonymizes ? anonymizeWithin(tx, rows) : remove(rows));
+      await counted(tx, erasing, rows.length);
+      return rows.length;
+    });
+
+  async function archivedBatch(erasing: Erasing): Promise<number> {
+    const { anonymizeArchived, removeArchived, emptied } = statements;
+    const text = anonymizes ? anonymizeArchived : removeArchived;
+    if (text === undefined) return 0;
+    const values = [erasing.userId, ...(anonymizes ? emptied : []), AT_ONCE];
+    return host.transaction(async (tx) => {
+      const { length } = await tx.database.write({ text, values });
+      if (length > 0) await counted(tx, erasing, length);
+      return length;
+    });
+  }
+
+  return {
+    view,
+    plan,
+    removing,
+    async erase(erasing) {
+      let total = 0;
+      for (const take of [statements.take, statements.takePatiently]) {
+        for (let found = 1; found > 0; total += found) found = await batch(erasing, take);
+      }
+      for (let found = 1; found > 0; total += found) found = await archivedBatch(erasing);
+      return total;
+    },
+    async count(userId) {
+      const [row] = await database.readSlowly<[number]>({ text: statements.count, values: [userId] });
+      return Number(row![0]);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { FieldSpec, Fields } from '../../../declare/field.ts';
+import type { ResourceView } from '../../../declare/host.ts';
+import { snakeCase } from '../../../declare/naming.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import type { ErasurePlan } from '../../../records/erasure-plan.ts';
+
+/** The statements that erase a user's share of a resource. */
+export interface RecordStatements {
+  /** $1 owner, $2 how many. Takes hold of records that nobody else holds. */
+  take: string;
+  /** The same, and waits for who holds them: for what the first one leaves. */
+  takePatiently: string;
+  /** $1 ids, $2 an id for the event of each. Gives the records as their events tell them, in JSON. */
+  remove: string;
+  /** $1 ids, $2 an id for the event of each, then `emptied`. Gives the same of the records as they are and were. */
+  anonymize: string;
+  /** $1 owner, `emptied` from $2 on, then how many: of the deleted records. Undefined without soft delete. */
+  anonymizeArchived: string | undefined;
+  /** $1 owner, $2 how many. */
+  removeArchived: string | undefined;
+  /** $1 owner. */
+  count: string;
+  /** What stands in the emptied fields. */
+  emptied: readonly unknown[];
+}
+
+/** Columns whose values no event may tell after an erasure: what is personal, and hashes, which none tells anyway. */
+export function untoldColumns({ declaration }: ResourceView, { personal }: ErasurePlan): string[] {
+  const passwords = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => isPassword(spec));
+  return [...personal.map(({ column }) => column), ...passwords.map(([name]) => snakeCase(name))];
+}
+
+function isPassword({ kind }: FieldSpec): boolean {
+  return kind === 'password';
+}
+
+/** A list of column names as SQL. */
+export function textArray(names: readonly string[]): string {
+  return `array[${names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')}]::text[]`;
+}
+
+/** @param plan of a resource whose records have an owner */
+export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordStatements {
+  const table = quoteIdentifier(view.table);
+  const owner = quoteIdentifier(plan.ownerColumn!);
+  const untold = textArray(untoldColumns(view, plan));
+  const passwords = textArray(untoldColumns(view, { ...plan, personal: [] }));
+  const origin = view.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
+  const outbox = (action: string, parts: string, from: string) => `_outbox as (
+    insert into outbox (event_id, name, resource, record_id, payload)
+    select _event.id, '${view.name}.${action}', '${view.name}', _new."id", jsonb_build_object(${parts}${origin})
+    from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
+  const take = `select ${view.columns('_row')} from ${table} _row where _row.${owner} = $1`;
+  const sets = (given: number, time: string) => {
+    const places = plan.personal.map(({ column }, i) => `${quoteIdentifier(column)} = $${given + i + 1}`);
+    const own = plan.ownerColumn === 'id' ? [] : [`${owner} = null`];
+    return [...places, ...own, ...(view.declaration.timestamps === false || time === '' ? [] : [time])].join(', ');
+  };
+  const later = `"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`;
+  const archive = view.archiveTable === undefined ? undefined : quoteIdentifier(view.archiveTable);
+  const archived = (place: number) => `"id" in (select "id" from ${archive} where ${owner} = $1 limit $${place})`;
+  const last = plan.personal.length + 2;
+  return {
+    take: `${take} limit $2 for update skip locked`,
+    takePatiently: `${take} order by _row."id" limit $2 for update`,
+    remove: `with _new as (delete from ${table} where "id" = any($1) returning *),
+  ${outbox('deleted', `'record', to_jsonb(_new.*) - ${untold}`, '_new')}
+  select to_jsonb(_new.*) - ${untold} from _new`,
+    anonymize: `with _old as (select * from ${table} where "id" = any($1)),
+  _new as (update ${table} _row set ${sets(2, later)} from _old where _row."id" = _old."id" returning _row.*),
+  ${outbox('updated', `'record', to_jsonb(_new.*) - ${passwords}, 'previous', to_jsonb(_old.*) - ${untold}`, '_new join _old on _old."id" = _new."id"')}
+  select to_jsonb(_new.*) - ${passwords}, to_jsonb(_old.*) - ${untold} from _new join _old on _old."id" = _new."id"`,
+    anonymizeArchived: archive && `update ${archive} set ${sets(1, '')} where ${archived(last)} returning 1`,
+    removeArchived: archive && `delete from ${archive} where ${archived(2)} returning 1`,
+    count: `select count(*) from ${table} where ${owner} = $1`,
+    emptied: plan.personal.map(({ emptied }) => emptied),
+  };
+}

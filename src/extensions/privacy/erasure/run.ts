@@ -1,0 +1,79 @@
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ResourceView } from '../../../declare/host.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { createFinish } from './finish.ts';
+import type { createRedaction } from './outbox.ts';
+import type { Erasing, RecordEraser } from './record-eraser.ts';
+import { CLAIM, COUNT, LOOKED } from './sql.ts';
+
+/** When it is looked again for what requests stored that were still running, in ms after the erasure. */
+const LOOK_AGAIN_MS = [60_000, 60 * 60_000];
+
+interface Shares {
+  /** The users' own records. */
+  user: RecordEraser;
+  /** Of the other resources whose records have an owner. */
+  owned: readonly RecordEraser[];
+  redact: ReturnType<typeof createRedaction>;
+}
+
+/**
+ * Makes the job of an erasure. It may be killed anywhere: each batch is a transaction that counts what it did, what was done is not
+ * found again, and the account itself goes last.
+ */
+export function createRun(
+  host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'userData'>,
+  users: ResourceView,
+  { user, owned, redact }: Shares,
+): (id: string) => Promise<void> {
+  const { database, log } = host;
+  const finish = createFinish(host, users, user, owned);
+  const changed = owned.filter(({ plan }) => plan.action !== 'keep');
+  // Whoever may change users may have set another one meanwhile.
+  const mark = `update ${quoteIdentifier(users.table)} set status = 'deleting' where id = $1 and status is distinct from 'deleting'`;
+
+  async function eraseUserData({ id, userId }: Erasing): Promise<void> {
+    const failures: unknown[] = [];
+    for (const { name, erase } of host.userData()) {
+      try {
+        const count = await erase(userId);
+        if (count > 0) await database.write({ text: COUNT, values: [id, `erased:${name}`, count] });
+      } catch (error) {
+        // One feature that cannot must not keep the others from it. It is asked again, and the account stays until it can.
+        log.error({ err: error, erasure: id, data: name }, 'data of a user could not be erased');
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async function eraseRecords(erasing: Erasing): Promise<number> {
+    let total = 0;
+    for (const share of changed) total += await share.erase(erasing);
+    return total;
+  }
+
+  // What was sent of records is found by the records, so it goes before them; and again after them, with what came meanwhile.
+  async function eraseAll(erasing: Erasing): Promise<void> {
+    await redact(erasing.userId);
+    await eraseUserData(erasing);
+    while ((await eraseRecords(erasing)) > 0) await redact(erasing.userId);
+    await eraseUserData(erasing);
+  }
+
+  return async (id) => {
+    type Row = [userId: string, status: string, looks: number];
+    const [row] = await database.write<Row>({ text: CLAIM, values: [id] });
+    if (row === undefined) return;
+    const [userId, status, looks] = row;
+    const erasing = { id, userId };
+    if (status === 'running') {
+      await database.write({ text: mark, values: [userId] });
+      await eraseAll(erasing);
+      await finish(erasing, LOOK_AGAIN_MS[0]!);
+    } else {
+      await eraseAll(erasing);
+      await database.write({ text: LOOKED, values: [id, looks, LOOK_AGAIN_MS[looks + 1] ?? null] });
+    }
+  };
+}

@@ -1,0 +1,85 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { ResourceView } from '../../../declare/host.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { type EmptiedField, type ErasurePlan, erasurePlan } from '../../../records/erasure-plan.ts';
+import { OWN_ROW } from '../outgoing-event.ts';
+
+interface Share {
+  view: ResourceView;
+  plan: ErasurePlan;
+}
+
+const quoted = (text: string | number | boolean) => `'${String(text).replaceAll("'", "''")}'`;
+
+/** Resources whose records go, or lose what is personal, with the account of their owner; the user's own record is one. */
+function sharesOf(resources: readonly ResourceView[], users: ResourceView): Share[] {
+  return resources.flatMap((view): Share[] => {
+    const plan = erasurePlan(view.declaration, view === users);
+    if (view === users) return [{ view, plan: { ...plan, ownerField: 'id', ownerColumn: 'id' } }];
+    return plan.ownerField === undefined || plan.action === 'keep' ? [] : [{ view, plan }];
+  });
+}
+
+const stillThere = ({ name, emptied }: EmptiedField) =>
+  `b.data->>${quoted(name)} is distinct from ${emptied === null ? 'null' : quoted(emptied)}`;
+
+/** Whether delivery `d` with the data `b.data` tells of a record that is the user's, by itself or by how it is stored. */
+function tellsOfRecord({ view, plan }: Share): string {
+  const field = quoted(plan.ownerField!);
+  const column = quoteIdentifier(plan.ownerColumn!);
+  const stored = [view.table, ...(view.archiveTable === undefined ? [] : [view.archiveTable])].map(
+    (table) => `exists (select from ${quoteIdentifier(table)} r where r."id" = b.data->>'id' and r.${column} = $1)`,
+  );
+  const personal = plan.personal.map(stillThere).join(' or ') || 'false';
+  const name = quoted(view.name);
+  // That a record is gone stays to be told, where nothing personal is told with it.
+  const told = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
+  const theirs = [`b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(' or ');
+  return `split_part(d.type, '.', 1) = ${name} and ${told} and (${theirs})`;
+}
+
+/** Whether it has, expanded in a record of somebody else, one that is the user's. */
+function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<string, Share>): string[] {
+  return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
+    const share = spec.populate ? shares.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
+    if (share === undefined) return [];
+    const theirs = `jsonb_build_object(${quoted(share.plan.ownerField!)}, $1::text)`;
+    const data = `b.data->${quoted(field)}`;
+    const expanded = `${data} @> ${theirs} or ${data} @> jsonb_build_array(${theirs})`;
+    return [`split_part(d.type, '.', 1) = ${quoted(name)} and (${expanded})`];
+  });
+}
+
+/** The statements that find what is sent, and is to be sent, to others about a user. */
+export interface AboutUser {
+  /** $1 user, $2 the last delivery of the page before, $3 how many. Gives deliveries, and whether they tell of the user. */
+  deliveries: string;
+  /** $1 user, $2 how many. Removes own rows of the outbox that tell of them: what else waits there has nothing personal any more. */
+  removeWaiting: string;
+}
+
+/** Makes them. What has no index by user is walked through: it is a month's at most, and erasures are few. */
+export function aboutUser(resources: readonly ResourceView[], users: ResourceView): AboutUser {
+  const shares = new Map(sharesOf(resources, users).map((share) => [share.view.name, share]));
+  const terms = [
+    ...Array.from(shares.values(), tellsOfRecord),
+    ...resources.flatMap((view) => expandsRecord(view, shares)),
+    'exists (select from webhook_events e where e.id = d.event_id and e.owner_id = $1)',
+  ];
+  const waiting = Array.from(
+    shares.values(),
+    ({ view, plan }) =>
+      `split_part(payload->>'name', '.', 1) = ${quoted(view.name)} and payload->'record'->>${quoted(plan.ownerColumn!)} = $1`,
+  );
+  return {
+    deliveries: `
+  select d.id, coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)
+  from webhook_deliveries d, lateral (select d.body::jsonb->'data' as data) b
+  where d.id > $2 order by d.id limit $3`,
+    removeWaiting: `
+  delete from outbox where id in (
+    select id from outbox where name = '${OWN_ROW}'
+      and (payload->>'owner' = $1 or ${waiting.map((term) => `(${term})`).join(' or ')}) limit $2)
+  returning 1`,
+  };
+}

@@ -1,0 +1,374 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import {
+  apiKeys,
+  audit,
+  defineResource,
+  defineUser,
+  f,
+  privacy,
+  softDelete,
+  twoFactor,
+  webhooks,
+} from '../../../src/index.ts';
+import { startReceiver } from '../../fakes/receiver.ts';
+import { clientOf, type Person, startTestApp } from '../../support/app.ts';
+import { codeOf, guard, PASSWORD } from '../two-factor/someone.ts';
+
+const open = { list: 'public', read: 'public', create: 'authenticated' } as const;
+const hooked: string[] = [];
+const heard: { resource: string; action: string; record: Record<string, unknown> }[] = [];
+
+const user = defineUser({ fields: { phone: f.string(), points: f.integer() }, audit: true });
+const note = defineResource('note', {
+  fields: {
+    title: f.string(),
+    email: f.string(),
+    iban: f.string().encrypted(),
+    author: f.ref('user').owner().populate(),
+  },
+  policies: open,
+  softDelete: true,
+});
+const comment = defineResource('comment', {
+  fields: {
+    text: f.string().required().default('(removed)').pii(),
+    stars: f.integer(),
+    nick: f.string(),
+    city: f.string(),
+    author: f.ref('user').owner(),
+  },
+  personalFields: ['nick'],
+  onOwnerDelete: 'anonymize',
+  policies: open,
+  softDelete: true,
+  audit: true,
+});
+const invoice = defineResource('invoice', {
+  fields: { amount: f.integer(), address: f.string(), buyer: f.ref('user').owner() },
+  onOwnerDelete: 'keep',
+  policies: open,
+});
+const photo = defineResource('photo', {
+  fields: { file: f.string(), stuck: f.boolean(), author: f.ref('user').owner() },
+  timestamps: false,
+  policies: open,
+  hooks: {
+    beforeDelete: (record) => {
+      if (record.stuck) throw new Error('this one must stay');
+      hooked.push(`before ${record.file}`);
+    },
+    afterDelete: (record) => void hooked.push(`after ${record.file}`),
+  },
+});
+const place = defineResource('place', { fields: { city: f.string(), ip: f.string() }, policies: open });
+
+const { app, call, person, env, url } = await startTestApp(
+  {
+    resources: [user, note, comment, invoice, photo, place],
+    extensions: [
+      privacy(),
+      softDelete(),
+      apiKeys(),
+      twoFactor(),
+      audit(),
+      webhooks({ allowPrivate: true, requireHttps: false }),
+    ],
+    listeners: (made) => {
+      for (const name of ['user.deleted', 'note.deleted', 'comment.updated', 'photo.deleted'] as const)
+        made.on(name, (event) => void heard.push(event as never));
+    },
+  },
+  { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
+);
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(() => database.end());
+const root = await person('Root', ['user', 'admin']);
+const patience = { timeout: 15_000, interval: 25 };
+
+// biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
+const rows = async (text: string, ...values: unknown[]): Promise<any[]> => (await database.query(text, values)).rows;
+const count = async (table: string, where: string, ...values: unknown[]): Promise<number> =>
+  (await rows(`select count(*)::int as n from ${table} where ${where}`, ...values))[0].n;
+const erase = (who: Person, given: object = {}) =>
+  who.call('POST', '/api/auth/me/erase', { password: PASSWORD, ...given });
+const report = async (id: string) => (await root.call('GET', `/api/admin/erasures/${id}`)).body.data;
+const finished = (id: string) =>
+  vi.waitUntil(async () => {
+    const found = await report(id);
+    return found.status === 'finished' && found;
+  }, patience);
+
+async function make(who: Person, path: string, body: object): Promise<string> {
+  const answer = await who.call('POST', `/api/${path}`, body);
+  expect(answer.status).toBe(201);
+  return answer.body.data.id;
+}
+
+/** Every text and JSON value of the whole database, by table. */
+async function tablesWith(text: string): Promise<string[]> {
+  const tables = await rows(`select tablename as name from pg_tables where schemaname = current_schema() order by 1`);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    if ((await count(`"${name}" t`, 't::text ilike $1', `%${text}%`)) > 0) found.push(name);
+  }
+  return found;
+}
+
+test('an account is erased with all that is personal in it: nothing of it is left in any table, but what is told to stay', async () => {
+  const receiver = await startReceiver();
+  const ann = await person('Annabella');
+  const bob = await person('Bob');
+  const hook = await root.call('POST', '/api/webhooks', { url: receiver.url, events: ['*'], scope: 'global' });
+  expect(hook.status).toBe(201);
+  await ann.call('POST', '/api/webhooks', { url: `${receiver.url}/annabella`, events: ['*'] });
+  await ann.call('PATCH', '/api/auth/me', { phone: '+49 170 annabella' });
+  await ann.call('POST', '/api/auth/api-keys', { name: 'Annabella script', scopes: ['notes:read'], expiresInDays: 5 });
+  await ann.call('POST', '/api/auth/devices', { token: 'a'.repeat(64), platform: 'ios', name: 'Annabella’s phone' });
+  await bob.call('POST', '/api/auth/devices', { token: 'b'.repeat(64), platform: 'ios' });
+  await app.push.send({ to: ann.id, title: 'Hello Annabella' });
+  await app.push.send({ to: [ann.id, bob.id], title: 'Hello all' });
+  await app.mail.send({ to: ann.email, subject: 'Hello', text: 'Annabella' });
+
+  const notes = [await make(ann, 'notes', { title: 'One', email: 'annabella@home.example', iban: 'DE annabella' })];
+  notes.push(await make(ann, 'notes', { title: 'Two', email: 'annabella@home.example' }));
+  await ann.call('DELETE', `/api/notes/${notes[1]}`);
+  const said = await make(ann, 'comments', { text: 'I am annabella', stars: 5, nick: 'annabella', city: 'Bonn' });
+  const gone = await make(ann, 'comments', { text: 'I was annabella', nick: 'annabella' });
+  await ann.call('DELETE', `/api/comments/${gone}`);
+  const bill = await make(ann, 'invoices', { amount: 3, address: 'Elsewhere 1' });
+  await make(ann, 'photos', { file: 'a.png' });
+  await make(ann, 'photos', { file: 'b.png', stuck: true });
+  const others = await make(bob, 'notes', { title: 'Bob’s', email: 'bob@home.example' });
+  await vi.waitUntil(
+    async () => (await count('webhook_deliveries', `body like '%annabella%' and status = 'succeeded'`)) > 3,
+    patience,
+  );
+
+  heard.length = 0;
+  const asked = await erase(ann);
+  expect([asked.status, asked.body.data]).toEqual([202, { id: expect.any(String), status: 'running' }]);
+  expect((await ann.call('GET', '/api/auth/me')).status).toBe(401);
+  const told = await finished(asked.body.data.id);
+
+  expect(told).toMatchObject({
+    user: ann.id,
+    requestedBy: ann.id,
+    deleted: { note: 2, photo: 2, user: 1 },
+    anonymized: { comment: 2 },
+    erased: { sessions: 1, apiKeys: 1, webhookEndpoints: 1, devices: 1, pushes: 2, mails: 1 },
+  });
+  expect(told.kept).toContainEqual({ name: 'invoice', count: 1, why: expect.stringContaining('onOwnerDelete') });
+  expect(told.kept).toContainEqual({ name: 'auditEntries', count: null, why: expect.stringContaining('append-only') });
+  expect((await root.call('GET', `/api/invoices/${bill}`)).body.data).toMatchObject({
+    amount: 3,
+    address: 'Elsewhere 1',
+    buyer: ann.id,
+  });
+  const left = (await root.call('GET', `/api/comments/${said}`)).body.data;
+  expect(left).toMatchObject({ text: '(removed)', stars: 5, city: 'Bonn' });
+  expect(left).not.toHaveProperty('nick');
+  expect(left).not.toHaveProperty('author');
+  expect((await root.call('GET', `/api/notes/${others}`)).status).toBe(200);
+
+  // The hooks of a deletion run, again for what was rolled back with the one that threw, which keeps nothing.
+  expect([...new Set(hooked)].toSorted()).toEqual(['after a.png', 'after b.png', 'before a.png']);
+
+  // Who gets events hears of it, and nothing personal.
+  const arrived = () => receiver.requests.map((one) => JSON.parse(one.body.toString()));
+  const after = async (type: string, id: string) =>
+    vi.waitUntil(() => arrived().findLast((event) => event.type === type && event.data.id === id), patience);
+  expect((await after('note.deleted', notes[0]!)).data).toMatchObject({ title: 'One' });
+  expect((await after('note.deleted', notes[0]!)).data).not.toHaveProperty('email');
+  expect((await after('comment.updated', said)).data).toMatchObject({ text: '(removed)' });
+  expect(Object.keys((await after('user.deleted', ann.id)).data)).not.toContain('email');
+  expect(heard.map(({ resource, action }) => `${resource}.${action}`).toSorted()).toEqual(
+    ['comment.updated', 'note.deleted', 'photo.deleted', 'photo.deleted', 'user.deleted'].toSorted(),
+  );
+  expect(JSON.stringify(heard)).not.toMatch(/annabella/i);
+
+  // The e-mail about it is captured here; where it is sent its row is forgotten.
+  const [notice] = await app.captured.mails();
+  expect(notice).toMatchObject({ to: ann.email, subject: 'Your account was erased' });
+  expect(notice!.text).toContain('invoice: Kept by its declaration');
+  await vi.waitUntil(async () => (await count('outbox', 'true')) === 0, patience);
+  await database.query('delete from mails');
+  expect(await tablesWith('annabella')).toEqual([]);
+  // Ids stay where they are told to: who did what, the kept record, that it was erased, a list of receivers.
+  expect(
+    (await tablesWith(ann.id)).filter((name) => !['webhook_deliveries', 'webhook_endpoints'].includes(name)),
+  ).toEqual(['audit_entries', 'invoices', 'privacy_erasures', 'pushes']);
+  expect((await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD })).status).toBe(401);
+  await receiver.close();
+}, 120_000);
+
+test('with a wrong password, or a missing or wrong code of two-factor, nothing is erased', async () => {
+  const cat = await person('Cat');
+  expect((await erase(cat, { password: 'not the one' })).body.error).toMatchObject({
+    details: { password: 'Is not your password' },
+  });
+  expect((await cat.call('POST', '/api/auth/me/erase', {})).body.error.details).toEqual({ password: 'Is required' });
+  const guarded = await guard(cat, database);
+  expect((await erase(cat)).body.error).toMatchObject({ details: { code: 'Is required' } });
+  expect((await erase(cat, { code: '000000' })).body.error).toMatchObject({ details: { code: expect.any(String) } });
+  expect((await cat.call('GET', '/api/auth/me')).status).toBe(200);
+  const asked = await erase(cat, { code: codeOf(guarded.secret) });
+  expect(asked.status).toBe(202);
+  await finished(asked.body.data.id);
+  expect(await count('two_factors', 'user_id = $1', cat.id)).toBe(0);
+});
+
+test('from the moment that it is asked for, nobody is signed in: login answers 403, sessions and keys 401', async () => {
+  const dan = await person('Dan');
+  const key = (await dan.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['notes:read'], expiresInDays: 5 }))
+    .body.data.key;
+  // Held up, so that it stays in progress.
+  const noteId = await make(dan, 'notes', { title: 'Held' });
+  const holder = new Client({ connectionString: env.DATABASE_URL! });
+  await holder.connect();
+  await holder.query('begin');
+  await holder.query('select 1 from notes where id = $1 for update', [noteId]);
+  const { id } = (await erase(dan)).body.data;
+  expect(await rows('select status from users where id = $1', dan.id)).toEqual([{ status: 'deleting' }]);
+  const login = await call('POST', '/api/auth/login', { email: dan.email, password: PASSWORD });
+  expect([login.status, login.body.error.message]).toEqual([403, 'This account is disabled']);
+  expect((await dan.call('GET', '/api/auth/me')).status).toBe(401);
+  expect((await clientOf(url, key)('GET', '/api/notes')).status).toBe(401);
+  expect((await report(id)).status).toBe('running');
+  // Who sets another status meanwhile, and asks for a link to sign in, gets nowhere.
+  await holder.query('rollback');
+  await holder.end();
+  await finished(id);
+  expect(await count('notes', 'id = $1', noteId)).toBe(0);
+});
+
+test('asked for twice at once, by the user and by an admin, it is one erasure', async () => {
+  const eve = await person('Eve');
+  await make(eve, 'notes', { title: 'x' });
+  const answers = await Promise.all([
+    erase(eve),
+    erase(eve),
+    root.call('POST', `/api/admin/users/${eve.id}/erase`),
+    root.call('POST', `/api/admin/users/${eve.id}/erase`),
+  ]);
+  const accepted = answers.filter(({ status }) => status === 202);
+  expect(accepted.length).toBeGreaterThanOrEqual(2);
+  // A request that came when the first was through is signed out by then.
+  expect(answers.filter(({ status }) => status !== 202).every(({ status }) => status === 401)).toBe(true);
+  expect(new Set(accepted.map(({ body }) => body.data.id)).size).toBe(1);
+  await finished(accepted[0]!.body.data.id);
+  expect(await count('privacy_erasures', 'user_id = $1', eve.id)).toBe(1);
+  const again = await root.call('POST', `/api/admin/users/${eve.id}/erase`);
+  expect([again.status, again.body.data.status]).toEqual([202, 'finished']);
+});
+
+test('an admin erases others, not themselves by that route; the last admin cannot be erased; who is no admin gets 403', async () => {
+  const fay = await person('Fay');
+  expect((await fay.call('POST', `/api/admin/users/${root.id}/erase`)).status).toBe(403);
+  expect((await fay.call('GET', '/api/admin/erasures')).status).toBe(403);
+  expect((await call('POST', `/api/admin/users/${fay.id}/erase`)).status).toBe(401);
+  expect((await root.call('POST', `/api/admin/users/${root.id}/erase`)).status).toBe(403);
+  expect((await root.call('POST', '/api/admin/users/none/erase')).status).toBe(404);
+  expect((await root.call('POST', `/api/admin/users/${'0'.repeat(24)}/erase`)).status).toBe(404);
+  const last = await erase(root);
+  expect([last.status, last.body.error.message]).toEqual([409, 'The last admin cannot be erased']);
+  const asked = await root.call('POST', `/api/admin/users/${fay.id}/erase`);
+  expect(asked.body.data).toMatchObject({ user: fay.id, requestedBy: root.id });
+  await finished(asked.body.data.id);
+  const listed = await root.call('GET', `/api/admin/erasures?user=${fay.id}&status=finished`);
+  expect(listed.body.data.map(({ id }: { id: string }) => id)).toEqual([asked.body.data.id]);
+  expect((await root.call('GET', '/api/admin/erasures/none')).status).toBe(404);
+  expect((await root.call('GET', '/api/admin/erasures?limit=0')).status).toBe(400);
+});
+
+test('two admins who erase each other at once leave one', async () => {
+  // The test’s own admin does not count meanwhile.
+  await database.query(`update users set status = 'disabled' where id = $1`, [root.id]);
+  const [gil, hal] = [await person('Gil', ['user', 'admin']), await person('Hal', ['user', 'admin'])];
+  const answers = await Promise.all([
+    gil.call('POST', `/api/admin/users/${hal.id}/erase`),
+    hal.call('POST', `/api/admin/users/${gil.id}/erase`),
+  ]);
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
+  await database.query(`update users set status = 'active' where id = $1`, [root.id]);
+  await vi.waitUntil(async () => (await count('privacy_erasures', `status = 'running'`)) === 0, patience);
+  expect(await count('users', 'id = any($1)', [gil.id, hal.id])).toBe(1);
+});
+
+test('what a request that was still running stores after the account is gone is found by a later look', async () => {
+  const ida = await person('Ida');
+  const { id } = (await erase(ida)).body.data;
+  await finished(id);
+  const late = await app.service('note').create({ title: 'Late', author: ida.id } as never);
+  await database.query(
+    `insert into sessions (id, user_id, token_hash, expires_at, ip, user_agent) values ('late', $1, 'late', now() + interval '1 day', '::1', '')`,
+    [ida.id],
+  );
+  await database.query('update privacy_erasures set due_at = now() where id = $1', [id]);
+  await vi.waitUntil(
+    async () => (await rows('select looks from privacy_erasures where id = $1', id))[0].looks === 1,
+    patience,
+  );
+  expect([await count('notes', 'id = $1', late.id), await count('sessions', 'user_id = $1', ida.id)]).toEqual([0, 0]);
+  expect((await report(id)).deleted).toEqual({ note: 1, user: 1 });
+});
+
+test('records that are made and changed while it goes on are gone too, and none of their events tells anything personal', async () => {
+  const joe = await person('Joey');
+  const receiver = await startReceiver();
+  await root.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.*'], scope: 'global' });
+  let going = true;
+  const writers = Array.from({ length: 4 }, async (_, writer) => {
+    for (let i = 0; going; i++) {
+      const made = await joe.call('POST', '/api/notes', { title: `${writer} ${i}`, email: 'joey@home.example' });
+      if (made.status !== 201) return;
+      await joe.call('PATCH', `/api/notes/${made.body.data.id}`, { title: 'Changed' });
+    }
+  });
+  await vi.waitUntil(async () => (await count('notes', 'author = $1', joe.id)) > 20, patience);
+  const { id } = (await erase(joe)).body.data;
+  await Promise.all(writers);
+  going = false;
+  await finished(id);
+  await database.query('update privacy_erasures set due_at = now() where id = $1', [id]);
+  await vi.waitUntil(
+    async () => (await rows('select looks from privacy_erasures where id = $1', id))[0].looks === 1,
+    patience,
+  );
+  expect(await count('notes', 'author = $1', joe.id)).toBe(0);
+  await vi.waitUntil(async () => (await count('outbox', 'true')) === 0, patience);
+  expect(await count('webhook_deliveries', `body like '%joey@home%'`)).toBe(0);
+  await receiver.close();
+}, 120_000);
+
+test('an account that was soft-deleted, disabled, or has nothing, is erased by an admin all the same', async () => {
+  const kim = await person('Kim');
+  await root.call('PATCH', `/api/users/${kim.id}`, { status: 'disabled' });
+  const asked = await root.call('POST', `/api/admin/users/${kim.id}/erase`);
+  expect(await finished(asked.body.data.id)).toMatchObject({ deleted: { user: 1 }, anonymized: {} });
+});
+
+test('a status that an admin sets while it goes on does not bring the account back', async () => {
+  const lea = await person('Lea');
+  const asked = await root.call('POST', `/api/admin/users/${lea.id}/erase`);
+  await root.call('PATCH', `/api/users/${lea.id}`, { status: 'active' });
+  await finished(asked.body.data.id);
+  expect(await count('users', 'id = $1', lea.id)).toBe(0);
+});
+
+test('the audit trail tells who asked for it and that it is done', async () => {
+  const mia = await person('Mia');
+  const { id } = (await root.call('POST', `/api/admin/users/${mia.id}/erase`)).body.data;
+  await finished(id);
+  const told = await vi.waitUntil(async () => {
+    const { data } = (await root.call('GET', `/api/admin/audit?record=${mia.id}`)).body;
+    const found = data.filter(({ action }: { action: string }) => action.startsWith('security.'));
+    return found.length === 2 && found;
+  }, patience);
+  expect(told.map(({ action, user: by, via }: Record<string, string>) => [action, by, via])).toEqual([
+    ['security.account_erased', null, 'system'],
+    ['security.erasure_requested', root.id, null],
+  ]);
+});
