@@ -2,9 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ciphertextHead, createKeyring, DecryptionError } from '../../../src/platform/crypto/keyring.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 
 const newKey = () => randomBytes(32).toString('base64');
-const anyText = fc.string({ unit: 'binary' });
+const anyText = fc.string({ unit: anyCharacter });
 const CONTEXT = 'post/secret/64b0c0ffee0000000000beef';
 
 function faultOf(act: () => unknown): string {

@@ -44,19 +44,17 @@ test('answers come back to the device that they are of, in whatever order APNs g
   for (const [i, result] of results.entries()) expect(result.ok).toBe(!token(i).endsWith('3'));
 });
 
-test('at most 500 are under way at once over all sends, and 10,000 get through', { timeout: 60_000 }, async () => {
+test('at most 500 are under way at once over all sends, and 3,000 get through', { timeout: 60_000 }, async () => {
   const patient = createApnsTransport(credentials, { answerTimeoutMs: 60_000, maxWaitMs: 60_000 });
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
-  const pushes = Array.from({ length: 20 }, (_, i) =>
-    tokens(500).map((name) => `${i % 10}${i < 10 ? 'a' : 'b'}${name.slice(2)}`),
-  );
+  const pushes = Array.from({ length: 6 }, (_, i) => tokens(500).map((name) => `${i}a${name.slice(2)}`));
   const sending = Promise.all(pushes.map((names) => send(names, patient)));
   await expect.poll(() => fake.requests.length, { timeout: 40_000 }).toBe(500);
   open(undefined);
   expect((await sending).flat().every((result) => result.ok)).toBe(true);
-  expect(new Set(fake.requests.map((request) => request.token)).size).toBe(10_000);
-  expect(fake.requests).toHaveLength(10_000);
+  expect(new Set(fake.requests.map((request) => request.token)).size).toBe(3000);
+  expect(fake.requests).toHaveLength(3000);
   await patient.close!();
 });
 
