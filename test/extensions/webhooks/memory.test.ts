@@ -10,7 +10,7 @@ import { startTestApp } from '../../support/app.ts';
 import { startProcess } from '../../support/processes.ts';
 
 const MB = 2 ** 20;
-const EACH = 5;
+const EACH = 3;
 const { env, person } = await startTestApp(notes, { start: { roles: ['web', 'relay'] } });
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));

@@ -10,7 +10,7 @@ const note = defineResource('note', {
   policies: { read: 'owner' },
 });
 const retrySchedule = [20, 20, 20];
-const options = { retrySchedule, timeoutMs: 500, pollMs: 100, disableAfterFailures: 0, maxEndpointsPerUser: 5 };
+const options = { retrySchedule, timeoutMs: 2000, pollMs: 100, disableAfterFailures: 0, maxEndpointsPerUser: 5 };
 const made = { resources: [defineUser(), note], extensions: [webhooks(options)] } as const;
 const { person, env } = await startTestApp(made);
 const others = [createApp(made, env), createApp(made, env)];
