@@ -2,7 +2,7 @@ import { scryptSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createPasswordHasher } from '../../src/accounts/password-hash.ts';
-import { anyCharacter } from '../support/any-character.ts';
+import { anyCharacter } from '../support/any-text.ts';
 
 const CHEAP = { logN: 4, r: 8, p: 1 };
 const cheap = createPasswordHasher(CHEAP);

@@ -4,7 +4,7 @@ import { defineResource, defineUser, f } from '../../src/index.ts';
 import { folded } from '../../src/records/fields/folded-text.ts';
 import { isLeaked } from '../../src/records/fields/leaked-passwords.ts';
 import { weaknessOf } from '../../src/records/fields/weak-password.ts';
-import { anyCharacter } from '../support/any-character.ts';
+import { anyCharacter } from '../support/any-text.ts';
 import { startTestApp } from '../support/app.ts';
 
 const COMMON = 'This password is too common, choose another one';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { maskToken, tokenFault, tokenHash } from '../../../src/accounts/devices/index.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/any-text.ts';
 
 const keys = { p256dh: 'BPk', auth: 'c2VjcmV0' };
 const subscription = (endpoint: string, more = {}) => JSON.stringify({ endpoint, expirationTime: null, keys, ...more });

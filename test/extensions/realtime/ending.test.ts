@@ -60,7 +60,10 @@ test.each([
   const { id } = await notes.create({ title: 'afterwards' });
   await other.wait(({ data }) => data?.id === id);
   for (const { received, changes } of streams) {
-    expect(received.at(-1)).toMatchObject({ event: 'end', data: { reason: expect.stringMatching(/signed_out|access_changed/) } });
+    expect(received.at(-1)).toMatchObject({
+      event: 'end',
+      data: { reason: expect.stringMatching(/signed_out|access_changed/) },
+    });
     expect(changes()).toEqual([]);
   }
 });
@@ -68,7 +71,10 @@ test.each([
 test('the end of one session leaves the streams of the others open', async () => {
   const who = await person('Two');
   const { body } = await call('POST', '/api/auth/login', { email: who.email, password: 'correct horse battery' });
-  const [first, next] = [await ready(url, 'subscribe=note', who), await ready(url, 'subscribe=note', { token: body.data.token })];
+  const [first, next] = [
+    await ready(url, 'subscribe=note', who),
+    await ready(url, 'subscribe=note', { token: body.data.token }),
+  ];
   await who.call('POST', '/api/auth/logout');
   await first.ended;
   const { id } = await notes.create({ title: 'x' });
@@ -78,7 +84,10 @@ test('the end of one session leaves the streams of the others open', async () =>
 test('a revoked API key ends its streams', async () => {
   const who = await person('Key');
   const { body } = await who.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['read'] });
-  const [byKey, bySession] = [await ready(there, 'subscribe=note', { token: body.data.key }), await ready(there, 'subscribe=note', who)];
+  const [byKey, bySession] = [
+    await ready(there, 'subscribe=note', { token: body.data.key }),
+    await ready(there, 'subscribe=note', who),
+  ];
   await who.call('DELETE', `/api/auth/api-keys/${body.data.id}`);
   await byKey.ended;
   const { id } = await notes.create({ title: 'x' });
@@ -92,12 +101,15 @@ test('policies and scopes see the user as they are now, without a new stream', a
   const first = await notes.create({ title: 'x', team: 'a' });
   await stream.wait(({ data }) => data?.id === first.id);
   await users.update(who.id, { team: 'b' });
-  const second = await vi.waitFor(async () => {
-    const { id } = await notes.create({ title: 'y', team: 'b' });
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    if (!stream.received.some(({ data }) => data?.id === id)) throw new Error('not yet');
-    return id;
-  }, { timeout: 20_000 });
+  const second = await vi.waitFor(
+    async () => {
+      const { id } = await notes.create({ title: 'y', team: 'b' });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      if (!stream.received.some(({ data }) => data?.id === id)) throw new Error('not yet');
+      return id;
+    },
+    { timeout: 20_000 },
+  );
   const third = await notes.create({ title: 'x', team: 'a' });
   const last = await notes.create({ title: 'y', team: 'b' });
   await stream.wait(({ data }) => data?.id === last.id);
@@ -190,10 +202,13 @@ test('a client that does not read is cut off; the others go on', async () => {
   const text = 'x'.repeat(500_000);
   const metric = async () => /belfry_realtime_cut_off_total (\d+)/.exec(await metrics())?.[1];
   const before = Number(await metric());
-  await vi.waitFor(async () => {
-    await notes.create({ title: text });
-    if (Number(await metric()) === before) throw new Error('not yet');
-  }, { timeout: 60_000, interval: 5 });
+  await vi.waitFor(
+    async () => {
+      await notes.create({ title: text });
+      if (Number(await metric()) === before) throw new Error('not yet');
+    },
+    { timeout: 60_000, interval: 5 },
+  );
   await cut();
   const { id } = await notes.create({ title: 'small' });
   await other.wait(({ data }) => data?.id === id);

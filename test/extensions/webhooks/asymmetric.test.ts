@@ -8,7 +8,7 @@ import { verifyWebhook, type WebhookVerificationError } from '../../../src/exten
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { createKeyring } from '../../../src/platform/crypto/keyring.ts';
 import { type Received, startReceiver } from '../../fakes/receiver.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/any-text.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
 
 // The reference vector of Svix, the first to sign so: its server's own test and its documentation have these keys.

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { newSecret, sign, signingKey } from '../../../src/extensions/webhooks/sign.ts';
 import { verifyWebhook } from '../../../src/extensions/webhooks/verify-webhook.ts';
 import vectors from '../../data/webhook-vectors.json' with { type: 'json' };
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/any-text.ts';
 
 const [secret, foreign] = [newSecret(), newSecret()];
 const headersOf = (timestamp: number, signature: string) => ({

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { newSecret, sign, signingKey } from '../../../src/extensions/webhooks/sign.ts';
 import { verifyWebhook, WebhookVerificationError } from '../../../src/extensions/webhooks/verify-webhook.ts';
 import vectors from '../../data/webhook-vectors.json' with { type: 'json' };
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/any-text.ts';
 
 const SECRET = newSecret();
 const NOW = 1_700_000_000;

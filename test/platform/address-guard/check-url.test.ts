@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkUrl } from '../../../src/platform/address-guard.ts';
 import table from '../../data/addresses.json' with { type: 'json' };
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter, anyUrl } from '../../support/any-text.ts';
 
 function check(url: string, { allowPrivate = false, requireHttps = false } = {}): string {
   const result = checkUrl(url, { allowPrivate, requireHttps });
@@ -82,12 +82,12 @@ test('the parsed URL comes with the answer', () => {
 test('any text is answered, and what passes is an http URL without user name', () => {
   const text = fc.oneof(
     fc.string({ unit: anyCharacter }),
-    fc.webUrl(),
-    fc.webUrl().map((url) => url.replace('//', '//u@')),
+    anyUrl,
+    anyUrl.map((one) => one.replace('//', '//u@')),
   );
   fc.assert(
-    fc.property(text, fc.boolean(), (url, allowPrivate) => {
-      const result = checkUrl(url, { allowPrivate, requireHttps: false });
+    fc.property(text, fc.boolean(), (given, allowPrivate) => {
+      const result = checkUrl(given, { allowPrivate, requireHttps: false });
       if (result.ok) expect(result.url.href).toMatch(/^https?:\/\/[^@/]+\//);
     }),
   );

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isPublicAddress } from '../../../src/platform/address-guard.ts';
 import table from '../../data/addresses.json' with { type: 'json' };
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/any-text.ts';
 
 // IANA's special-purpose registry and the multicast block, written down a second time, by other means than the code's.
 const SPECIAL_IPV4 = [

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ciphertextHead, createKeyring, DecryptionError } from '../../../src/platform/crypto/keyring.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/any-text.ts';
 
 const newKey = () => randomBytes(32).toString('base64');
 const anyText = fc.string({ unit: anyCharacter });
