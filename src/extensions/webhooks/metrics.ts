@@ -2,13 +2,13 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Host } from '../../declare/host.ts';
 import type { AddToBatch } from '../../platform/micro-batch.ts';
 import type { Outcome } from './deliver.ts';
+import type { Result } from './record-results.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';
-import type { Result } from './write-back.ts';
 
 /** What is counted of attempts as they are made. */
 export interface WebhookMetrics {
   /** What writes results back, and counts them too. */
-  counted(writeBack: AddToBatch<Result>): AddToBatch<Result>;
+  counted(recordResult: AddToBatch<Result>): AddToBatch<Result>;
 }
 
 /** s. From what nobody notices to what is as good as standing still. */
@@ -31,7 +31,11 @@ const seconds = (ms: number | null) => (ms ?? 0) / 1000;
 const TOLD: readonly Told[] = [
   ['queued', 'Deliveries that could be sent now.', ({ due }) => due],
   ['retrying', 'Deliveries that wait for the time of their next attempt.', ({ retrying }) => retrying],
-  ['in_flight', 'Deliveries that are being sent.', ({ inFlight }) => inFlight],
+  [
+    'in_flight',
+    'Deliveries that workers have claimed: they are being sent, or are next there.',
+    ({ inFlight }) => inFlight,
+  ],
   ['oldest_waiting_seconds', 'By how much the earliest delivery is overdue.', ({ oldestMs }) => seconds(oldestMs)],
   ['events_waiting', 'Events that the relay has not turned into deliveries yet.', ({ events }) => events],
   ['oldest_event_seconds', 'How long the first of these has waited.', (queue) => seconds(queue.oldestEventMs)],
@@ -95,12 +99,12 @@ export function createWebhookMetrics(
   }
 
   return {
-    counted: (writeBack) => (result) => {
+    counted: (recordResult) => (result) => {
       const { outcome, dueAt } = result;
       endOf(resultOf(outcome)).inc();
       dispatch.observe(Math.max(Date.parse(outcome.at) - dueAt, 0) / 1000);
       answer.observe(outcome.durationMs / 1000);
-      return writeBack(result);
+      return recordResult(result);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { NewJob, Queues } from '../../platform/queues.ts';
 
 /** The queue of single deliveries that somebody asked for and may be waiting for: they go past whatever else waits. */
-export const REQUESTED_QUEUE = 'webhooks-asked';
+export const REQUESTED_QUEUE = 'webhooks-requested';
 
 /**
  * Asks for one delivery, which must be due, to be sent now. Should the job be lost, the sweep finds the delivery like any other that

@@ -1,23 +1,23 @@
 import type { Host } from '../../declare/host.ts';
 import type { AddToBatch } from '../../platform/micro-batch.ts';
-import type { Claim, Claimed } from './claimed.ts';
+import type { Claim, ClaimedDelivery } from './claim.ts';
 import { deliver, type Outcome, type Sender } from './deliver.ts';
 import { LAUNCH_MS } from './leases.ts';
-import type { Places } from './places.ts';
+import type { Result } from './record-results.ts';
+import type { RequestSlots } from './request-slots.ts';
 import { targetOf } from './target.ts';
 import type { Turn, TurnParts } from './turn.ts';
 import { type Lane, laneOf } from './wake-up.ts';
-import type { Result } from './write-back.ts';
 
 /** What endpoints are served with: one of each per worker. */
 export interface ServeParts extends TurnParts {
   host: Pick<Host, 'database' | 'log'>;
   sender: Sender;
-  places: Places;
-  writeBack: AddToBatch<Result>;
+  slots: RequestSlots;
+  recordResult: AddToBatch<Result>;
   /** How many requests one endpoint may have in flight, by lane. */
   share: Record<Lane, number>;
-  /** ms for which a drain goes on claiming while more is due; then other endpoints have their turn. */
+  /** ms for which a turn goes on claiming while more is due; then other endpoints have their turn. */
   sliceMs: number;
   /** Requests that an endpoint may have in flight, for those whose last answer was good. */
   windows: Map<string, number>;
@@ -38,10 +38,10 @@ interface Served {
 /**
  * Sends what was claimed, and claims more while there is more and the turn lasts: first one request, then more at once with each that
  * is answered well, up to the endpoint's share. After the first that fails or takes long no further one is begun: a receiver that
- * hangs holds few places, and those only once. An ordered endpoint has one request at a time, and the next when the result of the one
+ * hangs holds few slots, and those only once. An ordered endpoint has one request at a time, and the next when the result of the one
  * before is written: after a failure the turn ends, and the next one begins with that delivery again or, if it failed for good, after it.
  *
- * @param held a place for its first request, if it has one
+ * @param held a slot for its first request, if it has one
  */
 export async function serve(
   parts: ServeParts,
@@ -50,10 +50,10 @@ export async function serve(
   first: Claim,
   held?: () => void,
 ): Promise<Served> {
-  const { windows, places, share, host, sender } = parts;
+  const { windows, slots, share, host, sender } = parts;
   const { id: endpointId } = first.endpoint;
   const begun = performance.now();
-  const queue: Claimed[] = [...first.deliveries];
+  const queue: ClaimedDelivery[] = [...first.deliveries];
   let { endpoint } = first;
   let target = targetOf(sender, endpoint);
   let { slow } = endpoint;
@@ -61,14 +61,14 @@ export async function serve(
   let window = Math.min(windows.get(endpointId) ?? 1, share[lane]);
   /** Its last answer was good. */
   let tried = windows.has(endpointId);
-  /** Requests, and places that were asked for; of these, those that nothing was begun in yet. */
+  /** Requests, and slots that were asked for; of these, those that nothing was begun in yet. */
   let inFlight = 0;
   let asked = 0;
   let unwritten = 0;
   let claiming = false;
   let halted = false;
   let limited = false;
-  let place = held;
+  let slot = held;
 
   const mayBegin = () =>
     !halted && !limited && !turn.isOutdated() && !parts.isStopping() && performance.now() - begun < LAUNCH_MS;
@@ -104,12 +104,12 @@ export async function serve(
   }
 
   await new Promise<void>((resolve) => {
-    function send(claimed: Claimed, leave: () => void): void {
+    function send(claimed: ClaimedDelivery, release: () => void): void {
       const { id, attempt, scheduleAttempt, dueAt } = claimed;
       void deliver(sender, target, claimed).then((outcome) => {
         note(outcome);
         unwritten += 1;
-        parts.writeBack({ id, attempt, scheduleAttempt, dueAt, outcome }).then(
+        parts.recordResult({ id, attempt, scheduleAttempt, dueAt, outcome }).then(
           () => settle(id, true),
           (error: unknown) => {
             host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');
@@ -117,7 +117,7 @@ export async function serve(
           },
         );
         inFlight -= 1;
-        leave();
+        release();
         pump();
       });
     }
@@ -131,18 +131,18 @@ export async function serve(
       else finish();
     }
 
-    function begin(leave: () => void): void {
+    function begin(release: () => void): void {
       asked -= 1;
-      // It may have waited for its place.
+      // It may have waited for its slot.
       const goesOn = mayBegin() && queue.length > 0;
       limited ||= goesOn && !turn.mayBegin();
       const next = goesOn && !limited ? queue.shift() : undefined;
       if (next !== undefined) {
-        send(next, leave);
+        send(next, release);
         return;
       }
       inFlight -= 1;
-      leave();
+      release();
       finish();
     }
 
@@ -150,9 +150,9 @@ export async function serve(
       while (inFlight < (endpoint.ordered ? 1 - unwritten : window) && asked < queue.length && mayBegin()) {
         inFlight += 1;
         asked += 1;
-        const own = place;
-        place = undefined;
-        if (own === undefined) places.take(lane, begin);
+        const own = slot;
+        slot = undefined;
+        if (own === undefined) slots.acquire(lane, begin);
         else begin(own);
       }
       const isLow = endpoint.ordered ? queue.length + inFlight + unwritten === 0 : queue.length <= window;

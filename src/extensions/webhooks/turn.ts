@@ -1,7 +1,7 @@
 import type { Host } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
 import type { AddToBatch } from '../../platform/micro-batch.ts';
-import { type Claim, claimOf } from './claimed.ts';
+import { type Claim, claimOf } from './claim.ts';
 import type { EndedTurn } from './end-turns.ts';
 import { TURN_LEASE_MS } from './leases.ts';
 import { createRate, type Rate } from './rate.ts';
@@ -22,7 +22,7 @@ export interface TurnParts {
   renewals: TurnRenewals;
 }
 
-/** A turn of an endpoint: the right to send its deliveries, which one drain has at a time. */
+/** A turn of an endpoint: the right to send its deliveries, which one job has at a time. */
 export interface Turn {
   /** Claims what is due, beginning the turn or going on with it. Undefined: the endpoint is disabled, removed, or its owner may not receive. */
   claim(): Promise<Claim | undefined>;

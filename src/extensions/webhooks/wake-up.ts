@@ -1,13 +1,13 @@
 import type { NewJob, Queues } from '../../platform/queues.ts';
 
-/** Where an endpoint is served: those that fail or take long have a queue and places of their own. */
+/** Where an endpoint is served: those that fail or take long have a queue and slots of their own. */
 export type Lane = 'fast' | 'slow';
 
 /** The queue of a lane. */
 export const QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webhooks-slow' };
 
-/** Jobs say "this endpoint has work": `drain` does it, `retry` asks for a drain when a retry is due. */
-export type JobName = 'drain' | 'retry';
+/** Jobs say "this endpoint has work": `process` does it, `retry` asks for that when a retry is due. */
+export type JobName = 'process' | 'retry';
 
 /** The lane of an endpoint. */
 export function laneOf(slow: boolean): Lane {
@@ -15,29 +15,29 @@ export function laneOf(slow: boolean): Lane {
 }
 
 /**
- * At most one drain of an endpoint waits. One that is asked for while another runs comes after it: what that one did not see
+ * At most one such job of an endpoint waits. One that is asked for while another runs comes after it: what that one did not see
  * any more is found by this one. It never has a delay, so that nothing can put it off.
  */
-function drainJob(endpointId: string): NewJob {
+function processJob(endpointId: string): NewJob {
   const deduplication = { id: `we_${endpointId}`, keepLastIfActive: true };
-  return { name: 'drain' satisfies JobName, data: { id: endpointId }, opts: { deduplication } };
+  return { name: 'process' satisfies JobName, data: { id: endpointId }, opts: { deduplication } };
 }
 
-/** Asks for drains. */
+/** Asks for endpoints to be processed. */
 export async function wakeUp(queues: Queues, endpoints: Iterable<{ id: string; lane: Lane }>): Promise<void> {
   const byLane = Map.groupBy(endpoints, (endpoint) => endpoint.lane);
   await Promise.all(
     [...byLane].map(([lane, list]) =>
       queues.add(
         QUEUES[lane],
-        list.map(({ id }) => drainJob(id)),
+        list.map(({ id }) => processJob(id)),
       ),
     ),
   );
 }
 
 /**
- * Asks for a drain at a later time. An id of its own keeps it from putting off a drain that is due now; a later call moves it, so
+ * Asks for an endpoint to be processed at a later time. An id of its own keeps it from putting off what is due now; a later call moves it, so
  * `delayMs` must be the time to the earliest delivery in the database.
  */
 export async function wakeUpLater(queues: Queues, endpointId: string, lane: Lane, delayMs: number): Promise<void> {

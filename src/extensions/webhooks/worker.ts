@@ -1,20 +1,20 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
 import { createGuardedAgent } from '../../platform/address-guard.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
-import { type DrainParts, drain } from './drain.ts';
 import { createEndTurns } from './end-turns.ts';
 import { deliveryLeaseMs } from './leases.ts';
 import type { WebhookMetrics } from './metrics.ts';
-import { createPlaces } from './places.ts';
+import { processEndpoint, type WorkerParts } from './process-endpoint.ts';
+import { createResultRecorder } from './record-results.ts';
 import { createTurnRenewals } from './renew-turns.ts';
+import { createRequestSlots } from './request-slots.ts';
 import { REQUESTED_QUEUE } from './requested-deliveries.ts';
-import { sendAsked } from './send-asked.ts';
+import { sendRequested } from './send-requested.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 import { createSigningKeys } from './signing-keys.ts';
 import { claimOne, claims } from './sql/claim.ts';
 import { usersSql } from './sql/users.ts';
 import { type JobName, type Lane, QUEUES, wakeUp } from './wake-up.ts';
-import { createWriteBack } from './write-back.ts';
 
 const CHUNK = 50;
 const SLOW_CHUNK = 10;
@@ -31,23 +31,23 @@ export function startWebhookWorker(
 ): RunningWorker {
   const { concurrency, timeoutMs } = settings;
   const slowConcurrency = Math.max(1, Math.floor(concurrency / 2));
-  const askedConcurrency = Math.max(1, Math.floor(concurrency / 4));
+  const requestedConcurrency = Math.max(1, Math.floor(concurrency / 4));
   const half = (count: number) => Math.max(1, Math.ceil(count / 2));
   const agentOptions = { allowPrivate: settings.allowPrivate, connectTimeoutMs: timeoutMs, connections: concurrency };
   const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
   const renewals = createTurnRenewals(host, users, settings);
   let stopping = false;
 
-  const parts: DrainParts = {
+  const parts: WorkerParts = {
     host,
     sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), log: host.log, settings },
-    places: createPlaces(concurrency, {
+    slots: createRequestSlots(concurrency, {
       slow: slowConcurrency,
       untried: slowConcurrency,
       doubtful: Math.max(1, concurrency - half(slowConcurrency)),
-      asked: askedConcurrency,
+      requested: requestedConcurrency,
     }),
-    writeBack: metrics.counted(createWriteBack(host, settings)),
+    recordResult: metrics.counted(createResultRecorder(host, settings)),
     endTurn: createEndTurns(host),
     share: { fast: half(concurrency), slow: half(slowConcurrency) },
     chunk: { fast: Math.max(CHUNK, half(concurrency)), slow: SLOW_CHUNK },
@@ -66,7 +66,9 @@ export function startWebhookWorker(
     host.queues.work(
       QUEUES[lane],
       ({ name, data }) =>
-        (name as JobName) === 'retry' ? wakeUp(host.queues, [{ id: data.id, lane }]) : drain(parts, data.id, lane),
+        (name as JobName) === 'retry'
+          ? wakeUp(host.queues, [{ id: data.id, lane }])
+          : processEndpoint(parts, data.id, lane),
       atOnce,
       WATCH,
     );
@@ -74,7 +76,7 @@ export function startWebhookWorker(
     // As many again as can be in flight: those of untried endpoints must not fill them all.
     work('fast', 2 * concurrency),
     work('slow', slowConcurrency),
-    host.queues.work(REQUESTED_QUEUE, ({ data }) => sendAsked(parts, data.id), askedConcurrency, WATCH),
+    host.queues.work(REQUESTED_QUEUE, ({ data }) => sendRequested(parts, data.id), requestedConcurrency, WATCH),
   ];
 
   return {

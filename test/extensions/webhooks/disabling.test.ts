@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
-import { WRITE_BACK } from '../../../src/extensions/webhooks/sql/write-back.ts';
+import { RECORD_RESULTS } from '../../../src/extensions/webhooks/sql/record-results.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
@@ -165,11 +165,11 @@ test('an attempt that is written back twice counts once', async () => {
   const entry = { at: new Date().toISOString(), statusCode: 500, durationMs: 1, error: 'status 500' };
   const columns = [id, attempts, entry.at, 'failed', 500, 1, entry.error, null, null, true, false];
   const again = [...columns.map((value) => [value, value]), 3];
-  expect((await client.query(WRITE_BACK, again)).rows).toEqual([]);
+  expect((await client.query(RECORD_RESULTS, again)).rows).toEqual([]);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 1, enabled: true });
   // Even when both come in one batch while the claim holds.
   await client.query(`update webhook_deliveries set status = 'sending', attempt_log = '[]' where id = $1`, [id]);
-  await client.query(WRITE_BACK, again);
+  await client.query(RECORD_RESULTS, again);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 2, enabled: true });
   expect((await log(one))[0].attemptLog).toHaveLength(1);
 });

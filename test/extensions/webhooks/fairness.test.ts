@@ -8,7 +8,7 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { read: 'owner' },
 });
-// All that decides on fairness is left as it is by default: ten places, 10 s for an answer.
+// All that decides on fairness is left as it is by default: ten requests at once, 10 s for an answer.
 const { person, env } = await startTestApp({
   resources: [defineUser(), note],
   extensions: [webhooks({ maxEndpointsPerUser: 50 })],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createWebhookMetrics } from '../../../src/extensions/webhooks/metrics.ts';
+import type { Result } from '../../../src/extensions/webhooks/record-results.ts';
 import type { WebhookQueue } from '../../../src/extensions/webhooks/status.ts';
-import type { Result } from '../../../src/extensions/webhooks/write-back.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 
@@ -35,10 +35,10 @@ test('one look at the database serves all gauges, and those who ask at the same 
 test('receivers make no series of their own: statuses are told by their first digit', async () => {
   const { counted, text } = metricsOf(() => Promise.reject(new Error('away')));
   const written: string[] = [];
-  const writeBack = counted(async ({ id }) => void written.push(id));
+  const recordResult = counted(async ({ id }) => void written.push(id));
   const at = new Date().toISOString();
   const attempt = (id: string, error: string | null) =>
-    writeBack({ id, dueAt: Date.parse(at) - 200, outcome: { at, error, durationMs: 40 } } as Result);
+    recordResult({ id, dueAt: Date.parse(at) - 200, outcome: { at, error, durationMs: 40 } } as Result);
   for (let status = 400; status < 1000; status++) await attempt(String(status), `status ${status}`);
   await attempt('a', null);
   await attempt('b', 'timeout');

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { cutBytes } from '../../../src/extensions/webhooks/delivery.ts';
 import { failureClass, statusClass } from '../../../src/extensions/webhooks/failure-class.ts';
-import { createPlaces } from '../../../src/extensions/webhooks/places.ts';
-import { afterAttempt } from '../../../src/extensions/webhooks/write-back.ts';
+import { afterAttempt } from '../../../src/extensions/webhooks/record-results.ts';
+import { createRequestSlots } from '../../../src/extensions/webhooks/request-slots.ts';
 import { createMicroBatch } from '../../../src/platform/micro-batch.ts';
 
-test('both lanes together never exceed the places, the slow lane never its part, and nobody starves', async () => {
-  const places = createPlaces(6, { slow: 2, untried: 2, doubtful: 3, asked: 1 });
+test('both lanes together never exceed the slots, the slow lane never its part, and nobody starves', async () => {
+  const slots = createRequestSlots(6, { slow: 2, untried: 2, doubtful: 3, requested: 1 });
   const now = { fast: 0, slow: 0 };
   const most = { fast: 0, slow: 0, both: 0 };
   const done: string[] = [];
   const task = (lane: 'fast' | 'slow', ms: number) =>
-    places.run(lane, async () => {
+    slots.run(lane, async () => {
       now[lane] += 1;
       most[lane] = Math.max(most[lane], now[lane]);
       most.both = Math.max(most.both, now.fast + now.slow);
@@ -30,22 +30,22 @@ test('both lanes together never exceed the places, the slow lane never its part,
 });
 
 test('however many receivers hang, of the slow lane or untried, places are left for those that are known to answer', async () => {
-  const places = createPlaces(6, { slow: 2, untried: 2, doubtful: 3, asked: 1 });
-  const leaves: (() => void)[] = [];
+  const slots = createRequestSlots(6, { slow: 2, untried: 2, doubtful: 3, requested: 1 });
+  const releases: (() => void)[] = [];
   for (const turn of ['untried', 'slow', 'untried', 'slow', 'untried'] as const) {
-    places.take(turn, (leave) => leaves.push(leave));
+    slots.acquire(turn, (release) => releases.push(release));
   }
-  expect(leaves).toHaveLength(3);
-  expect([places.isFull('slow'), places.isFull('untried'), places.isFull('fast')]).toEqual([true, true, false]);
-  expect(await places.run('fast', async () => 'ran')).toBe('ran');
-  while (leaves.length > 0) leaves.shift()!();
-  expect([places.isFull('slow'), places.isFull('untried')]).toEqual([false, false]);
+  expect(releases).toHaveLength(3);
+  expect([slots.isFull('slow'), slots.isFull('untried'), slots.isFull('fast')]).toEqual([true, true, false]);
+  expect(await slots.run('fast', async () => 'ran')).toBe('ran');
+  while (releases.length > 0) releases.shift()!();
+  expect([slots.isFull('slow'), slots.isFull('untried')]).toEqual([false, false]);
 });
 
 test('a task that fails gives its place back', async () => {
-  const places = createPlaces(1, { slow: 1, untried: 1, doubtful: 1, asked: 1 });
-  await expect(places.run('fast', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
-  expect(await places.run('slow', async () => 'ran')).toBe('ran');
+  const slots = createRequestSlots(1, { slow: 1, untried: 1, doubtful: 1, requested: 1 });
+  await expect(slots.run('fast', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
+  expect(await slots.run('slow', async () => 'ran')).toBe('ran');
 });
 
 test('what gathers while a batch is written makes up the next, in order, and a failure reaches only its own batch', async () => {

@@ -7,7 +7,7 @@ import type { EndpointRow } from './endpoint.ts';
 import { createDisabledNotifier } from './notify-disabled.ts';
 import { patiently } from './patiently.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
-import { WRITE_BACK } from './sql/write-back.ts';
+import { RECORD_RESULTS } from './sql/record-results.ts';
 
 /** An attempt that was made. */
 export interface Result {
@@ -33,7 +33,7 @@ export function afterAttempt(
   return { status: delayMs === null ? 'failed' : 'pending', delayMs };
 }
 
-/** The parameters of the statement: see sql/write-back.ts. */
+/** The parameters of the statement: see sql/record-results.ts. */
 function parameters(results: readonly Result[], schedule: readonly number[], disableAfter: number): unknown[] {
   const after = results.map((result) => afterAttempt(result, schedule));
   const plain = (value: (result: Result) => string | number | boolean | null) => plainArray(results.map(value));
@@ -57,14 +57,14 @@ function parameters(results: readonly Result[], schedule: readonly number[], dis
 /**
  * Makes what writes results back: deliveries, their logs and their endpoints' counters, in batches that form by themselves.
  */
-export function createWriteBack(
+export function createResultRecorder(
   host: Pick<Host, 'database' | 'events' | 'log' | 'mail'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
 ): AddToBatch<Result> {
   const notifyDisabled = createDisabledNotifier(host, settings);
   async function write(results: Result[]): Promise<void> {
     const values = parameters(results, settings.retrySchedule, settings.disableAfterFailures);
-    const statement = { name: 'webhook_write_back', text: WRITE_BACK, values };
+    const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
     const disabled = await patiently(() => host.database.write<EndpointRow>(statement));
     if (disabled.length > 0) await notifyDisabled(disabled);
   }

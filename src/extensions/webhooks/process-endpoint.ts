@@ -4,13 +4,13 @@ import { EARLIEST, NEXT } from './sql/deliveries.ts';
 import { createTurn } from './turn.ts';
 import { type Lane, laneOf, wakeUp, wakeUpLater } from './wake-up.ts';
 
-/** What drains are made with: one of each per worker. */
-export interface DrainParts extends ServeParts {
+/** What endpoints are processed with: one of each per worker. */
+export interface WorkerParts extends ServeParts {
   host: Pick<Host, 'database' | 'queues' | 'log'>;
   claimOneText: string;
   /** ms that the claim of a single delivery lasts. */
   deliveryLeaseMs: number;
-  /** Endpoints that wait for a place without a job. */
+  /** Endpoints that wait for a slot without a job. */
   lobby: Set<string>;
   /** What comes of them; a worker that stops waits for it. */
   outside: Set<Promise<void>>;
@@ -19,7 +19,7 @@ export interface DrainParts extends ServeParts {
 /** ms after which an ordered endpoint is looked at again whose next delivery is due but not ready. */
 const HELD_UP_MS = 50;
 
-async function takeTurn(parts: DrainParts, endpointId: string, lane: Lane, held?: () => void): Promise<void> {
+async function takeTurn(parts: WorkerParts, endpointId: string, lane: Lane, held?: () => void): Promise<void> {
   const { queues, database } = parts.host;
   const turn = createTurn(parts, endpointId, lane);
   const claim = await turn.claim();
@@ -44,14 +44,14 @@ async function takeTurn(parts: DrainParts, endpointId: string, lane: Lane, held?
   else await wakeUpLater(queues, endpointId, next, delayMs);
 }
 
-/** Waits for a place, then takes a turn. Never rejects. */
-function takeTurnInLobby(parts: DrainParts, endpointId: string): Promise<void> {
+/** Waits for a slot, then takes a turn. Never rejects. */
+function takeTurnInLobby(parts: WorkerParts, endpointId: string): Promise<void> {
   return new Promise((resolve) => {
-    parts.places.take('untried', (leave) => {
+    parts.slots.acquire('untried', (release) => {
       parts.lobby.delete(endpointId);
       let isHeld = true;
       const giveBack = () => {
-        if (isHeld) leave();
+        if (isHeld) release();
         isHeld = false;
       };
       const taken = parts.isStopping() ? Promise.resolve() : takeTurn(parts, endpointId, 'fast', giveBack);
@@ -66,14 +66,14 @@ function takeTurnInLobby(parts: DrainParts, endpointId: string): Promise<void> {
  * Gives an endpoint its turn: sends what is due, writes the results back. Then, if more is due, puts it at the back of the queue,
  * else asks to be called when its earliest retry is due. Where somebody else has the turn, it leaves that to him.
  *
- * An endpoint of which this worker does not know that it answers gets one of few places for its first request. Where there is none it
+ * An endpoint of which this worker does not know that it answers gets one of few slots for its first request. Where there is none it
  * waits outside of its job: those that hang would else hold up all jobs. Should it be lost there, the sweep finds it.
  */
-export async function drain(parts: DrainParts, endpointId: string, lane: Lane): Promise<void> {
-  const { windows, places, lobby, outside } = parts;
+export async function processEndpoint(parts: WorkerParts, endpointId: string, lane: Lane): Promise<void> {
+  const { windows, slots, lobby, outside } = parts;
   if (lane === 'slow' || windows.has(endpointId)) return takeTurn(parts, endpointId, lane);
   if (lobby.has(endpointId)) return;
-  const waits = places.isFull('untried');
+  const waits = slots.isFull('untried');
   if (waits) lobby.add(endpointId);
   const turn = takeTurnInLobby(parts, endpointId);
   if (!waits) return turn;

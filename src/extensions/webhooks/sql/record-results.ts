@@ -15,7 +15,7 @@ import { TEST_EVENT } from '../event-names.ts';
  * so that two workers can't wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail do not
  * count as failures in a row.
  */
-export const WRITE_BACK = `
+export const RECORD_RESULTS = `
   with results as (
     select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::int[], $7::text[], $8::bigint[], $9::text[],
       $10::boolean[], $11::boolean[])

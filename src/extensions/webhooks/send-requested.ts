@@ -1,6 +1,6 @@
-import { claimOf } from './claimed.ts';
+import { claimOf } from './claim.ts';
 import { deliver } from './deliver.ts';
-import type { DrainParts } from './drain.ts';
+import type { WorkerParts } from './process-endpoint.ts';
 import type { ClaimRow } from './sql/claim.ts';
 import { MAKE_TURN_OF } from './sql/turns.ts';
 import { targetOf } from './target.ts';
@@ -10,9 +10,9 @@ import { laneOf, wakeUp } from './wake-up.ts';
  * Sends one delivery that somebody asked for, whatever else its endpoint has waiting. It does nothing when the delivery is not due
  * or is in another worker's hands. Who is turned away by a full worker or a stop is found by the sweep.
  */
-export async function sendAsked(parts: DrainParts, deliveryId: string): Promise<void> {
-  const { host, places, sender, writeBack } = parts;
-  await places.run('asked', async () => {
+export async function sendRequested(parts: WorkerParts, deliveryId: string): Promise<void> {
+  const { host, slots, sender, recordResult } = parts;
+  await slots.run('requested', async () => {
     if (parts.isStopping()) return;
     await host.database.write({ name: 'webhook_make_turn_of', text: MAKE_TURN_OF, values: [deliveryId] });
     const values = [deliveryId, parts.deliveryLeaseMs, parts.globalRoles];
@@ -22,8 +22,8 @@ export async function sendAsked(parts: DrainParts, deliveryId: string): Promise<
     if (claim === undefined || claimed === undefined) return;
     const { id, attempt, scheduleAttempt, dueAt } = claimed;
     const outcome = await deliver(sender, targetOf(sender, claim.endpoint), claimed);
-    await writeBack({ id, attempt, scheduleAttempt, dueAt, outcome });
-    // Its drain sees when the retry is due and asks to be called then.
+    await recordResult({ id, attempt, scheduleAttempt, dueAt, outcome });
+    // Whoever processes its endpoint sees when the retry is due, and asks to be called then.
     if (!outcome.ok) await wakeUp(host.queues, [{ id: claim.endpoint.id, lane: laneOf(outcome.slow) }]);
   });
 }

@@ -1,7 +1,7 @@
 import type { ClaimedEndpoint, ClaimRow } from './sql/claim.ts';
 
 /** A claimed delivery. */
-export interface Claimed {
+export interface ClaimedDelivery {
   id: string;
   messageId: string;
   body: string;
@@ -16,13 +16,13 @@ export interface Claimed {
 export interface Claim {
   /** As it was when they were claimed. */
   endpoint: ClaimedEndpoint;
-  deliveries: Claimed[];
+  deliveries: ClaimedDelivery[];
 }
 
 /** What is in the rows of a claim; undefined when the endpoint is disabled, removed, or its owner may not receive. */
 export function claimOf(rows: readonly ClaimRow[]): Claim | undefined {
   let endpoint: ClaimedEndpoint | undefined;
-  const deliveries: Claimed[] = [];
+  const deliveries: ClaimedDelivery[] = [];
   const now = Date.now();
   for (const row of rows) {
     if (row[0] !== null) endpoint = row[0];
