@@ -33,12 +33,14 @@ export function accountData(database: Database, users: ResourceView): UserData[]
     {
       name: 'sessions',
       description: 'Where the user is signed in',
+      tables: ['sessions'],
       rows: (userId) => rowsInPages(database, SESSIONS, SESSION_NAMES, [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_SESSIONS, [userId]),
     },
     {
       name: 'passwordResets',
       description: 'The link by which the user may set a new password',
+      tables: ['password_resets'],
       async *rows(userId) {
         for await (const { requestedAt, expiresAt } of rowsInPages(
           database,
@@ -54,6 +56,7 @@ export function accountData(database: Database, users: ResourceView): UserData[]
     {
       name: 'mails',
       description: 'E-mails to the user: when which one was sent, for a week',
+      tables: ['mails'],
       rows: (userId) =>
         rowsInPages(database, mails, ['id', 'kind', 'recipient', 'status', 'createdAt', 'finishedAt'], [userId]),
       erase: (userId) => writeInBatches(database, removeMails, [userId]),

@@ -79,6 +79,10 @@ export interface Route {
   eventStream?: boolean;
   /** The answer has `meta` with `limit` and `next`, for the OpenAPI document. */
   paged?: boolean;
+  /** The answer may be 202, as long as what was asked for is not there, for the OpenAPI document. */
+  pending?: boolean;
+  /** The answer is a file of this media type, which the handler sends itself, for the OpenAPI document. */
+  file?: string;
   /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any. */
   errors?: readonly ErrorCode[];
   /** Status of an answer with a value. Default 200; an answer without a value is 204. */

@@ -4,6 +4,8 @@ export interface UserData {
   name: string;
   /** What it holds, for people. */
   description: string;
+  /** The tables that it stands in, for the report. */
+  tables?: readonly string[];
   /** Why some of it stays when it is erased, for people; left out: nothing does. */
   kept?: string;
   /** All that is held about a user, as an export tells it: no secrets, no hashes. A page at a time from the database. */

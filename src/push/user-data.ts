@@ -42,6 +42,7 @@ export function pushData(database: Database): UserData {
   return {
     name: 'pushes',
     description: 'Push notifications of the last 30 days to devices of the user',
+    tables: ['pushes', 'push_results', 'push_audiences'],
     kept: 'What others got too stays, without the user; a list of ids that a push was sent to may have theirs, for 30 days',
     async *rows(userId) {
       for await (const { ids } of pages(userId)) {

@@ -27,7 +27,8 @@ export interface ErasurePlan {
 // What a person wrote about themselves is theirs, whatever its name.
 const TEXTS = new Set<FieldSpec['kind']>(['string', 'text', 'email', 'url', 'json', 'object', 'date', 'password']);
 
-function holdsText({ kind, inner }: FieldSpec): boolean {
+/** Whether a field holds what a person may have written about themselves. */
+export function holdsText({ kind, inner }: FieldSpec): boolean {
   return inner === undefined ? TEXTS.has(kind) : holdsText(inner.spec);
 }
 

@@ -16,6 +16,7 @@ export function deviceData(database: Database): UserData {
   return {
     name: 'devices',
     description: 'Devices that get push notifications; tokens are masked',
+    tables: ['devices'],
     async *rows(userId) {
       for await (const device of rowsInPages(database, ROWS, NAMES, [userId])) {
         yield { ...device, token: maskToken(device.platform as DevicePlatform, device.token as string) };

@@ -14,6 +14,7 @@ export function keyData(database: Database): UserData {
   return {
     name: 'apiKeys',
     description: 'API keys, without the keys themselves',
+    tables: ['api_keys'],
     rows: (userId) => rowsInPages(database, ROWS, NAMES, [userId]),
     erase: (userId) => writeInBatches(database, REMOVE, [userId]),
   };

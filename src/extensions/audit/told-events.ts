@@ -28,6 +28,9 @@ const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): Told =>
 /** A code that was wrong: who tried is not known. */
 const wrongCode = ({ userId, ip, ...details }: Payload): Told => ({ resource: 'user', record: userId, ip, details });
 
+/** Somebody's data left, or was asked for: theirs, or by an admin. */
+const dataExport = ({ userId, by, ip }: Payload): Told => ({ user: by, resource: 'user', record: userId, ip });
+
 /** The host alone: what follows it may be a secret. */
 function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
@@ -89,6 +92,9 @@ export const TOLD_EVENTS: Readonly<Record<string, (payload: Payload) => Told | u
     keyId === undefined
       ? undefined
       : { resource: 'api-key', record: keyId, ip, details: { owner: userId, ...details } },
+  'security.export_requested': dataExport,
+  // Whoever has the link fetches it: who that is, is not known.
+  'security.export_fetched': (payload) => ({ ...dataExport(payload), user: null }),
   'security.access_refused': ({ userId, via, credential, ip, requestId, ...details }) => ({
     user: userId,
     via,

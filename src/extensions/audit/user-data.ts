@@ -15,6 +15,7 @@ export function auditData(database: Database, keepDays: number): UserData {
   return {
     name: 'auditEntries',
     description: 'What the user did, as the audit trail tells it; what is personal is masked',
+    tables: ['audit_entries'],
     kept: `The audit trail is append-only: it keeps ids and addresses for ${keepDays} days; what is personal in it is masked`,
     async *rows(userId) {
       for (let after: [string, number] = ['-infinity', 0]; ; ) {

@@ -1,24 +1,54 @@
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { defineExtension, type Extension, type FeatureParts } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { erasureParts, erasures } from './erasure/index.ts';
+import {
+  type ExportOptions,
+  exportMistakes,
+  exportParts,
+  privacyExportChunks,
+  privacyExports,
+} from './export/index.ts';
+import { type PrivacyReport, privacyReport } from './report/report.ts';
+
+export type { PrivacyReport, ReportedData, ReportedField } from './report/report.ts';
+
+/** What `app.privacy` offers: `npm run privacy` is made of it. */
+export interface PrivacyApi {
+  /** @param tables `app.tables` */
+  report(tables: Readonly<Record<string, PgTable>>): PrivacyReport;
+}
+
+/** Settings of the privacy extension. */
+export type PrivacyOptions = ExportOptions;
 
 /**
- * Privacy: users have their account erased with all that belongs to it, by the declarations: `onOwnerDelete`, `personalFields`,
- * `pii()`.
+ * Privacy: users get everything that is held about them, and have their account erased with all that belongs to it, by the
+ * declarations: `onOwnerDelete`, `personalFields`, `pii()`.
  *
- * @example createApp({ resources, extensions: [privacy()] }, process.env)
+ * @example createApp({ resources, extensions: [privacy({ exportHours: 24 })] }, process.env)
  */
-export function privacy(): Extension {
+export function privacy(options: PrivacyOptions = {}): Extension<'privacy', PrivacyApi> {
   return defineExtension({
     name: 'privacy',
     resourceOptions: ['onOwnerDelete', 'personalFields'],
-    tables: { privacy_erasures: erasures },
+    tables: { privacy_exports: privacyExports, privacy_export_chunks: privacyExportChunks, privacy_erasures: erasures },
+    mistakes: () => exportMistakes(options),
     setup(host) {
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('privacy() cannot work:', ['it needs accounts, see defineUser']);
       }
-      return erasureParts(host, accounts, users);
+      const exports = exportParts(host, users, options);
+      const erasure: FeatureParts = erasureParts(host, accounts, users);
+      return {
+        ...exports,
+        ...erasure,
+        routes: [...exports.routes, ...(erasure.routes ?? [])],
+        jobs: { ...exports.jobs, ...erasure.jobs },
+        sweeps: [...exports.sweeps, ...(erasure.sweeps ?? [])],
+        api: { report: (tables) => privacyReport(host.resources, users, host.userData(), tables) },
+      };
     },
   });
 }

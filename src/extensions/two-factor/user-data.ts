@@ -13,6 +13,7 @@ export function factorData(database: Database): UserData {
   return {
     name: 'twoFactors',
     description: 'Two-factor login: whether it is on, without its secrets',
+    tables: ['two_factors', 'two_factor_challenges'],
     async *rows(userId) {
       for await (const { createdAt, confirmedAt, recoveryCodesLeft } of rowsInPages(
         database,

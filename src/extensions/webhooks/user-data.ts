@@ -14,6 +14,8 @@ import {
 } from './sql/user-data.ts';
 
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
+// A body may be as large as a record.
+const BODIES_AT_ONCE = 20;
 const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt', 'body'];
 
 // A body may be as large as a record.
@@ -43,13 +45,15 @@ export function webhookData(
     {
       name: 'webhookEndpoints',
       description: 'Webhook endpoints, without their secrets',
+      tables: ['webhook_endpoints', 'webhook_turns', 'webhook_recoveries'],
       rows: (userId) => rowsInPages(database, ENDPOINTS_OF, ENDPOINT_NAMES, [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_ENDPOINTS_OF, [userId]),
     },
     {
       name: 'webhookDeliveries',
       description: 'What was sent to these endpoints',
-      rows: (userId) => rowsInPages(database, LOG_OF, LOG_NAMES, [userId]),
+      tables: ['webhook_deliveries'],
+      rows: (userId) => rowsInPages(database, LOG_OF, LOG_NAMES, [userId], BODIES_AT_ONCE),
       async erase(userId) {
         const own = await writeInBatches(database, REMOVE_LOG_OF, [userId]);
         return own + (await eraseAbout(userId));
@@ -58,6 +62,7 @@ export function webhookData(
     {
       name: 'webhookEvents',
       description: 'Events of the app that were published for the user',
+      tables: ['webhook_events'],
       rows: (userId) => rowsInPages(database, EVENTS_OF, ['id', 'name', 'createdAt'], [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_EVENTS_OF, [userId]),
     },

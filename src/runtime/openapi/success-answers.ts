@@ -52,11 +52,15 @@ export function successAnswers(
   const full = {
     description: status === 201 ? 'It is made.' : 'It is done.',
     headers: tagged,
-    content: { 'application/json': { schema: envelope(route, name, components) } },
+    content:
+      route.file === undefined
+        ? { 'application/json': { schema: envelope(route, name, components) } }
+        : { [route.file]: {} },
   };
   return {
     ...(status === 204 ? {} : { [status]: full }),
-    ...(status === 204 || output === undefined
+    ...(route.pending ? { 202: { ...full, description: 'It is not there yet: ask again later.' } } : {}),
+    ...(status === 204 || (output === undefined && route.file === undefined)
       ? { 204: { description: 'It is done; there is nothing to say.', headers: shared } }
       : {}),
     ...(isRevalidated(route) && status !== 204

@@ -1,0 +1,47 @@
+import { whenUsersAreDeleted } from '../../../accounts/deleted-users.ts';
+import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
+import type { ResourceView } from '../../../declare/host.ts';
+import { exportFiles } from './files.ts';
+import { createLinks } from './links.ts';
+import { createExportComposer, EXPORT_MAIL } from './mail.ts';
+import { createMake } from './make.ts';
+import { exportRoutes } from './routes.ts';
+import { EXPORT_DEFAULTS, type ExportOptions } from './settings.ts';
+import { REMOVE_OF_USERS } from './sql.ts';
+import { createExports, secretContext } from './store.ts';
+import { exportSweeps } from './sweeps.ts';
+import { exportData } from './user-data.ts';
+
+export { type ExportOptions, exportMistakes } from './settings.ts';
+export { privacyExportChunks, privacyExports } from './tables.ts';
+
+const JOB = 'export';
+
+/** Exports of what is held about users: routes, the job that makes them, and what removes them. */
+export function exportParts(host: ExtensionHost, users: ResourceView, options: ExportOptions) {
+  const { exportHours, exportsPerDay } = { ...EXPORT_DEFAULTS, ...options };
+  const exports = createExports(host);
+  const links = createLinks(host);
+  const begin = (...ids: string[]) => host.jobs.add(JOB, ids);
+  const parts = { exports, users, links, perDay: exportsPerDay, begin };
+  // What features hold is known once all of them are set up.
+  let make: ReturnType<typeof createMake> | undefined;
+  const run = (id: string) => {
+    make ??= createMake(host, {
+      exports,
+      users,
+      files: exportFiles(host, users, host.userData()),
+      hours: exportHours,
+    });
+    return make(id);
+  };
+  return {
+    routes: exportRoutes(host, parts),
+    jobs: { [JOB]: { run, concurrency: 2 } },
+    sweeps: exportSweeps(host, users, parts),
+    consumers: [whenUsersAreDeleted(REMOVE_OF_USERS)],
+    mails: { [EXPORT_MAIL]: createExportComposer(exports, users, links) },
+    userData: [exportData(host)],
+    encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
+  } satisfies FeatureParts;
+}

@@ -1,0 +1,34 @@
+import type { ResourceView, StoredRecord } from '../../../declare/host.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import type { Export } from './store.ts';
+
+/** Where exports are fetched. */
+export interface Links {
+  /** The host that they lead to, for people. */
+  host: string;
+  of(one: Pick<Export, 'seal'>): string;
+}
+
+/** Never to where a request came from, whose headers anybody may write. */
+export function createLinks({ env }: Pick<Platform, 'env'>): Links {
+  const base = new URL(env.appUrl ?? `http://localhost:${env.port}`);
+  return { host: base.host, of: ({ seal }) => new URL(`/api/auth/exports/${seal.token}`, base).href };
+}
+
+const isActive = ({ status }: StoredRecord) => status === undefined || status === 'active';
+
+/**
+ * Whoever asked for an export, if the link still works for them: both accounts are there, theirs is active, that of the user is not
+ * being erased, and who asked for another's data is still an admin.
+ */
+export async function mayFetch(
+  { userId, requestedBy }: Pick<Export, 'userId' | 'requestedBy'>,
+  users: ResourceView,
+): Promise<StoredRecord | undefined> {
+  const found = await users.load([...new Set([userId, requestedBy])]);
+  const user = found.find(({ id }) => id === userId);
+  const asker = found.find(({ id }) => id === requestedBy);
+  if (user === undefined || asker === undefined || user.status === 'deleting' || !isActive(asker)) return undefined;
+  const isAdmin = Array.isArray(asker.roles) && asker.roles.includes('admin');
+  return userId === requestedBy || isAdmin ? asker : undefined;
+}

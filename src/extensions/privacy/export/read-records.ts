@@ -1,0 +1,62 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { ResourceView, StoredRecord } from '../../../declare/host.ts';
+import { snakeCase } from '../../../declare/naming.ts';
+import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { scan } from '../../../platform/postgres/scan.ts';
+
+/** What is read, and how. */
+export interface Reading {
+  /** What the records `r` must meet: SQL. */
+  where: string;
+  values: unknown[];
+  /** Rows of the next batch. */
+  atOnce: () => number;
+  /** Told of records with a value that was altered and cannot be decrypted: it is left out. */
+  onUnreadable: () => void;
+}
+
+/** The column of a field of the records `r`. */
+export function columnOf(field: string): string {
+  return `r.${quoteIdentifier(snakeCase(field))}`;
+}
+
+/**
+ * The stored records of a resource that meet a condition, the deleted ones that are kept included: these have `deletedAt`.
+ *
+ * @throws DecryptionError for a value whose key is missing
+ */
+export async function* readRecords(
+  database: Pick<Database, 'pool'>,
+  view: ResourceView,
+  { where, values, atOnce, onUnreadable }: Reading,
+): AsyncGenerator<StoredRecord[]> {
+  const columns = view.columns('r');
+  const fields = Object.entries(view.declaration.fields as Fields);
+  const encrypted = new Set(fields.filter(([, { spec }]) => spec.encrypted).map(([name]) => columnOf(name)));
+  const places = columns.split(', ').map((column) => encrypted.has(column));
+
+  function decoded(row: unknown[]): StoredRecord {
+    try {
+      return view.fromRow(row);
+    } catch (error) {
+      // A key that is missing may come yet: the export is tried again.
+      if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
+      onUnreadable();
+      return view.fromRow(row.map((value, i) => (places[i] ? null : value)));
+    }
+  }
+
+  for (const [table, deletedAt] of [[view.table, 'null'] as const, [view.archiveTable, 'r.deleted_at'] as const]) {
+    if (table === undefined) continue;
+    const text = `select ${deletedAt}, ${columns} from ${quoteIdentifier(table)} r where ${where}`;
+    for await (const rows of scan<[string | null, ...unknown[]]>(database, { text, values }, atOnce)) {
+      yield rows.map(([deleted, ...row]) => {
+        const record = decoded(row);
+        if (deleted !== null) record.deletedAt = deleted;
+        return record;
+      });
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { Host, ResourceView, StoredRecord } from '../../../declare/host.ts';
+import { pluralName } from '../../../declare/naming.ts';
+import type { Viewer } from '../../../declare/viewer.ts';
+import { ownerFieldOf } from '../../../records/compile.ts';
+import { isMarked } from '../marked.ts';
+import type { ExportFile, Writing } from './export-file.ts';
+import { columnOf, readRecords } from './read-records.ts';
+import { recordOf, seesField, type ToldField, toldFields } from './told-fields.ts';
+
+type Parts = Pick<Host, 'database' | 'service'>;
+
+/** The field that says whose a record is: users are their own. */
+function ownerOf(view: ResourceView, users: ResourceView): string | undefined {
+  return view === users ? 'id' : ownerFieldOf(view.declaration);
+}
+
+/** The names of fields without values of their own in an export: passwords and what is hidden. */
+function leftOutOf({ declaration }: ResourceView, fields: readonly ToldField[]): string[] {
+  const told = new Set(fields.filter(({ held, concealed }) => held || !concealed).map(({ name }) => name));
+  return Object.keys(declaration.fields).filter((name) => !told.has(name));
+}
+
+/** The user's own records of a resource; undefined where nobody owns any. */
+export function ownRecords(parts: Parts, view: ResourceView, users: ResourceView): ExportFile | undefined {
+  const owner = ownerOf(view, users);
+  if (owner === undefined) return undefined;
+  const fields = toldFields(view.declaration, view === users);
+  const always = leftOutOf(view, fields);
+  const times = view.declaration.timestamps !== false;
+
+  async function tell(record: StoredRecord, user: Viewer, leftOut: Set<string>): Promise<Record<string, unknown>> {
+    const looking = { user, doc: record, req: undefined, service: parts.service };
+    const told: string[] = [];
+    for (const field of fields) {
+      if (field.held || (await seesField(field, looking, true))) told.push(field.name);
+      else if (record[field.name] !== undefined) leftOut.add(field.name);
+    }
+    const shown = recordOf(record, told, times);
+    return record.deletedAt === undefined ? shown : { ...shown, deletedAt: record.deletedAt };
+  }
+
+  return {
+    path: `records/${pluralName(view.name)}.ndjson`,
+    holds: view.name,
+    description: view.declaration.description ?? `Your records of the kind "${view.name}"`,
+    async *rows(user, { atOnce, leftOut, onUnreadable }: Writing) {
+      for (const name of always) leftOut.add(name);
+      const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], atOnce, onUnreadable };
+      for await (const records of readRecords(parts.database, view, reading)) {
+        yield await Promise.all(records.map((record) => tell(record, user, leftOut)));
+      }
+    },
+  };
+}
+
+/** A field that names users. */
+interface Naming {
+  name: string;
+  /** The condition that it names the user $1. */
+  where: string;
+  /** Whether the declaration says that it makes the record personal. */
+  marked: boolean;
+}
+
+function namingFields(view: ResourceView, owner: string | undefined): Naming[] {
+  return Object.entries(view.declaration.fields as Fields).flatMap(([name, { spec }]) => {
+    if (name === owner) return [];
+    const marked = isMarked(view.declaration, name);
+    if (spec.target === 'user') return [{ name, where: `${columnOf(name)} = $1`, marked }];
+    if (spec.inner?.spec.target === 'user') return [{ name, where: `${columnOf(name)} @> array[$1]::text[]`, marked }];
+    return [];
+  });
+}
+
+/**
+ * Records of others that name the user in a reference; undefined where there can be none. Of a record that the user may read it is
+ * told that it names them. Where the reference is marked as personal it is told of every record, with what the user sees of it.
+ */
+export function namingRecords(parts: Parts, view: ResourceView, users: ResourceView): ExportFile | undefined {
+  const owner = ownerOf(view, users);
+  const naming = namingFields(view, owner);
+  if (naming.length === 0) return undefined;
+  const fields = toldFields(view.declaration, view === users);
+  const times = view.declaration.timestamps !== false;
+  const names = naming.map(({ where }) => where).join(' or ');
+  const where = owner === undefined ? names : `(${names}) and ${columnOf(owner)} is distinct from $1`;
+
+  async function tell(record: StoredRecord, user: Viewer): Promise<Record<string, unknown>[]> {
+    const looking = { user, doc: record, req: undefined, service: parts.service };
+    const readable = record.deletedAt === undefined && (await view.readableBy(record, { user }));
+    const seen: string[] = [];
+    if (readable) {
+      for (const field of fields) if (await seesField(field, looking, false)) seen.push(field.name);
+    }
+    const by = naming.filter(({ name, marked }) => {
+      const value = record[name];
+      const isNamed = Array.isArray(value) ? value.includes(user.id) : value === user.id;
+      return isNamed && (marked || seen.includes(name));
+    });
+    if (by.length === 0) return [];
+    const told = recordOf(record, by.some(({ marked }) => marked) ? seen : [], times);
+    const deleted = record.deletedAt === undefined ? {} : { deletedAt: record.deletedAt };
+    return [{ ...told, ...deleted, namedIn: by.map(({ name }) => name) }];
+  }
+
+  return {
+    path: `named-in/${pluralName(view.name)}.ndjson`,
+    holds: view.name,
+    description: `Records of others, of the kind "${view.name}", that name you; "namedIn": in which fields`,
+    async *rows(user, { atOnce, onUnreadable }: Writing) {
+      const reading = { where, values: [user.id], atOnce, onUnreadable };
+      for await (const records of readRecords(parts.database, view, reading)) {
+        yield (await Promise.all(records.map((record) => tell(record, user)))).flat();
+      }
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/** The columns that an export is read from. */
+const COLUMNS = 'id, user_id, requested_by, status, secret, records, bytes, created_at, finished_at, expires_at';
+
+/** A row of these columns. */
+export type ExportRow = [
+  id: string,
+  userId: string,
+  requestedBy: string,
+  status: 'waiting' | 'running' | 'ready' | 'failed',
+  secret: string,
+  records: number,
+  bytes: number | null,
+  createdAt: string,
+  finishedAt: string | null,
+  expiresAt: string | null,
+];
+
+/** While a worker lives it renews its lease well within this. */
+const LEASE = `interval '30 seconds'`;
+const MINE = `id = $1 and attempts = $2 and status = 'running'`;
+
+/** $1 id, $2 user, $3 who asks, $4 secret, $5 hash of the token. No row: there is one. */
+export const CREATE = `
+  insert into privacy_exports (id, user_id, requested_by, secret, token_hash, lease_until)
+  values ($1, $2, $3, $4, $5, now() + interval '10 seconds')
+  on conflict (user_id, requested_by) do nothing returning ${COLUMNS}`;
+
+/** $1 user, $2 who asks. By privacy_exports_user_unique. */
+export const READ = `
+  select ${COLUMNS} from privacy_exports
+  where user_id = $1 and requested_by = $2 and (expires_at is null or expires_at > now())`;
+
+/** $1 user, $2 who asks. */
+export const REMOVE_OVER =
+  'delete from privacy_exports where user_id = $1 and requested_by = $2 and expires_at <= now()';
+
+/** $1 user, $2 who asks. */
+export const REMOVE = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
+
+/** $1 id. */
+export const READ_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
+
+/** $1 hash of a token. By privacy_exports_token_hash_unique. */
+export const FIND = `
+  select ${COLUMNS} from privacy_exports where token_hash = $1 and status = 'ready' and expires_at > now()`;
+
+/** $1 id. No row: it is finished, gone, or somebody is at it. */
+export const CLAIM = `
+  update privacy_exports set status = 'running', attempts = attempts + 1, records = 0, lease_until = now() + ${LEASE}
+  where id = $1 and status in ('waiting', 'running') and (attempts = 0 or lease_until <= now())
+  returning attempts, ${COLUMNS}`;
+
+/** $1 id: what an attempt before has left. */
+export const CLEAR = 'delete from privacy_export_chunks where export_id = $1';
+
+/** $1 id, $2 attempt. No row: it is somebody else's now, or gone. */
+export const RENEW = `update privacy_exports set lease_until = now() + ${LEASE} where ${MINE} returning 1`;
+
+/** $1 id, $2 attempt, $3 records so far, $4 position, $5 bytes. No row: as above. */
+export const PUT = `
+  with mine as (
+    update privacy_exports set records = $3, lease_until = now() + ${LEASE} where ${MINE} returning id
+  )
+  insert into privacy_export_chunks (export_id, position, data) select id, $4::integer, $5::bytea from mine returning 1`;
+
+/** $1 id, $2 attempt, $3 records, $4 bytes, $5 hours that it is kept. No row: as above. */
+export const FINISH = `
+  update privacy_exports set status = 'ready', records = $3, bytes = $4, finished_at = now(),
+    expires_at = now() + $5::float8 * interval '1 hour'
+  where ${MINE} returning 1`;
+
+/** $1 id, $2 attempt, $3 the most attempts. The status that it has then. A failure is told for an hour. */
+export const FAIL = `
+  update privacy_exports set lease_until = now(),
+    status = case when attempts >= $3 then 'failed' else 'waiting' end,
+    finished_at = case when attempts >= $3 then now() end,
+    expires_at = case when attempts >= $3 then now() + interval '1 hour' end
+  where ${MINE} returning status`;
+
+/** What waits without a job, or was left in the middle. By privacy_exports_open_index. */
+export const OVERDUE = `
+  select id from privacy_exports where status in ('waiting', 'running') and lease_until <= now() limit 1000`;
+
+/** $1 how many. By privacy_exports_expires_at_index. */
+export const REMOVE_EXPIRED = `
+  delete from privacy_exports where id in (
+    select id from privacy_exports where expires_at <= now() limit $1 for update skip locked)
+  returning 1`;
+
+/** $1 users who are gone. */
+export const REMOVE_OF_USERS = 'delete from privacy_exports where user_id = any($1) or requested_by = any($1)';
+
+/** $1 user, $2 the last id of the page before, $3 how many. */
+export const ROWS_OF = `
+  select id, user_id, requested_by, status, records, bytes, created_at, finished_at, expires_at from privacy_exports
+  where (user_id = $1 or requested_by = $1) and id > $2 order by id limit $3`;
+
+/** $1 id, $2 position. */
+export const CHUNK = 'select data from privacy_export_chunks where export_id = $1 and position = $2';
+
+/**
+ * Those of users who are gone or about to be, and those that nobody may fetch any more. $1 how many.
+ *
+ * @param users the table of users
+ * @param status whether they have one
+ */
+export const removeDead = (users: string, status: boolean) => `
+  delete from privacy_exports where id in (
+    select e.id from privacy_exports e
+    where not exists (select from ${users} u where u.id = e.user_id ${status ? `and coalesce(u.status, '') <> 'deleting'` : ''})
+      or not exists (select from ${users} u where u.id = e.requested_by ${status ? `and coalesce(u.status, 'active') = 'active'` : ''})
+    limit $1 for update of e skip locked)
+  returning 1`;

@@ -1,0 +1,32 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { Host, ResourceView } from '../../../declare/host.ts';
+import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { removeInBatches } from '../../../platform/outbox/remove-in-batches.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { REMOVE_EXPIRED, removeDead } from './sql.ts';
+import type { Exports } from './store.ts';
+
+/** Hands out again what was left in the middle, and removes what is over or nobody's any more. */
+export function exportSweeps(
+  { database }: Pick<Host, 'database'>,
+  users: ResourceView,
+  { exports, begin }: { exports: Exports; begin(...ids: string[]): Promise<void> },
+): Sweep[] {
+  const hasStatus = (users.declaration.fields as Fields).status !== undefined;
+  const dead = removeDead(quoteIdentifier(users.table), hasStatus);
+  return [
+    {
+      name: 'exports that wait',
+      everyMs: 5000,
+      run: async () => begin(...(await exports.overdue())),
+    },
+    {
+      name: 'exports that are over',
+      everyMs: 60_000,
+      async run() {
+        await removeInBatches(database, REMOVE_EXPIRED);
+        await removeInBatches(database, dead);
+      },
+    },
+  ];
+}

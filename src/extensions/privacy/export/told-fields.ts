@@ -1,0 +1,56 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { StoredRecord } from '../../../declare/host.ts';
+import { allows, type CompiledPolicy, compilePolicy, type PolicyArguments } from '../../../declare/policy.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
+import { erasurePlan } from '../../../records/erasure-plan.ts';
+import { isMarked } from '../marked.ts';
+
+// What a project hides and calls so is a secret, and tells nothing of a person.
+const SECRET = /(password|passcode|token|hash|digest|secret|salt)s?$/i;
+
+/** A field of a resource, to those that a record is about. */
+export interface ToldField {
+  name: string;
+  /** Whether it is told whoever may see it: it is personal. */
+  held: boolean;
+  /** Whether answers never have it. */
+  concealed: boolean;
+  /** Who sees it in answers; undefined for all who see the record. */
+  visibleTo: CompiledPolicy | undefined;
+}
+
+/**
+ * The fields of a resource that an export can tell. What is personal is told though its owner does not see it in answers; passwords,
+ * and what is hidden and called a secret, are not.
+ *
+ * @param isUser of the user resource: there every text is personal
+ */
+export function toldFields(resource: AnyResource, isUser: boolean): ToldField[] {
+  const personal = new Set(erasurePlan(resource, isUser).personal.map(({ name }) => name));
+  return Object.entries(resource.fields as Fields).flatMap(([name, { spec }]) => {
+    if (spec.kind === 'password') return [];
+    const concealed = spec.hidden === true || spec.writeOnly === true;
+    const marked = isMarked(resource, name);
+    const held = marked || (personal.has(name) && !SECRET.test(name));
+    const visibleTo = spec.visibleTo === undefined ? undefined : compilePolicy(spec.visibleTo, () => undefined);
+    return [{ name, held, concealed, visibleTo }];
+  });
+}
+
+/** Whether somebody sees a field in answers. */
+export async function seesField(
+  { concealed, visibleTo }: ToldField,
+  args: Omit<PolicyArguments, 'action'>,
+  owns: boolean,
+): Promise<boolean> {
+  if (concealed) return false;
+  return visibleTo === undefined || allows(visibleTo, { ...args, action: 'read' }, owns);
+}
+
+/** A record as an export tells it: its id, these fields, its times. */
+export function recordOf(record: StoredRecord, fields: readonly string[], times: boolean): Record<string, unknown> {
+  const told: Record<string, unknown> = { id: record.id };
+  for (const name of fields) if (record[name] !== undefined) told[name] = record[name];
+  if (times) Object.assign(told, { createdAt: record.createdAt, updatedAt: record.updatedAt });
+  return told;
+}

@@ -1,0 +1,18 @@
+import type { Host } from '../../../declare/host.ts';
+import type { UserData } from '../../../declare/user-data.ts';
+import { rowsInPages } from '../../../platform/postgres/rows-in-pages.ts';
+import { REMOVE_OF_USERS, ROWS_OF } from './sql.ts';
+
+const NAMES = ['id', 'userId', 'requestedBy', 'status', 'records', 'bytes', 'createdAt', 'finishedAt', 'expiresAt'];
+
+/** The exports of a user's data, and those that the user asked for of others. */
+export function exportData({ database }: Pick<Host, 'database'>): UserData {
+  return {
+    name: 'exports',
+    description: "Exports of the user's data, and those that the user asked for as an admin",
+    tables: ['privacy_exports', 'privacy_export_chunks'],
+    rows: (userId) => rowsInPages(database, ROWS_OF, NAMES, [userId]),
+    erase: async (userId) =>
+      (await database.write({ text: `${REMOVE_OF_USERS} returning 1`, values: [[userId]] })).length,
+  };
+}

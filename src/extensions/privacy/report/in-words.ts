@@ -1,0 +1,17 @@
+import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../../declare/policy.ts';
+
+/** Whom a policy lets in, in words. */
+export function whoIn(policy: CompiledPolicy): string {
+  if (policy.public) return 'everybody';
+  if (policy.authenticated) return 'whoever is signed in';
+  if (allowsNobody(policy)) return 'nobody';
+  const words = [
+    ...(policy.owner ? ['the owner'] : []),
+    ...policy.roles.map((role) => `role ${role}`),
+    ...(policy.functions.length === 0 ? [] : ['whom a function of the declaration lets in']),
+  ];
+  return words.join(', ');
+}
+
+/** The same for a policy as it is declared. */
+export const whoMay = (policy: Policy): string => whoIn(compilePolicy(policy, () => undefined));

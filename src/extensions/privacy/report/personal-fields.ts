@@ -1,0 +1,43 @@
+import type { FieldSpec, Fields } from '../../../declare/field.ts';
+
+import { isPersonal } from '../../../declare/personal-data.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
+import { holdsText } from '../../../records/erasure-plan.ts';
+
+/** Why a field counts as personal: the declaration says so, it describes an account, or its name (or type) looks like it. */
+export type Reason = 'pii()' | 'personalFields' | 'account' | 'name';
+
+/** A personal field, or a personal member of one. */
+export interface PersonalField {
+  /** `address.city` of an object. */
+  path: string;
+  /** The outer field. */
+  field: string;
+  reason: Reason;
+}
+
+/** The personal parts of a field: itself, or those of its members that are. */
+function personalParts(path: string, name: string, spec: FieldSpec, reason: Reason | undefined): [string, Reason][] {
+  if (reason !== undefined) return [[path, reason]];
+  if (spec.pii) return [[path, 'pii()']];
+  const { shape, inner, ...own } = spec;
+  if (isPersonal(name, own)) return [[path, 'name']];
+  if (inner !== undefined) return personalParts(path, name, inner.spec, undefined);
+  return Object.entries(shape ?? {}).flatMap(([member, field]) =>
+    personalParts(`${path}.${member}`, member, field.spec, undefined),
+  );
+}
+
+/**
+ * The personal fields of a resource.
+ *
+ * @param isUser of the user resource: what it says of an account is personal, whatever its name
+ */
+export function personalFields({ fields, personalFields: listed = [] }: AnyResource, isUser: boolean): PersonalField[] {
+  return Object.entries(fields as Fields).flatMap(([field, { spec }]) => {
+    if (spec.kind === 'password') return [];
+    const declared = spec.pii ? 'pii()' : listed.includes(field) ? 'personalFields' : undefined;
+    const reason = declared ?? (isUser && holdsText(spec) ? 'account' : undefined);
+    return personalParts(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
+  });
+}

@@ -1,0 +1,127 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Fields } from '../../../declare/field.ts';
+import type { ResourceView } from '../../../declare/host.ts';
+import { snakeCase } from '../../../declare/naming.ts';
+import type { UserData } from '../../../declare/user-data.ts';
+import { ownerFieldOf } from '../../../records/compile.ts';
+import { whoIn, whoMay } from './in-words.ts';
+import { personalColumns } from './personal-columns.ts';
+import { personalFields, type Reason } from './personal-fields.ts';
+
+/** A personal field of a resource. */
+export interface ReportedField {
+  resource: string;
+  /** `address.city` of an object. */
+  field: string;
+  reason: Reason;
+  /** `users.email`; the table of deleted records, too. */
+  storedIn: string[];
+  encrypted: boolean;
+  /** In words. */
+  seenBy: string;
+  /** How long it stays, in words. */
+  kept: string;
+}
+
+/** What features hold about users in tables of their own. */
+export interface ReportedData {
+  name: string;
+  description: string;
+  /** By table: the columns that name users, and those that look personal. */
+  storedIn: { table: string; columns: string[] }[];
+  /** What of it an erasure leaves, in words; null: nothing. */
+  kept: string | null;
+}
+
+/** Where personal data is, by the declarations. */
+export interface PrivacyReport {
+  /** What the declarations say is personal, or look like. */
+  fields: ReportedField[];
+  /** What looks personal, and no declaration says so. */
+  unmarked: { resource: string; field: string }[];
+  data: ReportedData[];
+  /** Tables that seem to hold data of users, and are in no export and no erasure. */
+  unclaimed: { table: string; columns: string[] }[];
+}
+
+// Events under way, which the relay takes within seconds; ids of accounts that are erased.
+const NOT_HELD = ['outbox', 'privacy_erasures'];
+
+const ON_OWNER_DELETE = {
+  delete: 'it goes when the account of its owner is erased',
+  anonymize: 'it is emptied when the account of its owner is erased',
+  keep: 'it stays when the account of its owner is erased',
+};
+
+function keptFor({ declaration, archiveTable }: ResourceView, isUser: boolean): string {
+  const { onOwnerDelete = 'delete', audit } = declaration;
+  const owned = isUser || ownerFieldOf(declaration) !== undefined;
+  return [
+    'as long as its record',
+    ...(archiveTable === undefined ? [] : ['deleted records for the days of softDelete()']),
+    ...(isUser ? ['it goes when the account is erased'] : owned ? [ON_OWNER_DELETE[onOwnerDelete]] : []),
+    ...(audit ? ['its changes, masked, stand in the audit trail'] : []),
+  ].join('; ');
+}
+
+/** Who gets a field in answers: who may read its record, as far as the field is for them. */
+function seenBy({ declaration, readPolicy }: ResourceView, field: string): string {
+  const { hidden, writeOnly, visibleTo } = (declaration.fields as Fields)[field]!.spec;
+  if (hidden || writeOnly) return 'nobody, by the API';
+  const readers = whoIn(readPolicy);
+  const { reference } = declaration.policies ?? {};
+  const others = reference === undefined ? '' : `; expanded in other records: ${whoMay(reference)}`;
+  const scope = declaration.scope === undefined ? '' : ', within the scope';
+  const record = `who may read the record: ${readers}${scope}${others}`;
+  return visibleTo === undefined ? record : `${whoMay(visibleTo)}; of ${record}`;
+}
+
+function fieldsOf(view: ResourceView, isUser: boolean): ReportedField[] {
+  const tables = [view.table, view.archiveTable].filter((table) => table !== undefined);
+  return personalFields(view.declaration, isUser).map(({ path, field, reason }) => ({
+    resource: view.name,
+    field: path,
+    reason,
+    storedIn: tables.map((table) => `${table}.${snakeCase(field)}`),
+    encrypted: (view.declaration.fields as Fields)[field]!.spec.encrypted === true,
+    seenBy: seenBy(view, field),
+    kept: keptFor(view, isUser),
+  }));
+}
+
+/**
+ * Tells where personal data is, by the declarations alone.
+ *
+ * @param tables of the whole app, by name
+ */
+export function privacyReport(
+  resources: readonly ResourceView[],
+  users: ResourceView,
+  userData: readonly UserData[],
+  tables: Readonly<Record<string, PgTable>>,
+): PrivacyReport {
+  const columnsOf = (table: string) => {
+    const { users: naming, personal } = personalColumns(tables[table]!);
+    return [...naming, ...personal];
+  };
+  const fields = resources.flatMap((view) => fieldsOf(view, view === users));
+  const claimed = new Set([
+    ...resources.flatMap(({ table, archiveTable }) => [table, archiveTable]),
+    ...userData.flatMap((data) => data.tables ?? []),
+    ...NOT_HELD,
+  ]);
+  return {
+    fields,
+    unmarked: fields.filter(({ reason }) => reason === 'name').map(({ resource, field }) => ({ resource, field })),
+    data: userData.map(({ name, description, kept, tables: own = [] }) => ({
+      name,
+      description,
+      storedIn: own.filter((table) => table in tables).map((table) => ({ table, columns: columnsOf(table) })),
+      kept: kept ?? null,
+    })),
+    unclaimed: Object.keys(tables)
+      .filter((table) => !claimed.has(table))
+      .map((table) => ({ table, columns: columnsOf(table) }))
+      .filter(({ columns }) => columns.length > 0),
+  };
+}

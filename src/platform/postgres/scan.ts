@@ -1,0 +1,41 @@
+import type { Database } from './database.ts';
+import type { Statement } from './pipeline.ts';
+
+/** A batch may have to look through a large table before it finds a row. */
+const BATCH_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * Reads all rows of a statement in batches by a cursor, so that memory holds one batch, however many there are, and the table is gone
+ * through once, whatever its indexes. It keeps a connection until it ends; whoever stops early must end it (`for await` does).
+ *
+ * @param atOnce how many rows the next batch has; asked before each
+ */
+export async function* scan<Row extends unknown[]>(
+  { pool }: Pick<Database, 'pool'>,
+  { text, values }: Statement,
+  atOnce: () => number = () => 100,
+): AsyncGenerator<Row[]> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  // Between two batches nobody else listens: without this a connection lost then would end the process.
+  const onLost = (error: Error) => {
+    broken = error;
+  };
+  client.on('error', onLost);
+  const patience = { rowMode: 'array', query_timeout: BATCH_TIMEOUT_MS } as const;
+  try {
+    await client.query(`begin read only; set local statement_timeout = ${BATCH_TIMEOUT_MS}`);
+    await client.query({ text: `declare scan no scroll cursor for ${text}`, values });
+    while (true) {
+      const { rows } = await client.query<Row>({ ...patience, text: `fetch ${atOnce()} from scan` });
+      if (rows.length === 0) break;
+      yield rows;
+    }
+  } finally {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure;
+    });
+    client.off('error', onLost);
+    client.release(broken);
+  }
+}

@@ -1,0 +1,83 @@
+import { vi } from 'vitest';
+import { apiKeys, audit, defineResource, defineUser, f, privacy, softDelete, webhooks } from '../../../../src/index.ts';
+import { type Client, type Person, startTestApp } from '../../../support/app.ts';
+import { readZip } from '../../../support/zip.ts';
+
+const user = defineUser({
+  fields: {
+    phone: f.string().hidden(),
+    resetPhoneToken: f.string().hidden(),
+    score: f.integer().visibleTo('admin'),
+    introducedBy: f.ref('user'),
+  },
+});
+
+const diary = defineResource('diary', {
+  description: 'What somebody wrote',
+  fields: {
+    text: f.text().required(),
+    iban: f.string().encrypted(),
+    remark: f.string().visibleTo('admin'),
+    diagnosis: f.string().visibleTo('admin').pii(),
+    mood: f.string().visibleTo('owner'),
+    nickname: f.string().writeOnly(),
+    inner: f.string().hidden(),
+    author: f.ref('user').owner(),
+  },
+  personalFields: ['nickname'],
+  softDelete: true,
+});
+
+const task = defineResource('task', {
+  fields: {
+    title: f.string(),
+    assignee: f.ref('user').pii(),
+    watchers: f.array(f.ref('user')),
+    reporter: f.ref('user').visibleTo('admin'),
+    estimate: f.integer().visibleTo('admin'),
+    owner: f.ref('user').owner(),
+    secretive: f.boolean(),
+  },
+  policies: { read: ['owner', ({ doc }) => doc?.secretive !== true] },
+});
+
+/** Starts an app with something of everything that an export tells. */
+export async function startPrivacyApp() {
+  const extensions = [privacy(), softDelete(), audit(), apiKeys(), webhooks({ allowPrivate: true })];
+  return startTestApp({ resources: [user, diary, task], extensions });
+}
+
+/** Asks until an export is ready or has failed; gives what is told of it then. */
+export async function finished(call: Client, path = '/api/auth/me/export') {
+  return vi.waitFor(
+    async () => {
+      const { status, body } = await call('GET', path);
+      if (status !== 200) throw new Error(`still ${status} ${JSON.stringify(body)}`);
+      return body.data;
+    },
+    { timeout: 30_000, interval: 50 },
+  );
+}
+
+/** A link as it is reached in a test, whose server has a port of its own. */
+export function hereOf(link: string, url: string): string {
+  return url + new URL(link).pathname;
+}
+
+/** The files of an export by their paths; those of lines as lists. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into exports freely
+export async function fetched(link: string, { url }: { url: string }): Promise<Record<string, any>> {
+  const response = await fetch(hereOf(link, url));
+  if (response.status !== 200) throw new Error(`the link answers ${response.status}`);
+  const files = readZip(Buffer.from(await response.arrayBuffer()));
+  const parsed = [...files].map(([path, text]) => {
+    const lines = text.split('\n').filter((line) => line !== '');
+    return [path, path.endsWith('.ndjson') ? lines.map((line) => JSON.parse(line)) : JSON.parse(text)];
+  });
+  return Object.fromEntries(parsed);
+}
+
+/** The whole export of a person. */
+export async function exportOf(person: Person, app: { url: string }) {
+  return fetched((await finished(person.call)).url, app);
+}

@@ -1,0 +1,297 @@
+import { Client } from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { createExports } from '../../../../src/extensions/privacy/export/store.ts';
+import { exportSweeps } from '../../../../src/extensions/privacy/export/sweeps.ts';
+import { openPlatform } from '../../../push/platform.ts';
+import { exportOf, fetched, finished, hereOf, startPrivacyApp } from './app.ts';
+
+const running = await startPrivacyApp();
+const { app, url, call, env, person } = running;
+const platform = await openPlatform(env);
+afterAll(() => platform.close());
+const exports = createExports(platform);
+const users = { table: 'users', declaration: { fields: { status: {} } } } as never;
+const sweep = exportSweeps(platform, users, { exports, begin: async () => undefined })[1]!;
+const client = new Client({ connectionString: env.DATABASE_URL! });
+await client.connect();
+afterAll(() => client.end());
+
+const PATH = '/api/auth/me/export';
+const TIMES = { createdAt: expect.any(String), updatedAt: expect.any(String) };
+const statusOf = async (link: string) => (await fetch(hereOf(link, url))).status;
+const waitFor = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
+
+test('the first call begins an export and answers 202, later ones tell its state, and then the link, which needs no sign-in', async () => {
+  const ada = await person('Ada');
+  const first = await ada.call('GET', PATH);
+  expect(first).toMatchObject({ status: 202, body: { data: { status: 'preparing', url: null, expiresAt: null } } });
+  expect(first.headers.get('retry-after')).toBe('3');
+  const ready = await finished(ada.call);
+  expect(ready).toMatchObject({ id: first.body.data.id, status: 'ready', records: expect.any(Number) });
+  expect(Date.parse(ready.expiresAt) - Date.parse(ready.finishedAt)).toBe(72 * 3_600_000);
+  expect(ready.url).toMatch(/^http:\/\/localhost:\d+\/api\/auth\/exports\/svc_ex_[0-9a-f]{64}$/);
+
+  const response = await fetch(hereOf(ready.url, url));
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/zip');
+  expect(response.headers.get('cache-control')).toBe('private, no-store');
+  expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="export-[\d-]+\.zip"$/);
+  expect((await response.arrayBuffer()).byteLength).toBe(ready.bytes);
+  const head = await fetch(hereOf(ready.url, url), { method: 'HEAD' });
+  expect(head.headers.get('content-length')).toBe(String(ready.bytes));
+});
+
+test('own records are told with what is personal in them whoever sees it, decrypted, deleted ones marked; secrets are not, and what else is left out is named', async () => {
+  const ada = await person('Ada');
+  const bob = await person('Bob');
+  const diaries = app.service('diary');
+  const values = { iban: 'DE02 1203', remark: 'boring', diagnosis: 'flu', mood: 'good', nickname: 'Adi', inner: 'x' };
+  const kept = await diaries.create({ text: 'kept', author: ada.id, ...values } as never);
+  const gone = await diaries.create({ text: 'gone', author: ada.id } as never);
+  await diaries.delete(gone.id);
+  await diaries.create({ text: 'of Bob', author: bob.id } as never);
+  await app.service('user').update(ada.id, { phone: '+49 170', resetPhoneToken: 'r3set', score: 7 } as never);
+
+  const files = await exportOf(ada, running);
+  const { remark: _, inner: __, ...told } = values;
+  expect(files['records/diaries.ndjson']).toEqual([
+    { id: kept.id, text: 'kept', author: ada.id, ...told, ...TIMES },
+    { id: gone.id, text: 'gone', author: ada.id, ...TIMES, deletedAt: expect.any(String) },
+  ]);
+  expect(files['records/users.ndjson']).toEqual([
+    { id: ada.id, name: 'Ada', email: ada.email, roles: ['user'], status: 'active', phone: '+49 170', ...TIMES },
+  ]);
+  const { files: listed, ...about } = files['manifest.json'];
+  expect(about).toEqual({ format: 1, user: ada.id, requestedAt: expect.any(String), madeAt: expect.any(String) });
+  expect(listed).toContainEqual({
+    file: 'records/diaries.ndjson',
+    holds: 'diary',
+    description: 'What somebody wrote',
+    records: 2,
+    deleted: 1,
+    leftOut: ['inner', 'remark'],
+    unreadable: 0,
+  });
+  expect(listed.find(({ holds }: { holds: string }) => holds === 'user').leftOut).toEqual([
+    'password',
+    'resetPhoneToken',
+    'score',
+  ]);
+  expect(Object.keys(files).sort()).toEqual(
+    ['manifest.json', ...listed.map(({ file }: { file: string }) => file)].sort(),
+  );
+});
+
+test("others' records that name the user are told where they may read them; where the reference is marked as personal, each of them", async () => {
+  const ada = await person('Ada');
+  const bob = await person('Bob');
+  const tasks = app.service('task');
+  const owner = bob.id;
+  const readable = await tasks.create({ title: 'shared', assignee: ada.id, estimate: 3, owner } as never);
+  const hidden = await tasks.create({ title: 'fire Ada', assignee: ada.id, secretive: true, owner } as never);
+  const watched = await tasks.create({ title: 'watched', watchers: [bob.id, ada.id], owner } as never);
+  await tasks.create({ title: 'watched in secret', watchers: [ada.id], secretive: true, owner } as never);
+  await tasks.create({ title: 'reported', reporter: ada.id, owner } as never);
+  await tasks.create({ title: 'of nobody', owner } as never);
+  await tasks.create({ title: 'own', owner: ada.id, assignee: ada.id } as never);
+
+  const files = await exportOf(ada, running);
+  expect(files['records/tasks.ndjson']).toMatchObject([{ title: 'own' }]);
+  expect(files['named-in/tasks.ndjson']).toEqual([
+    { id: readable.id, title: 'shared', assignee: ada.id, owner, ...TIMES, namedIn: ['assignee'] },
+    { id: hidden.id, ...TIMES, namedIn: ['assignee'] },
+    { id: watched.id, ...TIMES, namedIn: ['watchers'] },
+  ]);
+});
+
+test('sessions, keys and endpoints are told, and no secret is in an export', async () => {
+  const ada = await person('Ada');
+  const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'script' })).body.data.key;
+  const hook = (await ada.call('POST', '/api/webhooks', { url: 'http://localhost:9/', events: ['task.*'] })).body.data;
+  const ready = await finished(ada.call);
+  const files = await fetched(ready.url, running);
+  expect(files['account/sessions.ndjson']).toMatchObject([{ ip: '127.0.0.1', userAgent: 'node' }]);
+  expect(files['account/api-keys.ndjson']).toMatchObject([{ name: 'script', status: 'active' }]);
+  expect(files['account/webhook-endpoints.ndjson']).toMatchObject([{ id: hook.id, url: 'http://localhost:9/' }]);
+  const { rows } = await client.query(
+    `select u.password, s.token_hash, k.key_hash from users u join sessions s on s.user_id = u.id
+     join api_keys k on k.user_id = u.id where u.id = $1`,
+    [ada.id],
+  );
+  const text = JSON.stringify(files);
+  const secrets = [
+    ada.token,
+    key,
+    hook.secret,
+    'correct horse',
+    ready.url.split('/').at(-1),
+    ...Object.values(rows[0]),
+  ];
+  expect(secrets.filter((secret) => text.includes(String(secret).slice(0, 60)))).toEqual([]);
+});
+
+test('however often somebody asks at once, there is one export', async () => {
+  const ada = await person('Ada');
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ada.call('GET', PATH)));
+  expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
+  const { rows } = await client.query('select count(*)::int as n from privacy_exports where user_id = $1', [ada.id]);
+  expect(rows[0].n).toBe(1);
+});
+
+test('the link is mailed; neither it nor anything of the data can be read in the database', async () => {
+  const ada = await person('Ada');
+  const sentence = 'she sells sea shells on the sea shore'.repeat(20);
+  await app.service('diary').create({ text: sentence, author: ada.id } as never);
+  const { id, url: link } = await finished(ada.call);
+  const mail = await waitFor(async () => {
+    const found = (await app.captured.mails()).find(({ to }) => to === ada.email);
+    expect(found).toBeDefined();
+    return found;
+  });
+  expect(mail).toMatchObject({ subject: 'Your data is ready', text: expect.stringContaining(link) });
+  const { rows } = await client.query(
+    `select e::text as row, string_agg(encode(c.data, 'escape'), '') as data from privacy_exports e
+     join privacy_export_chunks c on c.export_id = e.id where e.id = $1 group by e.id`,
+    [id],
+  );
+  expect(rows[0].row + rows[0].data).not.toMatch(/svc_ex_|shells|manifest|PK/);
+});
+
+test.each([
+  ['expired', 'update privacy_exports set expires_at = now() where user_id = $1'],
+  ['of a disabled account', `update users set status = 'disabled' where id = $1`],
+  ['of an account that is being erased', `update users set status = 'deleting' where id = $1`],
+])('the link of an export %s is dead, and the sweep removes it', async (_, change) => {
+  const ada = await person('Ada');
+  const bob = await person('Bob');
+  const { id, url: link } = await finished(ada.call);
+  const other = await finished(bob.call);
+  expect(await statusOf(link)).toBe(200);
+  await client.query(change, [ada.id]);
+  expect(await statusOf(link)).toBe(404);
+  await sweep.run();
+  const { rows } = await client.query('select id from privacy_exports where id = any($1)', [[id, other.id]]);
+  expect(rows).toEqual([{ id: other.id }]);
+});
+
+test('an export goes with its account', async () => {
+  const ada = await person('Ada');
+  const { url: link } = await finished(ada.call);
+  await app.service('user').delete(ada.id);
+  expect(await statusOf(link)).toBe(404);
+  await waitFor(async () => {
+    const { rows } = await client.query('select 1 from privacy_exports where user_id = $1', [ada.id]);
+    expect(rows).toEqual([]);
+  });
+});
+
+test('after an export expired or was removed a call begins a new one, with another link', async () => {
+  const ada = await person('Ada');
+  const first = await finished(ada.call);
+  await client.query('update privacy_exports set expires_at = now() where id = $1', [first.id]);
+  const second = await finished(ada.call);
+  expect((await ada.call('DELETE', PATH)).status).toBe(204);
+  expect((await ada.call('DELETE', PATH)).status).toBe(204);
+  expect(await statusOf(second.url)).toBe(404);
+  const third = await finished(ada.call);
+  expect(new Set([first, second, third].map(({ url: link }) => link)).size).toBe(3);
+  expect(await statusOf(third.url)).toBe(200);
+});
+
+test('an admin exports the data of a user: the link is theirs alone, and dead when they are no admin any more', async () => {
+  const ada = await person('Ada');
+  const root = await person('Root', ['admin']);
+  const path = `/api/admin/users/${ada.id}/export`;
+  expect((await ada.call('GET', path)).status).toBe(403);
+  expect((await call('GET', path)).status).toBe(401);
+  expect((await root.call('GET', '/api/admin/users/0123456789abcdef01234567/export')).status).toBe(404);
+  expect((await root.call('GET', '/api/admin/users/me/export')).status).toBe(404);
+  // Disabled users have a right to it, too.
+  await app.service('user').update(ada.id, { status: 'disabled' } as never);
+  const { url: link } = await finished(root.call, path);
+  expect((await fetched(link, running))['records/users.ndjson']).toMatchObject([{ id: ada.id }]);
+  await waitFor(async () => {
+    const mails = await app.captured.mails();
+    expect(mails.some(({ to, text }) => to === root.email && text.includes(link))).toBe(true);
+    expect(mails.some(({ text }) => text.includes(link) && text.includes('Your data'))).toBe(false);
+  });
+  await app.service('user').update(root.id, { roles: ['user'] } as never);
+  expect(await statusOf(link)).toBe(404);
+});
+
+test('an account that is being erased is not exported', async () => {
+  const ada = await person('Ada');
+  const root = await person('Root', ['admin']);
+  await client.query(`update users set status = 'deleting' where id = $1`, [ada.id]);
+  expect(await root.call('GET', `/api/admin/users/${ada.id}/export`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'CONFLICT', message: 'The account is being erased' } },
+  });
+});
+
+test.each(['svc_ex_', `svc_ex_${'0'.repeat(64)}`, `svc_${'0'.repeat(64)}`, '..', '%00'])(
+  'nothing is at the link %s',
+  async (token) => {
+    expect((await call('GET', `/api/auth/exports/${token}`)).status).toBe(404);
+  },
+);
+
+test('an export that was left in the middle is done again, from the start', async () => {
+  const ada = await person('Ada');
+  const { id, bytes } = await finished(ada.call);
+  await client.query(
+    `update privacy_exports set status = 'running', expires_at = null, lease_until = now() - interval '1 second' where id = $1`,
+    [id],
+  );
+  await client.query(
+    `insert into privacy_export_chunks select export_id, position + 1, data from privacy_export_chunks where export_id = $1`,
+    [id],
+  );
+  const again = await finished(ada.call);
+  expect(again.id).toBe(id);
+  expect(Math.abs(again.bytes - bytes)).toBeLessThan(500);
+  expect(await fetched(again.url, running)).toHaveProperty('manifest.json');
+  const { rows } = await client.query('select count(*)::int as n from privacy_export_chunks where export_id = $1', [
+    id,
+  ]);
+  expect(rows[0].n).toBe(1);
+});
+
+test('what fails again and again is told as failed', async () => {
+  const ada = await person('Ada');
+  await app.service('diary').create({ text: 'x', iban: 'DE1', author: ada.id } as never);
+  const { id } = await finished(ada.call);
+  await client.query(`update diaries set iban = 'v1.00000000' || substr(iban, 12) where author = $1`, [ada.id]);
+  await client.query(
+    `update privacy_exports set status = 'running', attempts = 4, expires_at = null, lease_until = now() where id = $1`,
+    [id],
+  );
+  expect(await finished(ada.call)).toMatchObject({ id, status: 'failed', url: null, expiresAt: expect.any(String) });
+});
+
+test('a value that was altered in the database is left out, and the manifest says so', async () => {
+  const ada = await person('Ada');
+  await app.service('diary').create({ text: 'x', iban: 'DE1', mood: 'good', author: ada.id } as never);
+  await client.query(`update diaries set iban = overlay(iban placing 'AAAA' from length(iban) - 3) where author = $1`, [
+    ada.id,
+  ]);
+  const files = await exportOf(ada, running);
+  expect(files['records/diaries.ndjson']).toMatchObject([{ text: 'x', mood: 'good' }]);
+  expect(files['records/diaries.ndjson'][0]).not.toHaveProperty('iban');
+  expect(files['manifest.json'].files).toContainEqual(expect.objectContaining({ holds: 'diary', unreadable: 1 }));
+});
+
+test('the audit trail tells who asked for an export, and that it was fetched', async () => {
+  const ada = await person('Ada');
+  await exportOf(ada, running);
+  await waitFor(async () => {
+    const { rows } = await client.query(
+      `select action, user_id from audit_entries where record_id = $1 and action like 'security.export%' order by id`,
+      [ada.id],
+    );
+    expect(rows).toEqual([
+      { action: 'security.export_requested', user_id: ada.id },
+      { action: 'security.export_fetched', user_id: null },
+    ]);
+  });
+});

@@ -1,0 +1,87 @@
+import { Client } from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { createExports } from '../../../../src/extensions/privacy/export/store.ts';
+import { diaries } from '../../../fixtures/diaries/app.ts';
+import { openPlatform } from '../../../push/platform.ts';
+import { startTestApp } from '../../../support/app.ts';
+import { startProcess } from '../../../support/processes.ts';
+import { fetched, finished } from './app.ts';
+
+const RECORDS = 100_000;
+const PATH = '/api/auth/me/export';
+
+// No worker: those of the tests are the only ones.
+const running = await startTestApp(diaries, { start: { roles: ['web', 'relay'] } });
+const { env, person } = running;
+const platform = await openPlatform(env);
+afterAll(() => platform.close());
+const exports = createExports(platform);
+const client = new Client({ connectionString: env.DATABASE_URL! });
+await client.connect();
+afterAll(() => client.end());
+
+// What is read is twice as much as its heap may hold; that nothing is read ahead of what is stored, zip.test.ts shows.
+const worker = () =>
+  startProcess('test/fixtures/diaries/push-worker.ts', {
+    ...env,
+    LOG_LEVEL: 'error',
+    NODE_OPTIONS: '--max-old-space-size=64',
+  });
+
+test('a worker that goes on after its export was taken over, or removed, can store nothing of it', async () => {
+  const { id: user } = await person('Ada');
+  const { id } = (await exports.create(user, user))!;
+  const slow = (await exports.claim(id))!;
+  expect(await slow.put(Buffer.from('slow'), 0, 1)).toBe(true);
+  expect(await exports.claim(id)).toBeUndefined();
+  await client.query('update privacy_exports set lease_until = now() where id = $1', [id]);
+  const quick = (await exports.claim(id))!;
+  expect(await slow.renew()).toBe(false);
+  expect(await slow.put(Buffer.from('late'), 1, 2)).toBe(false);
+  expect(await slow.finish({ records: 1, bytes: 4, hours: 1 }, async () => undefined)).toBe(false);
+  expect(await slow.fail()).toBe(false);
+  expect(await quick.put(Buffer.from('quick'), 0, 1)).toBe(true);
+  expect(await quick.finish({ records: 1, bytes: 5, hours: 1 }, async () => undefined)).toBe(true);
+  const ready = (await exports.readById(id))!;
+  expect(String(await exports.piece(ready, 0))).toBe('quick');
+  await client.query('update privacy_export_chunks set position = 1 where export_id = $1', [id]);
+  await expect(exports.piece(ready, 1)).rejects.toThrow();
+  await exports.remove(user, user);
+  expect(await quick.renew()).toBe(false);
+});
+
+test('an export of 100,000 records whose worker is killed in the middle is done again, in 64 MB of heap', {
+  timeout: 180_000,
+}, async () => {
+  const ada = await person('Ada');
+  await client.query(
+    `insert into diaries (id, text, author)
+     select lpad(to_hex(i), 24, '0'), repeat(md5(i::text), 30), $1 from generate_series(1, ${RECORDS}) i`,
+    [ada.id],
+  );
+  await ada.call('GET', PATH);
+  const progress = async () => (await ada.call('GET', PATH)).body.data;
+  const hasBegun = async () => (await progress()).records > 1000;
+  const patience = { timeout: 60_000, interval: 20 };
+
+  const first = worker();
+  await vi.waitUntil(hasBegun, patience);
+  first.child.kill('SIGKILL');
+  expect(await first.ended).toBe('SIGKILL');
+  expect((await progress()).status).toBe('preparing');
+  // As it is half a minute later.
+  await client.query('update privacy_exports set lease_until = now(), records = 0 where user_id = $1', [ada.id]);
+
+  const second = worker();
+  await vi.waitUntil(
+    async () => {
+      expect(second.child.exitCode, second.said()).toBeNull();
+      return (await progress()).status === 'ready';
+    },
+    { timeout: 120_000, interval: 100 },
+  );
+  const files = await fetched((await finished(ada.call)).url, running);
+  const ids = new Set(files['records/diaries.ndjson'].map(({ id }: { id: string }) => id));
+  expect(ids.size).toBe(RECORDS);
+  expect(files['records/diaries.ndjson']).toHaveLength(RECORDS);
+});

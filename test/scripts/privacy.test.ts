@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { readPrivacyArguments } from '../../scripts/privacy/arguments.ts';
+import { BARE_ENV } from '../support/processes.ts';
+import { makeProject } from '../support/project.ts';
+
+const project = makeProject();
+afterAll(project.remove);
+
+/** Runs the command, as its npm command does. */
+async function run(args: string) {
+  const script = join(project.folder, 'scripts', 'privacy.ts');
+  const child = spawn(process.execPath, [script, ...args.split(' ')], { env: BARE_ENV });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const out = { said: '', wrong: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.wrong += text));
+  const [code] = await once(child, 'close');
+  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
+}
+
+test.each([
+  ['', 'Say what to do:'],
+  ['erase', 'Unknown command erase.'],
+  ['report user', 'Unknown argument user.'],
+  ['report --fix', 'Unknown argument --fix.'],
+])('npm run privacy -- %s: what is wrong is told with how the command is called', (args, says) => {
+  const read = () => readPrivacyArguments(args.split(' ').filter(Boolean));
+  expect(read).toThrow(says);
+  expect(read).toThrow('npm run privacy -- report [--json] [--strict]');
+});
+
+test('npm run privacy -- report needs no database, and with --strict it fails where something personal is not marked', {
+  timeout: 120_000,
+}, async () => {
+  const declare = (phone: string) =>
+    project.declare(`import { createApp, defineResource, defineUser, f, privacy } from '../index.ts';
+  const contact = defineResource('contact', { fields: { phone: ${phone} } });
+  export const app = (environment) =>
+    createApp({ resources: [defineUser(), contact], extensions: [privacy()] }, environment);`);
+  declare('f.string()');
+  const wrong = await run('report --strict');
+  expect(wrong).toMatchObject({ code: 1, wrong: '' });
+  expect(wrong.said).toContain(`contact.phone (looks like it: NOT MARKED)
+  stored   contacts.phone
+  seen by  who may read the record: whoever is signed in
+  kept     as long as its record
+`);
+  expect(wrong.said).toMatch(/Looks personal, and is not marked\. [^\n]+\n {2}contact\.phone$/);
+  declare('f.string().pii()');
+  const { code, said } = await run('report --json --strict');
+  expect(code).toBe(0);
+  expect(JSON.parse(said)).toMatchObject({ unmarked: [], unclaimed: [] });
+});
