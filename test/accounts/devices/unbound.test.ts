@@ -12,3 +12,15 @@ test('with auth.devicesFollowSessions off a device outlives the session that reg
   const result = await run.app.push.send({ to: ann.id, title: 'Still there' });
   expect(result).toMatchObject({ status: 'captured', devices: 1, results: [{ device: body.data.id, ok: true }] });
 });
+
+test('then a tap is noted with the push when one device of the user got it, and not when it may have been another', async () => {
+  const [ann, admin] = [await run.person('Ann'), await run.person('Ada', ['admin'])];
+  const register = (token: string) => ann.call('POST', '/api/auth/devices', { token, platform: 'ios' });
+  const opened = async (id: string) => (await admin.call('GET', `/api/push/${id}`)).body.data.counts.opened;
+  const [first] = [await register('first-token'), await register('second-token')];
+  const { id: one } = await run.app.push.send({ deviceIds: [first.body.data.id], title: 'Hi' });
+  const { id: both } = await run.app.push.send({ to: ann.id, title: 'Hi' });
+  for (const pushId of [both, one]) await ann.call('POST', '/api/auth/devices/opened', { pushId });
+  await expect.poll(() => opened(one)).toBe(1);
+  expect(await opened(both)).toBe(0);
+});
