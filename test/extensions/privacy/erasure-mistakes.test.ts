@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { createApp, defineResource, defineUser, f, privacy } from '../../../src/index.ts';
+
+const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
+const author = f.ref('user').owner();
+
+function mistakes(options: object, user: Parameters<typeof defineUser>[0] = {}, extensions = [privacy()]): string {
+  const resources = [defineUser(user as object), defineResource('note', { fields: { author }, ...options } as never)];
+  try {
+    createApp({ resources, extensions }, env);
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+test.each([
+  [
+    'an action that there is not',
+    { onOwnerDelete: 'forget' },
+    'onOwnerDelete: must be one of: delete, anonymize, keep',
+  ],
+  [
+    'records without an owner',
+    { fields: { title: f.string() }, onOwnerDelete: 'delete' },
+    'onOwnerDelete: its records have no owner; mark a field with owner(), or take it out',
+  ],
+  [
+    'a personal field that is none',
+    { personalFields: ['nick'] },
+    'personalFields: "nick" is not a field; fields: author',
+  ],
+  ['the owner among personal fields', { personalFields: ['author'] }, 'personalFields: "author" is the owner field'],
+  [
+    'a required personal field that is to be emptied',
+    { fields: { author, email: f.string().required() }, onOwnerDelete: 'anonymize' },
+    'field "email": it is personal and required, so onOwnerDelete: \'anonymize\' cannot empty it; take required() away',
+  ],
+  [
+    'the same of one that is listed',
+    { fields: { author, nick: f.string().required() }, personalFields: ['nick'], onOwnerDelete: 'anonymize' },
+    'field "nick": it is personal and required',
+  ],
+  [
+    'records that own themselves and are to be anonymized',
+    { fields: { title: f.string() }, owner: '_id', onOwnerDelete: 'anonymize' },
+    "onOwnerDelete: 'anonymize' needs an owner field",
+  ],
+])('%s is a mistake that names resource, option and mend', (_, options, told) => {
+  expect(mistakes(options)).toContain(`resource "note": ${told}`);
+});
+
+test('what becomes of a user’s own record cannot be chosen', () => {
+  expect(mistakes({}, { onOwnerDelete: 'keep' })).toContain(
+    'resource "user": onOwnerDelete: the record of a user goes',
+  );
+});
+
+test('a user resource without a status is a mistake', () => {
+  const user = defineResource('user', {
+    fields: { email: f.email().required().unique(), password: f.password().required() },
+  });
+  expect(() => createApp({ resources: [user], extensions: [privacy()] }, env)).toThrow('needs a field "status"');
+});
+
+test.each([
+  ['a required one with a default', { author, email: f.string().required().default('-') }],
+  ['optional ones', { author, email: f.string(), phone: f.string().encrypted() }],
+])('%s can be emptied', (_, fields) => {
+  expect(mistakes({ fields, onOwnerDelete: 'anonymize' })).not.toContain('onOwnerDelete');
+});
+
+test('without the extension the options are mistakes that name it', () => {
+  expect(mistakes({ onOwnerDelete: 'keep' }, {}, [])).toContain('nothing gives it a meaning; add privacy()');
+});
