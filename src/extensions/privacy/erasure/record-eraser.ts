@@ -1,7 +1,9 @@
 import type { Host, ResourceView, StoredRecord } from '../../../declare/host.ts';
 import type { Hooks } from '../../../declare/resource.ts';
 import type { Transaction } from '../../../declare/transaction.ts';
+import { ApiError } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
+import { isUnavailable } from '../../../platform/postgres/errors.ts';
 import type { ErasurePlan } from '../../../records/erasure-plan.ts';
 import { recordStatements } from './record-statements.ts';
 import { COUNT } from './sql.ts';
@@ -42,7 +44,11 @@ export interface RecordEraser {
   count(userId: string): Promise<number>;
 }
 
-/** Removes records. @param rows as `view.columns` selects them, locked */
+/**
+ * Removes records.
+ *
+ * @param rows as `view.columns` selects them, locked
+ */
 type Remove = (rows: readonly unknown[][]) => Promise<void>;
 type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service'>;
 type Json = Record<string, unknown>;
@@ -90,13 +96,15 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
       try {
         await hooks.beforeDelete(record as never, { ...context, service: tx.service });
       } catch (error) {
+        // That the database is away says nothing of the hook: all of it is tried again.
+        if (isUnavailable(error instanceof ApiError ? error.cause : error)) throw error;
         throw new HookFailure(record.id, error);
       }
     }
     const ids = rows.map(([id]) => id);
     const gone = await tx.database.write<Json[]>({ text: statements.remove, values: [ids, ids.map(() => newId())] });
+    tx.afterCommit(() => tell('deleted', gone));
     tx.afterCommit(async () => {
-      tell('deleted', gone);
       for (const record of records) {
         try {
           await hooks.afterDelete?.(record as never, { ...context, service: host.service });
