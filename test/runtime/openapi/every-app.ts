@@ -8,7 +8,6 @@ import {
   defineResource,
   defineUser,
   f,
-  privacy,
   recordShape,
   softDelete,
   twoFactor,
@@ -247,5 +246,5 @@ export const everyApp = {
     thingCreate,
     binned,
   ],
-  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), softDelete(), audit(), privacy(), probe],
+  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), softDelete(), audit(), probe],
 } as const;
