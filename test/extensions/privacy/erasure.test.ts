@@ -20,7 +20,7 @@ const open = { list: 'public', read: 'public', create: 'authenticated' } as cons
 const hooked: string[] = [];
 const heard: { resource: string; action: string; record: Record<string, unknown> }[] = [];
 
-const user = defineUser({ fields: { phone: f.string(), points: f.integer() }, audit: true });
+const user = defineUser({ fields: { phone: f.string(), points: f.integer() }, audit: true, softDelete: true });
 const note = defineResource('note', {
   fields: {
     title: f.string(),
@@ -348,6 +348,15 @@ test('an account that was soft-deleted, disabled, or has nothing, is erased by a
   await root.call('PATCH', `/api/users/${kim.id}`, { status: 'disabled' });
   const asked = await root.call('POST', `/api/admin/users/${kim.id}/erase`);
   expect(await finished(asked.body.data.id)).toMatchObject({ deleted: { user: 1 }, anonymized: {} });
+
+  const lou = await person('Louise');
+  await make(lou, 'notes', { title: 'Mine', email: 'louise@home.example' });
+  expect((await root.call('DELETE', `/api/users/${lou.id}`)).status).toBe(204);
+  expect(await count('users_deleted', 'id = $1', lou.id)).toBe(1);
+  const archived = await root.call('POST', `/api/admin/users/${lou.id}/erase`);
+  expect(await finished(archived.body.data.id)).toMatchObject({ deleted: { note: 1, user: 1 } });
+  expect(await count('users_deleted', 'id = $1', lou.id)).toBe(0);
+  expect((await root.call('POST', `/api/users/${lou.id}/restore`)).status).toBe(404);
 });
 
 test('a status that an admin sets while it goes on does not bring the account back', async () => {
