@@ -1,4 +1,4 @@
-import { audit, createApp, defineResource, defineUser, f, webhooks } from '../src/index.ts';
+import { audit, createApp, defineResource, defineUser, f, realtime, webhooks } from '../src/index.ts';
 
 const article = defineResource('article', {
   description: 'What is measured: a record of common size, owned by a user',
@@ -31,10 +31,16 @@ const memo = defineResource('memo', {
  * The app that is measured: a resource of common kind, everything else as a project gets it.
  *
  * @param environment settings of the process, as in `process.env`; `BENCH_CONCURRENCY`: webhook requests in flight;
- *   `BENCH_LIMITS`: `on` for rate limits, which the yardsticks do not have; `BENCH_AUDIT`: `on` for articles that are audited
+ *   `BENCH_LIMITS`: `on` for rate limits, which the yardsticks do not have; `BENCH_AUDIT`: `on` for articles that are audited;
+ *   `BENCH_REALTIME`: `on` for streams, in any number
  */
 export function benchApp(environment: Record<string, string | undefined>) {
-  const { BENCH_CONCURRENCY: concurrency, BENCH_LIMITS: limits, BENCH_AUDIT: audits } = environment;
+  const {
+    BENCH_CONCURRENCY: concurrency,
+    BENCH_LIMITS: limits,
+    BENCH_AUDIT: audits,
+    BENCH_REALTIME: live,
+  } = environment;
   // The receivers of a benchmark are on this machine.
   const local = { allowPrivate: true, requireHttps: false };
   const sending = webhooks(concurrency === undefined ? local : { ...local, concurrency: Number(concurrency) });
@@ -43,5 +49,10 @@ export function benchApp(environment: Record<string, string | undefined>) {
   // A load from one address must not reach the limit: what is measured is the counting.
   const rateLimit = { enabled: limits === 'on', global: { limit: 1_000_000_000, windowMs: 60_000 } };
   const options = { resources: [defineUser(), articles, memo], settings: { rateLimit } };
-  return createApp({ ...options, extensions: audited ? [sending, audit()] : [sending] }, environment);
+  const extensions = [
+    sending,
+    ...(audited ? [audit()] : []),
+    ...(live === 'on' ? [realtime({ maxStreamsPerUser: 1_000_000 })] : []),
+  ];
+  return createApp({ ...options, extensions }, environment);
 }

@@ -8,7 +8,7 @@ export interface Figure {
   name: string;
   value: number;
   /** Of the value: `×` for a ratio. */
-  unit: '×' | 's' | 'ms' | 'MB' | 'round trips';
+  unit: '×' | 's' | 'ms' | 'MB' | 'bytes' | 'round trips';
   /** What stands behind it: spread, absolute numbers. */
   note: string;
 }

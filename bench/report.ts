@@ -17,6 +17,7 @@ function shown({ value, unit }: Figure): string {
   if (unit === '×') return `${value.toFixed(2)} ×`;
   if (unit === 's') return `${value.toFixed(2)} s`;
   if (unit === 'ms') return `${value.toFixed(1)} ms`;
+  if (unit === 'bytes') return `${Math.round(value)} bytes`;
   return unit === 'MB' ? `${Math.round(value)} MB` : String(value);
 }
 
@@ -90,6 +91,10 @@ ${rows.join('\n')}
 - \`webhooks.fanout.scale\`: the time in which the relay makes deliveries of 2,000 events, each for one endpoint, with 100,000 endpoints
   in the table to the time with ten: 1 is a fan-out that does not care.
 - \`webhooks.memory\`: by how much a worker has more memory in use, garbage left out, after 100,000 deliveries than before; 20,000 to warm up.
+- \`realtime.p95\`: 2,000 streams are open in one process of web, each by a user of its own, and follow two resources; 100 records a second
+  are created of each: articles, which all of them see, and memos, which only their owners see. From when web knows
+  that an article is committed to a client's sight of it, in ms. \`realtime.bytesPerStream\`: by how much that process has more memory in use,
+  garbage left out, for each stream.
 - \`push.fcm\`, \`push.apns\`, \`push.web\`: one push to that many devices by one push-worker, which looks them up, sends and stores the
   answers, to the provider's library alone in the way in which it is quickest (\`bench/processes/push-library.ts\`), both to the same
   provider on this machine, which takes everything at once.

@@ -19,6 +19,7 @@ import { memory } from './groups/memory.ts';
 import { pushAccept } from './groups/push-accept.ts';
 import { pushProviders } from './groups/push-providers.ts';
 import { queries } from './groups/queries.ts';
+import { realtime } from './groups/realtime.ts';
 import { records } from './groups/records.ts';
 import { relay } from './groups/relay.ts';
 import { scale } from './groups/scale.ts';
@@ -43,6 +44,7 @@ const GROUPS: readonly Group[] = [
   memory,
   pushAccept,
   pushProviders,
+  realtime,
   start,
   scale,
 ];

@@ -29,8 +29,11 @@ export interface Listener {
 /** Subscriptions that are told the same of every change, but for those of the users who own its record. */
 export interface Group extends Pick<Subscription, 'text' | 'view' | 'id' | 'following'> {
   key: string;
-  /** By their ids, how often each is in it; `''`: nobody who is signed in. */
-  people: Map<string, { person: Person; times: number }>;
+  /**
+   * By their ids, as they were when they came in, and how often each is in it; `''`: nobody who is signed in. Who has got other
+   * roles since is looked at as they were until they are sorted anew: others of the group see through their eyes.
+   */
+  people: Map<string, { user: Viewer | undefined; times: number }>;
   bundles: Set<Bundle>;
 }
 
@@ -93,7 +96,7 @@ export function createGroups(): Groups {
       shelf(group).add(group);
     }
     const here = group.people.get(idOf(person));
-    group.people.set(idOf(person), { person, times: (here?.times ?? 0) + 1 });
+    group.people.set(idOf(person), { user: person.user, times: (here?.times ?? 0) + 1 });
     return group;
   }
 

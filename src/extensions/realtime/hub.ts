@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
 import { type Entry, FIELDS, isBefore, type RecordChange, unpackEvent } from './entry.ts';
 import { type EndReason, heartbeatFrame, readyFrame, resetFrame } from './frame.ts';
@@ -14,11 +13,12 @@ import { createTurns } from './turns.ts';
 
 /** The open streams of this process. */
 export interface Hub {
+  /** Whether no stream is taken in any longer: the process stops. */
+  readonly isStopped: boolean;
   /**
    * Takes a stream in: it is told of all that happens from now on, or from the event on after which it broke off.
    *
    * @param after that event's id
-   * @throws ApiError UNAVAILABLE when the process stops
    */
   open(listener: Listener, after: string | undefined): void;
   /** Looks at a listener anew: who looks, or what they follow, has changed. */
@@ -53,16 +53,21 @@ export function createHub(
   let beating: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  function changesIn(entries: readonly Entry[]): RecordChange[] {
-    return entries.flatMap((entry) => {
+  /** The changes in entries, and whether some are missing: dropped before they came here, or not to be read. */
+  function read(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
+    let lost = false;
+    const changes = entries.flatMap((entry) => {
+      lost ||= entry.field === FIELDS.lost;
       if (entry.field !== FIELDS.event) return [];
       try {
         return unpackEvent(entry, views) ?? [];
       } catch (error) {
         log.error({ err: error, entry: entry.id }, 'a change could not be read for open streams');
+        lost = true;
         return [];
       }
     });
+    return { changes, lost };
   }
 
   function reset(id: string): void {
@@ -86,9 +91,12 @@ export function createHub(
   function take(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
     const mine = reading;
     return turn(async () => {
-      if (lost || entries.some(({ field }) => field === FIELDS.lost)) reset(entries[0]!.id);
-      const changes = groups.size === 0 ? [] : recent.unseen(changesIn(entries));
-      if (changes.length > 0) await tell(changes);
+      if (groups.size > 0) {
+        const found = read(entries);
+        if (lost || found.lost) reset(entries[0]!.id);
+        const changes = recent.unseen(found.changes);
+        if (changes.length > 0) await tell(changes);
+      }
       // Those who wanted it are gone meanwhile.
       if (mine !== reading) return;
       position = upTo;
@@ -136,7 +144,9 @@ export function createHub(
       await turn(async () => enter(listener, true));
       return undefined;
     }
-    await telling.one(listener, changesIn(entries));
+    const { changes, lost } = read(entries);
+    if (lost) listener.stream.write(resetFrame(after));
+    await telling.one(listener, changes);
     if (entries.length > 0) return entries.at(-1)!.id;
     // The process that it comes from had read further than this one: which will be there soon.
     if (isBefore(upTo, after)) await sleep(AGAIN_MS);
@@ -166,8 +176,10 @@ export function createHub(
   }
 
   return {
+    get isStopped() {
+      return stopped;
+    },
     open(listener, after) {
-      if (stopped) throw new ApiError('UNAVAILABLE');
       if (opened.size === 0) begin();
       opened.add(listener);
       listener.stream.onClose(() => {

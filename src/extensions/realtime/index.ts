@@ -11,6 +11,7 @@ import { type RealtimeOptions, readSettings, settingsMistakes } from './settings
 import { createSweeps } from './sweeps.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
 import { createTickets } from './tickets.ts';
+import { ticketData } from './user-data.ts';
 import { createWatch } from './watch.ts';
 
 export type { RealtimeOptions } from './settings.ts';
@@ -41,6 +42,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
         routes: realtimeRoutes(opening.open, tickets),
         consumers: [createConsumer(host, appender)],
         sweeps: createSweeps(host, appender, settings),
+        userData: [ticketData(host.database)],
         // The server waits for streams, which end only here.
         workers: { web: () => ({ stop }) },
       };

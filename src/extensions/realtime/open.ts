@@ -107,6 +107,7 @@ export function createOpening(
           res.setHeader('Content-Type', 'text/event-stream').end();
           return;
         }
+        if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
         const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.cutOff);
         stream.onClose(release);
         const listener: Listener = { stream, person: parts.watch.personOf(user), subscriptions };

@@ -34,9 +34,8 @@ const BLOCK_MS = 5000;
 // Without any answer for so long the connection is given up for another one.
 const SILENCE_MS = BLOCK_MS + 5000;
 const AGAIN_MS = 200;
-// At most a third of the process' time goes into writing; what gathers meanwhile makes up the next writes.
-const PAUSE_SHARE = 2;
-const LONGEST_PAUSE_MS = 100;
+// Of a busy process about half of the time goes into writing; what gathers in between makes up the next writes.
+const LONGEST_PAUSE_MS = 50;
 
 const toEntry = ([id, [field = '', text = '']]: Raw): Entry => ({ id, field, text });
 
@@ -69,7 +68,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     const begun = performance.now();
     const upTo = entries.at(-1)!.id;
     await take(entries, upTo, lost);
-    await sleep(Math.min((performance.now() - begun) * PAUSE_SHARE, LONGEST_PAUSE_MS));
+    await sleep(Math.min(performance.now() - begun, LONGEST_PAUSE_MS));
     return upTo;
   }
 

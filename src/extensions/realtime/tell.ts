@@ -52,7 +52,7 @@ export function createTelling(outcomes: Outcomes) {
     const { view, following, people, text } = group;
     const seen = new Map<string, Map<RecordChange, Frame>>();
     for (const [id, list] of eyes(group, changes)) {
-      const found = await outcomes(view, following, list, people.get(id)?.person.user);
+      const found = await outcomes(view, following, list, people.get(id)?.user);
       seen.set(id, new Map(found.map((outcome) => [outcome.change, changeFrame(outcome, text)])));
     }
     if (people.size < 2) {
@@ -63,14 +63,14 @@ export function createTelling(outcomes: Outcomes) {
     const common = new Map<RecordChange, Frame>();
     for (const [id, frames] of seen)
       for (const [change, frame] of frames) if (!ownersBy.get(change)!.has(id)) common.set(change, frame);
-    const isOwner = (id: string) => changes.some((change) => ownersBy.get(change)!.has(id));
+    const owners = new Set([...ownersBy.values()].flatMap((ids) => [...ids].filter((id) => people.has(id))));
     const framesOf = (id: string) =>
       changes.flatMap((change) =>
         ownersBy.get(change)!.has(id) ? (seen.get(id)?.get(change) ?? []) : (common.get(change) ?? []),
       );
     return {
       common: changes.flatMap((change) => common.get(change) ?? []),
-      own: new Map([...people.keys()].filter(isOwner).map((id) => [id, framesOf(id)])),
+      own: new Map([...owners].map((id) => [id, framesOf(id)])),
     };
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { apiKeys, defineResource, defineUser, f, realtime, softDelete } from '../../../src/index.ts';
+import { apiKeys, createApp, defineResource, defineUser, f, realtime, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { listen, ready } from './listen.ts';
 
@@ -333,4 +333,26 @@ test('an API key follows what its scopes let it read, and needs one for streams'
   const stream = await ready(url, 'subscribe=plain', await keyWith('read'));
   const { id } = await plains.create({ title: 'k', note: 'n', author: ada.id });
   expect((await stream.wait(({ data }) => data?.id === id)).data.data.note).toBe('n');
+});
+
+test('the OpenAPI document tells of the stream and of the tickets', async () => {
+  const { body } = await call('GET', '/api/openapi.json');
+  const { get } = body.paths['/api/realtime'];
+  expect(Object.keys(get.responses['200'].content)).toEqual(['text/event-stream']);
+  expect(get.responses).not.toHaveProperty('304');
+  expect(get.parameters.map(({ name }: { name: string }) => name)).toEqual(['subscribe', 'ticket', 'lastEventId']);
+  expect(get.security).toContainEqual({});
+  expect(get['x-required-scope']).toBe('realtime:read');
+  expect(Object.keys(body.paths['/api/realtime/ticket'].post.responses)).toContain('201');
+});
+
+test.each([
+  [{ windowSeconds: 0 }, 'realtime.windowSeconds'],
+  [{ maxStreams: -1 }, 'realtime.maxStreams'],
+  [{ policy: 'Public' }, 'realtime.policy'],
+  [{ colour: 'red' }, 'realtime: Unrecognized key'],
+])('a setting that is wrong is told at the start: %j', (settings, message) => {
+  expect(() => createApp({ resources: [post], extensions: [realtime(settings as never), softDelete()] }, {})).toThrow(
+    message,
+  );
 });

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { benchApp } from '../app.ts';
+import { cleanUpAll, startBelfry } from '../belfry.ts';
+import type { Child } from '../children.ts';
+import { withClient } from '../database.ts';
+import { belfryEnvironment } from '../environment.ts';
+import type { Bench, Figure, Group } from '../figure.ts';
+import { percentile } from '../measure/statistics.ts';
+import { newArticle } from '../seed.ts';
+
+const REALTIME = { BENCH_REALTIME: 'on' };
+const STREAMS = 2000;
+const EVENTS_PER_SECOND = 100;
+const SECONDS = 6;
+const WARM_UP_SECONDS = 2;
+/** Streams that are open before memory is measured. */
+const FIRST = 20;
+const PATIENCE_MS = 20_000;
+const PATH = '/api/realtime?subscribe=article&subscribe=memo';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const tokenOf = (listener: number) => `svc_${sha256(`listener ${listener}`)}`;
+
+// Each listens by a session of their own.
+const LISTENERS = `
+  with made as (
+    insert into users (id, name, email, password, roles, status, created_at, updated_at)
+    select 'd' || lpad(to_hex(n), 23, '0'), 'Listener ' || n, 'listener' || n || '@example.com', '', '{user}', 'active', now(), now()
+    from generate_series(0, $1::int - 1) n)
+  insert into sessions (id, user_id, token_hash, expires_at, ip, user_agent)
+  select 'e' || lpad(to_hex(n), 23, '0'), 'd' || lpad(to_hex(n), 23, '0'),
+    encode(sha256(convert_to('svc_' || encode(sha256(convert_to('listener ' || n, 'UTF8')), 'hex'), 'UTF8')), 'hex'),
+    now() + interval '1 day', '127.0.0.1', 'bench'
+  from generate_series(0, $1::int - 1) n`;
+const REMOVE = `with s as (delete from sessions where id like 'e%') delete from users where id like 'd%'`;
+
+async function prepare({ servers }: Bench): Promise<void> {
+  const app = benchApp({ ...belfryEnvironment(servers), ...REALTIME });
+  await app.migrate({ mode: 'sync', mayDrop: 'nothing' });
+  await app.close();
+  await withClient(servers.databaseUrl, (client) => client.query(LISTENERS, [STREAMS]));
+}
+
+/** Creates so many records of each resource a second, whether or not those before are answered. Gives how many of each. */
+async function createAll(pool: Pool, seconds: number): Promise<number> {
+  const count = EVENTS_PER_SECOND * seconds;
+  const create = async (path: string, listener: number, values: object) => {
+    const { statusCode, body } = await pool.request({
+      method: 'POST',
+      path,
+      headers: { authorization: `Bearer ${tokenOf(listener)}`, 'content-type': 'application/json' },
+      body: JSON.stringify(values),
+    });
+    await body.dump();
+    if (statusCode !== 201) throw new Error(`a create answered ${statusCode}`);
+  };
+  const begin = performance.now();
+  const running: Promise<void>[] = [];
+  for (let number = 0; number < count; number++) {
+    await sleep(Math.max(0, begin + (number * 1000) / EVENTS_PER_SECOND - performance.now()));
+    running.push(create('/api/articles', number % STREAMS, JSON.parse(newArticle(number))));
+    running.push(create('/api/memos', number % STREAMS, { text: 'x'.repeat(300) }));
+  }
+  await Promise.all(running);
+  return count;
+}
+
+type Receipt = [record: string, at: number, passedOnAt: number];
+
+interface Times {
+  /** ms from when web knows that an article is committed to a client's sight of it, of each client that reads. */
+  seen: number[];
+  /** Of these, until the relay passed it on. */
+  passedOn: number[];
+}
+
+async function timesOf(web: Child, listeners: Child, readers: number): Promise<Times> {
+  const pool = new Pool(web.url, { connections: 50 });
+  try {
+    await createAll(pool, WARM_UP_SECONDS);
+    await sleep(1000);
+    await listeners.ask('begin');
+    await web.ask('watch');
+    const count = await createAll(pool, SECONDS);
+    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(250)) {
+      const receipts = await listeners.ask<Receipt[]>('receipts');
+      if (receipts.length < count * readers) continue;
+      const commits = new Map(await web.ask<[id: string, at: number][]>('commits'));
+      const after = (at: number, id: string) => at - commits.get(id)!;
+      return {
+        seen: receipts.map(([id, at]) => after(at, id)).sort((a, b) => a - b),
+        passedOn: receipts.map(([id, , passedOnAt]) => after(passedOnAt, id)).sort((a, b) => a - b),
+      };
+    }
+    throw new Error('events did not arrive');
+  } finally {
+    await pool.close();
+  }
+}
+
+async function measure(bench: Bench): Promise<Figure[]> {
+  const [web, relay] = [await startBelfry(bench, 'web', REALTIME), await startBelfry(bench, 'relay', REALTIME)];
+  const listeners = await bench.children.start(new URL('../processes/listeners.ts', import.meta.url), {});
+  try {
+    const tokens = Array.from({ length: STREAMS }, (_, listener) => tokenOf(listener));
+    const memory = async () => [await web.ask<number>('used'), await web.ask<number>('memory')] as const;
+    // The first make what all others share.
+    await listeners.ask('open', { url: web.url, path: PATH, tokens: tokens.slice(0, FIRST) });
+    await sleep(1000);
+    const before = await memory();
+    await listeners.ask('open', { url: web.url, path: PATH, tokens: tokens.slice(FIRST) });
+    await sleep(1000);
+    const after = await memory();
+    const [used, resident] = [0, 1].map((i) => (after[i]! - before[i]!) / (STREAMS - FIRST));
+    const cpu = await web.ask<number>('cpu');
+    const begun = performance.now();
+    const { seen, passedOn } = await timesOf(web, listeners, STREAMS / 20);
+    const busy = (await web.ask<number>('cpu')) - cpu;
+    const share = Math.round(busy / 10 / (performance.now() - begun));
+    const kb = (bytes: number) => `${(bytes / 1024).toFixed(0)} KB`;
+    const p = (part: number) => percentile(seen, part).toFixed(0);
+    const load = `${STREAMS} streams of ${STREAMS} users, ${EVENTS_PER_SECOND} events/s to each of 2 resources`;
+    return [
+      {
+        name: 'realtime.p95',
+        value: percentile(seen, 0.95),
+        unit: 'ms',
+        note: `from the commit to a client's sight of it; p50 ${p(0.5)}, p99 ${p(0.99)}, longest ${p(1)} ms; the relay had passed it on after ${percentile(passedOn, 0.95).toFixed(0)} ms (p95); ${load}; web used ${share}% of a core`,
+      },
+      {
+        name: 'realtime.bytesPerStream',
+        value: used!,
+        unit: 'bytes',
+        note: `in use, garbage left out, of web (${kb(used!)}); resident ${kb(resident!)}`,
+      },
+    ];
+  } finally {
+    await Promise.all([listeners.stop(), web.stop(), relay.stop()]);
+  }
+}
+
+/** How soon changes are seen on thousands of open streams, and what a stream costs. */
+export const realtime: Group = {
+  name: 'realtime',
+  async run(bench) {
+    if (!bench.wants('realtime.p95') && !bench.wants('realtime.bytesPerStream')) return [];
+    bench.say('realtime …');
+    await prepare(bench);
+    const figures = await measure(bench);
+    await withClient(bench.servers.databaseUrl, (client) => client.query(REMOVE));
+    await cleanUpAll(bench);
+    return figures.filter(({ name }) => bench.wants(name));
+  },
+};

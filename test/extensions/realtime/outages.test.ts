@@ -1,0 +1,160 @@
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { createApp, defineResource, defineUser, f, realtime, webhooks } from '../../../src/index.ts';
+import { startReceiver } from '../../fakes/receiver.ts';
+import { startTestApp } from '../../support/app.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
+import { ready } from './listen.ts';
+
+const options = {
+  resources: [
+    defineUser(),
+    defineResource('note', {
+      fields: { title: f.string(), author: f.ref('user').owner() },
+      policies: { list: 'public', read: 'public', create: 'authenticated' },
+    }),
+  ],
+  extensions: [realtime({ heartbeatSeconds: 0.2 }), webhooks({ allowPrivate: true, requireHttps: false })],
+  settings: { rateLimit: { enabled: false }, relay: { pollMs: 50 } },
+} as const;
+
+let proxy: Awaited<ReturnType<typeof startTcpProxy>> | undefined;
+const { app, url, env, person } = await startTestApp(options, { start: { roles: ['web', 'relay', 'webhook-worker'] } });
+afterAll(() => proxy?.close());
+const redis = new Redis(env.REDIS_URL!);
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(async () => {
+  redis.disconnect();
+  await database.end();
+});
+const notes = app.service('note');
+const key = `${env.REDIS_PREFIX}:realtime`;
+const titles = (stream: Awaited<ReturnType<typeof ready>>) => stream.changes().map(({ data }) => data.data.title);
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 30_000, interval: 20 });
+const waiting = async () => Number((await database.query('select count(*) from realtime_waiting')).rows[0].count);
+
+/** A process of the app, whose Redis can be taken away. */
+async function startBehindProxy(roles: readonly ('web' | 'relay')[]) {
+  proxy ??= await startTcpProxy(new URL(env.REDIS_URL!));
+  const other = createApp(options, { ...env, REDIS_URL: proxy.url, LOG_LEVEL: 'silent' });
+  onTestFinished(() => other.close());
+  const started = await other.start({ port: 0, roles });
+  return { url: started.url, service: other.service('note'), proxy };
+}
+
+test.each(['shut', 'hang'] as const)(
+  'while Redis is away (%s) streams stay open, and catch up when it is back',
+  async (how) => {
+    const web = await startBehindProxy(['web']);
+    const stream = await ready(web.url, 'subscribe=note');
+    await notes.create({ title: 'before' });
+    await stream.named('note.created');
+    web.proxy[how]();
+    for (const title of ['one', 'two', 'three']) await notes.create({ title });
+    // The relay has added them: only this process cannot read them.
+    const here = await ready(url, 'subscribe=note');
+    await notes.create({ title: 'four' });
+    await here.named('note.created');
+    expect(titles(stream)).toEqual(['before']);
+    web.proxy.reopen();
+    await stream.wait(({ data }) => data?.data?.title === 'four');
+    expect(titles(stream)).toEqual(['before', 'one', 'two', 'three', 'four']);
+    expect(stream.received.some(({ event }) => event === 'reset')).toBe(false);
+  },
+);
+
+test('a stream that is opened while Redis is away is let in when it is back', async () => {
+  const web = await startBehindProxy(['web']);
+  web.proxy.shut();
+  const opening = ready(web.url, 'subscribe=note');
+  const here = await ready(url, 'subscribe=note');
+  expect(here.received[0]!.event).toBe('ready');
+  web.proxy.reopen();
+  const stream = await opening;
+  const { id } = await notes.create({ title: 'x' });
+  await stream.wait(({ data }) => data?.id === id);
+});
+
+test('while the relay has no Redis, changes wait in Postgres, and come in their order; webhooks do not wait for them', async () => {
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const ann = await person('Ann');
+  await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
+  const stream = await ready(url, 'subscribe=note');
+  // As Redis answers while it is full, of this key alone.
+  await redis.rename(key, `${key}:aside`);
+  await redis.set(key, 'not a stream');
+  await until(async () => (await redis.type(key)) === 'string');
+  for (const title of ['1', '2', '3']) await notes.create({ title });
+  await receiver.received(3, 60_000);
+  expect(await waiting()).toBe(3);
+  await redis.rename(`${key}:aside`, key);
+  await notes.create({ title: '4' });
+  await stream.wait(({ data }) => data?.data?.title === '4');
+  expect(titles(stream)).toEqual(['1', '2', '3', '4']);
+  await until(async () => (await waiting()) === 0);
+});
+
+test('what waited for longer than the window is dropped, and open streams are told to load anew', async () => {
+  const stream = await ready(url, 'subscribe=note');
+  await database.query(
+    `insert into realtime_waiting (event_id, position, entry, created_at)
+     select 'e' || n, n, '["e","note.created","note","",{},null]', now() - interval '1 hour' from generate_series(1, 3) n`,
+  );
+  await stream.named('reset');
+  await until(async () => (await waiting()) === 0);
+  expect(stream.changes()).toEqual([]);
+});
+
+test('when Redis has been emptied, open streams are told to load anew, and go on', async () => {
+  const stream = await ready(url, 'subscribe=note');
+  await redis.del(key);
+  const { id } = await notes.create({ title: 'after' });
+  await stream.wait(({ data }) => data?.id === id);
+  expect(stream.received.map(({ event }) => event).filter((event) => event !== 'heartbeat')).toEqual([
+    'ready',
+    'reset',
+    'note.created',
+  ]);
+  const back = await ready(url, 'subscribe=note', { after: stream.received[0]!.id });
+  expect(back.received.map(({ event }) => event)).toEqual(['reset', 'ready']);
+});
+
+test('an event that comes twice is told once', async () => {
+  const stream = await ready(url, 'subscribe=note');
+  const { id } = await notes.create({ title: 'twice' });
+  await stream.wait(({ data }) => data?.id === id);
+  const [entry] = await redis.xrevrange(key, '+', '-', 'COUNT', 1);
+  await redis.xadd(key, '*', ...entry![1]);
+  const { id: last } = await notes.create({ title: 'last' });
+  await stream.wait(({ data }) => data?.id === last);
+  expect(titles(stream)).toEqual(['twice', 'last']);
+});
+
+test('an entry that cannot be read holds up nothing, and makes clients load anew', async () => {
+  const stream = await ready(url, 'subscribe=note');
+  await redis.xadd(key, '*', 'e', 'no JSON');
+  await redis.xadd(key, '*', 'e', '["x","gone.created","gone","",{},null]');
+  const { id } = await notes.create({ title: 'next' });
+  await stream.wait(({ data }) => data?.id === id);
+  expect(stream.received.some(({ event }) => event === 'reset')).toBe(true);
+});
+
+test('hundreds of clients that come back at once get all that they missed', async () => {
+  const first = await ready(url, 'subscribe=note');
+  first.close();
+  const made = await Promise.all(Array.from({ length: 50 }, (_, i) => notes.create({ title: `n${i}` })));
+  const ids = made.map((one) => one.id).sort();
+  const streams = await Promise.all(
+    Array.from({ length: 90 }, () => ready(url, 'subscribe=note', { after: first.lastId() })),
+  );
+  await Promise.all(streams.map(({ changes }) => until(() => changes().length >= 50)));
+  for (const { changes } of streams)
+    expect(
+      changes()
+        .map(({ data }) => data.id)
+        .sort(),
+    ).toEqual(ids);
+});
