@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { defineUser, privacy } from '../../../../src/index.ts';
+import { startTestApp } from '../../../support/app.ts';
+
+// No worker: every export waits.
+const { person, app } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [privacy({ exportsPerDay: 2 })],
+    settings: { rateLimit: { enabled: true } },
+  },
+  { start: { roles: ['web'] } },
+);
+const PATH = '/api/auth/me/export';
+
+test('so many exports of a user as exportsPerDay says may be begun by one who asks; asking for their state is no further one', async () => {
+  const ada = await person('Ada');
+  const root = await person('Root', ['admin']);
+  const begin = async (by = ada, path = PATH) => {
+    const states = [await by.call('GET', path), await by.call('GET', path)];
+    expect(states[1]).toMatchObject({ status: 202, body: { data: { id: states[0]!.body.data.id } } });
+    expect((await by.call('DELETE', path)).status).toBe(204);
+  };
+  await begin();
+  await begin();
+  const refused = await ada.call('GET', PATH);
+  expect(refused).toMatchObject({ status: 429, body: { error: { code: 'RATE_LIMITED' } } });
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
+  await begin(root, `/api/admin/users/${ada.id}/export`);
+  await begin(root);
+  expect(await app.captured.mails()).toEqual([]);
+});
