@@ -23,7 +23,7 @@ function put(name: string, header: Json, components: Components): Json {
 
 /** The headers of every answer with a status. */
 export function answerHeaders(status: number, components: Components): Json {
-  const later = status === 429 || status === 503;
+  const later = status === 202 || status === 429 || status === 503;
   return {
     ...put('X-Request-Id', REQUEST_ID, components),
     ...(later ? put('Retry-After', RETRY_AFTER, components) : {}),

@@ -32,7 +32,7 @@ function isGuarded(route: Route): boolean {
 
 /** Whether a route's answer can be a 304. */
 export function isRevalidated(route: Route): boolean {
-  return route.method === 'GET' && isTagged(route) && !route.eventStream;
+  return route.method === 'GET' && isTagged(route) && !route.eventStream && !route.pending && route.file === undefined;
 }
 
 /**

@@ -59,7 +59,15 @@ export function successAnswers(
   };
   return {
     ...(status === 204 ? {} : { [status]: full }),
-    ...(route.pending ? { 202: { ...full, description: 'It is not there yet: ask again later.' } } : {}),
+    ...(route.pending
+      ? {
+          202: {
+            ...full,
+            description: 'It is not there yet: ask again.',
+            headers: { ...shared, ...answerHeaders(202, components) },
+          },
+        }
+      : {}),
     ...(status === 204 || (output === undefined && route.file === undefined)
       ? { 204: { description: 'It is done; there is nothing to say.', headers: shared } }
       : {}),

@@ -3,6 +3,8 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { createExports } from '../../../../src/extensions/privacy/export/store.ts';
 import { exportSweeps } from '../../../../src/extensions/privacy/export/sweeps.ts';
 import { openPlatform } from '../../../push/platform.ts';
+import { readContract } from '../../../runtime/openapi/contract.ts';
+import { faultsOf } from '../../../runtime/openapi/validators.ts';
 import { exportOf, fetched, finished, hereOf, startPrivacyApp } from './app.ts';
 
 const running = await startPrivacyApp();
@@ -227,6 +229,25 @@ test('an account that is being erased is not exported', async () => {
     status: 409,
     body: { error: { code: 'CONFLICT', message: 'The account is being erased' } },
   });
+});
+
+test('every answer is as the OpenAPI document says', async () => {
+  const contract = await readContract(url);
+  expect(await faultsOf(contract.document)).toEqual([]);
+  const ada = await person('Ada');
+  const root = await person('Root', ['admin']);
+  const admin = `/api/admin/users/${ada.id}/export`;
+  contract.check('exportMe', await ada.call('GET', PATH));
+  contract.check('exportUser', await root.call('GET', admin));
+  await Promise.all([finished(ada.call), finished(root.call, admin)]);
+  contract.check('exportMe', await ada.call('GET', PATH));
+  contract.check('exportUser', await root.call('GET', admin));
+  contract.check('removeMyExport', await ada.call('DELETE', PATH));
+  contract.check('removeUserExport', await root.call('DELETE', admin));
+  contract.check('exportUser', await root.call('GET', '/api/admin/users/me/export'));
+  contract.check('fetchExport', await call('GET', '/api/auth/exports/none'));
+  const { content } = contract.response(contract.operations.get('fetchExport')!, 200)!;
+  expect(content).toEqual({ 'application/zip': {} });
 });
 
 test.each(['svc_ex_', `svc_ex_${'0'.repeat(64)}`, `svc_${'0'.repeat(64)}`, '..', '%00'])(
