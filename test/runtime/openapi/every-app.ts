@@ -8,6 +8,7 @@ import {
   defineResource,
   defineUser,
   f,
+  privacy,
   recordShape,
   softDelete,
   twoFactor,
@@ -246,5 +247,5 @@ export const everyApp = {
     thingCreate,
     binned,
   ],
-  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), softDelete(), audit(), probe],
+  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), softDelete(), audit(), privacy(), probe],
 } as const;
