@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { createAppender } from '../../../src/extensions/realtime/append.ts';
 import { createApp, defineResource, defineUser, f, realtime, webhooks } from '../../../src/index.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -157,4 +158,21 @@ test('hundreds of clients that come back at once get all that they missed', asyn
         .map(({ data }) => data.id)
         .sort(),
     ).toEqual(ids);
+});
+
+test('the window is bounded by age and by number, and nothing inside of it is dropped', async () => {
+  const own = `${env.REDIS_PREFIX}:window`;
+  const host = { redis: { commands: redis }, env: { redisPrefix: own }, log: { warn: () => undefined } } as never;
+  const stream = `${own}:realtime`;
+  const byAge = createAppender(host, { windowSeconds: 60, windowEvents: 10_000 });
+  for (let n = 1; n <= 300; n++) await redis.xadd(stream, `${n}-0`, 'e', '');
+  const young = await redis.xadd(stream, '*', 'e', '');
+  await byAge.tick();
+  // Redis drops whole blocks of a hundred.
+  expect(await redis.xlen(stream)).toBeLessThan(110);
+  expect((await redis.xrange(stream, young!, '+')).length).toBe(2);
+  const byNumber = createAppender(host, { windowSeconds: 60, windowEvents: 200 });
+  expect(await byNumber.add(Array.from({ length: 1000 }, () => ['e', ''] as const))).toBe(true);
+  const left = await redis.xlen(stream);
+  expect(left >= 200 && left <= 310).toBe(true);
 });
