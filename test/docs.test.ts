@@ -18,7 +18,7 @@ function examplesOf(page: string): string[] {
     .filter((example) => !example.includes("'./api.d.ts'"));
 }
 
-test('the examples of the docs compile against the public API', { timeout: 60_000 }, async () => {
+test('the examples of the docs compile against the public API', { timeout: 240_000 }, async () => {
   const folder = mkdtempSync(join(root, 'test', '.examples-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   let count = 0;
