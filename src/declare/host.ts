@@ -62,9 +62,9 @@ export interface ResourceView {
    * @throws ApiError as a list does, or the read of a single record; BAD_REQUEST for a filter that this viewer may not use
    */
   follow(followed: Followed, looking: Looking): Promise<Following>;
-  /** Viewers of equal text are shown the same of every record, but for those whom `ownersIn` names. */
-  likenessOf(viewer: Viewer | undefined): string;
-  /** Users who may be shown more of a record than others of their likeness. */
+  /** Viewers with equal keys are shown the same of every record, but for those whom `ownersIn` names. */
+  visibilityKey(viewer: Viewer | undefined): string;
+  /** Users who may be shown more of a record than others with the same key. */
   ownersIn(record: StoredRecord): string[];
   /** The name of its table. */
   readonly table: string;

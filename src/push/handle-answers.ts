@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Platform } from '../platform/platform.ts';
-import { isUnavailable } from '../platform/postgres/errors.ts';
+import { retryWhileUnavailable } from '../platform/postgres/retry-while-unavailable.ts';
 import { createAlarm } from './alarm.ts';
 import type { Finished } from './finished.ts';
 import { addChunks } from './jobs.ts';
@@ -9,24 +8,11 @@ import { emitOutcome } from './status.ts';
 import { type Answer, type AnsweredChunk, storeAnswers } from './store-answers.ts';
 import { SIMULATED } from './transport.ts';
 
-/** ms between attempts to store what was sent while Postgres is away; after the last its claim runs out. */
+/** ms between attempts to store what was sent while Postgres is away: unstored it is sent again. After the last its claim runs out. */
 const STORE_RETRY_MS = [200, 1000, 3000, 10_000, 20_000];
 
 /** What it works with. */
 export type AnswerHandlerParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
-
-/** What was sent must not be sent again for want of a stored answer, so a short absence of Postgres is waited out. */
-async function retryWhileUnavailable<T>(store: () => Promise<T>): Promise<T> {
-  for (const pause of STORE_RETRY_MS) {
-    try {
-      return await store();
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      await sleep(pause);
-    }
-  }
-  return store();
-}
 
 /**
  * Makes what follows the answers of a transport: they are stored, devices that are gone removed, further tries scheduled, and
@@ -101,8 +87,9 @@ export function createAnswerHandler(parts: AnswerHandlerParts, installed: Readon
   /** Handles chunks of one transport that were answered at about the same time. */
   return async (transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
-    const { kept, outcomes } = await retryWhileUnavailable(() =>
-      storeAnswers(database, chunks, { captured, transport }),
+    const { kept, outcomes } = await retryWhileUnavailable(
+      () => storeAnswers(database, chunks, { captured, transport }),
+      STORE_RETRY_MS,
     );
     const answers = kept.flatMap((one) => one.answers);
     const removed = transport === null ? 0 : await tryToRemove(transport, kept);

@@ -3,17 +3,17 @@ import { allows } from '../declare/policy.ts';
 import { type Looker, policyArguments } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { follow } from './follow.ts';
-import { createLikeness } from './likeness.ts';
 import { presentApart } from './populate.ts';
 import { matches } from './query/match.ts';
 import { scopeConditions } from './query/scope.ts';
 import { owns } from './view.ts';
+import { createVisibilityKey } from './visibility-key.ts';
 
 /** The compiled view of a resource, for every channel besides its own routes. */
 export function createResourceView(context: RecordsContext, entity: Entity): ResourceView {
   const { resource, store, codec, archive } = entity;
   const { service } = context;
-  const likeness = createLikeness(resource, (name) => context.entities.get(name)!.resource);
+  const visibilityKey = createVisibilityKey(resource, (name) => context.entities.get(name)!.resource);
   const lookerOf = (looking: Looking): Looker => (hasService(looking) ? looking : { ...looking, service });
   const inScope = async (record: StoredRecord, looker: Looker) => {
     const scope = scopeConditions(resource, looker);
@@ -41,8 +41,8 @@ export function createResourceView(context: RecordsContext, entity: Entity): Res
     },
     serialize: (records, looking) => presentApart(context, resource, records, lookerOf(looking)),
     follow: (followed, looking) => follow(entity, followed, lookerOf(looking)),
-    likenessOf: likeness.of,
-    ownersIn: likeness.ownersIn,
+    visibilityKey: visibilityKey.of,
+    ownersIn: visibilityKey.ownersIn,
     fromOutbox: (columns) => codec.fromJson(columns),
     load: (ids) => store.readMany(ids),
   };

@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/postgres/database.ts';
-import type { Entry, Happening } from './entry.ts';
+import type { AuditEvent, Entry } from './entry.ts';
 import { GENESIS, hashOf } from './hash.ts';
 import { HEAD, INSERT, LOCK } from './sql.ts';
 
@@ -24,12 +24,12 @@ async function headOf(database: Executor): Promise<Link> {
 }
 
 /** Adds rows to the end of the chain, in their order. Others who do so wait until the transaction has ended. */
-export async function append(tx: Executor, happenings: readonly Happening[]): Promise<void> {
+export async function append(tx: Executor, events: readonly AuditEvent[]): Promise<void> {
   await lockChain(tx);
   // A statement of its own: the one that waited for the lock does not see what was committed meanwhile.
   let last = await headOf(tx);
-  const entries = happenings.map((happening): Entry => {
-    const entry = { ...happening, id: last.id + 1, previousHash: last.hash };
+  const entries = events.map((event): Entry => {
+    const entry = { ...event, id: last.id + 1, previousHash: last.hash };
     const hash = hashOf(entry);
     last = { id: entry.id, hash };
     return { ...entry, hash };

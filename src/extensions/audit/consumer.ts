@@ -7,7 +7,7 @@ import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { erasurePlan } from '../../records/erasure-plan.ts';
 import { append } from './chain.ts';
 import { changesOf } from './changes.ts';
-import type { Happening } from './entry.ts';
+import type { AuditEvent } from './entry.ts';
 import { OWN_ROW, type OwnPayload } from './event-writer.ts';
 
 /** A resource whose changes the trail tells of. */
@@ -32,7 +32,7 @@ interface Origin {
   ip?: string;
 }
 
-function changed({ view, personal }: Audited, row: OutboxRow): Happening {
+function changed({ view, personal }: Audited, row: OutboxRow): AuditEvent {
   const { createdAt, name, recordId, userId, requestId, payload } = row;
   const { via = null, id = null, ip = null } = (payload.origin ?? {}) as Origin;
   return {
@@ -79,12 +79,12 @@ export function createConsumer({ resources, users }: Pick<Host, 'resources' | 'u
     wants: (row) => row.name === OWN_ROW || (isRecordChange(row) && audited.has(row.resource!)),
     async handle(rows, tx) {
       const found = await find(rows, tx);
-      const happenings = rows.map((row): Happening => {
+      const events = rows.map((row): AuditEvent => {
         if (row.name !== OWN_ROW) return changed(audited.get(row.resource!)!, row);
-        const { email, ...happening } = row.payload as unknown as OwnPayload;
-        return email === undefined ? happening : { ...happening, record: found.get(email) ?? null };
+        const { email, ...event } = row.payload as unknown as OwnPayload;
+        return email === undefined ? event : { ...event, record: found.get(email) ?? null };
       });
-      await append(tx, happenings);
+      await append(tx, events);
       return undefined;
     },
   };

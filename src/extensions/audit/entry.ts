@@ -4,8 +4,8 @@ export type FieldChange = { from?: unknown; to?: unknown } | { changed: true };
 /** What became of a record, by field. */
 export type Changes = Record<string, FieldChange>;
 
-/** Something that happened, as the audit trail tells of it. */
-export interface Happening {
+/** Something that somebody did, before it has its place in the chain. */
+export interface AuditEvent {
   /** ISO 8601 with milliseconds. */
   at: string;
   action: string;
@@ -24,7 +24,7 @@ export interface Happening {
 }
 
 /** A row of the audit trail. */
-export interface Entry extends Happening {
+export interface Entry extends AuditEvent {
   /** Its place in the chain, from 1 on, without gaps. */
   id: number;
   previousHash: string;

@@ -3,14 +3,14 @@ import type { Host } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
 import { isUnavailable } from '../../platform/postgres/errors.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
-import type { Happening } from './entry.ts';
+import type { AuditEvent } from './entry.ts';
 import { INSERT_OUTBOX } from './sql.ts';
 
 /** The name of the outbox rows that are this extension's own. */
 export const OWN_ROW = 'audit.event';
 
 /** What such a row holds. `email`: of the user that it is about. */
-export type OwnPayload = Happening & { email?: string };
+export type OwnPayload = AuditEvent & { email?: string };
 
 const ROWS_AT_ONCE = 500;
 // While the database is away: a minute of much trouble, and some megabytes.

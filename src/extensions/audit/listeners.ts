@@ -1,5 +1,5 @@
+import { AUDITED_EVENTS } from './audited-events.ts';
 import type { EventWriter } from './event-writer.ts';
-import { TOLD_EVENTS } from './told-events.ts';
 
 const NOTHING = {
   resource: null,
@@ -15,12 +15,12 @@ const NOTHING = {
 
 /** Listeners of the events that the trail tells of, by name. */
 export function createListeners({ add }: Pick<EventWriter, 'add'>): Record<string, (payload: never) => void> {
-  const listeners = Object.entries(TOLD_EVENTS).map(([action, tell]) => [
+  const listeners = Object.entries(AUDITED_EVENTS).map(([action, eventOf]) => [
     action,
     (payload: unknown) => {
-      const told = tell(payload);
-      if (told === undefined) return;
-      const given = Object.entries(told).filter(([, value]) => value !== undefined && value !== '');
+      const event = eventOf(payload);
+      if (event === undefined) return;
+      const given = Object.entries(event).filter(([, value]) => value !== undefined && value !== '');
       add({ ...NOTHING, at: new Date().toISOString(), action, ...Object.fromEntries(given) });
     },
   ]);

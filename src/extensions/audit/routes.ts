@@ -4,18 +4,18 @@ import { withMeta } from '../../platform/http/answer.ts';
 import { type EntryRow, readEntry } from './entry.ts';
 import { entryShape } from './output.ts';
 import { cursorBehind, type ListQuery, listQuery, pageStatement } from './query.ts';
-import { createSeen } from './seen.ts';
+import { createVisibleEntries } from './visible-entries.ts';
 
 /** The route by which admins, and scripts of theirs, read the audit trail. */
 export function auditRoutes({ database, resources }: Pick<Host, 'database' | 'resources'>): Route[] {
-  const seen = createSeen(resources);
+  const visibleEntries = createVisibleEntries(resources);
 
   async function list(ctx: RouteContext) {
     const query = ctx.query as unknown as ListQuery;
     const { limit } = query;
     const rows = (await database.readSlowly<EntryRow>(pageStatement(query))).map(readEntry);
     const page = rows.slice(0, limit);
-    const entries = await seen(page, ctx);
+    const entries = await visibleEntries(page, ctx);
     const shown = entries.map(({ previousHash: _, hash: __, ...entry }) => entry);
     return withMeta(shown, { limit, next: rows.length > limit ? cursorBehind(page.at(-1)!) : null });
   }

@@ -1,7 +1,7 @@
 import type { Host } from '../../declare/host.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import { isRecordChange } from '../../platform/outbox/table.ts';
-import type { Appender } from './append.ts';
+import type { Appender } from './appender.ts';
 import { FIELDS, packEvent } from './entry.ts';
 import { ADD_WAITING, IS_ANY_WAITING } from './sql.ts';
 

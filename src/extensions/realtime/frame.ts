@@ -1,4 +1,4 @@
-import type { Outcome } from './outcome.ts';
+import type { VisibleChange } from './visible-change.ts';
 
 /** A server-sent event without its id (https://html.spec.whatwg.org/multipage/server-sent-events.html). JSON has no line breaks. */
 function block(event: string, data: object): string {
@@ -13,7 +13,7 @@ export interface Frame {
 }
 
 /** @param subscription as the client wrote it */
-export function changeFrame({ change, action, data, previous }: Outcome, subscription: string): Frame {
+export function changeFrame({ change, action, data, previous }: VisibleChange, subscription: string): Frame {
   const { id, eventId, at, view, record } = change;
   const told = { subscription, event: eventId, at, id: record.id, data, previous };
   return { id, text: block(`${view.name}.${action}`, told) };

@@ -53,7 +53,7 @@ export interface Groups {
   remove(listener: Listener): void;
   all(): Iterable<Listener>;
   /** Those that any of these changes may be of interest to. */
-  touchedBy(changes: readonly RecordChange[]): Group[];
+  affectedBy(changes: readonly RecordChange[]): Group[];
 }
 
 /** Of one resource. */
@@ -66,7 +66,7 @@ interface Place {
 const idOf = ({ user }: Person) => user?.id ?? '';
 
 function groupKey({ text, view, id, following }: Subscription, { user }: Person): string {
-  return JSON.stringify([view.name, id, text, following.key, user === undefined, view.likenessOf(user)]);
+  return JSON.stringify([view.name, id, text, following.key, user === undefined, view.visibilityKey(user)]);
 }
 
 /** Makes it, without anybody. */
@@ -139,7 +139,7 @@ export function createGroups(): Groups {
       for (const group of bundle.groups) leave(group, idOf(listener.person));
     },
     all: () => bundleOf.keys(),
-    touchedBy(changes) {
+    affectedBy(changes) {
       const touched = new Set<Group>();
       for (const { view, record } of changes) {
         const place = places.get(view.name);

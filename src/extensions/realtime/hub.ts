@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../declare/host.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
+import { createBroadcast } from './broadcast.ts';
+import { createDeduplicate } from './deduplicate.ts';
 import { type Entry, FIELDS, isBefore, type RecordChange, unpackEvent } from './entry.ts';
 import { type EndReason, heartbeatFrame, readyFrame, resetFrame } from './frame.ts';
 import { createGroups, type Listener } from './groups.ts';
-import { createOutcomes } from './outcome.ts';
 import { createReader } from './reader.ts';
-import { createRecent } from './recent.ts';
+import { createSerialQueue } from './serial-queue.ts';
 import type { RealtimeSettings } from './settings.ts';
-import { createTelling } from './tell.ts';
-import { createTurns } from './turns.ts';
+import { createVisibleChanges } from './visible-change.ts';
 
 /** The open streams of this process. */
 export interface Hub {
@@ -21,8 +21,8 @@ export interface Hub {
    * @param after that event's id
    */
   open(listener: Listener, after: string | undefined): void;
-  /** Looks at a listener anew: who looks, or what they follow, has changed. */
-  sort(listener: Listener): Promise<void>;
+  /** Puts a listener into the groups that it belongs to by now: who looks, or what they follow, has changed. */
+  regroup(listener: Listener): Promise<void>;
   /** Ends all streams. */
   stop(): Promise<void>;
 }
@@ -39,12 +39,12 @@ export function createHub(
 ): Hub {
   const { log } = host;
   const views = new Map(host.resources.map((view) => [view.name, view]));
-  const telling = createTelling(createOutcomes(host));
+  const broadcast = createBroadcast(createVisibleChanges(host));
   const groups = createGroups();
-  const recent = createRecent();
+  const deduplicate = createDeduplicate();
   const catching = createSemaphore(CAUGHT_UP_AT_ONCE);
-  /** Entries are told, and listeners come in, one after the other: nobody misses what is told meanwhile. */
-  const turn = createTurns();
+  /** Entries are sent, and listeners come in, one after the other: nobody misses what is sent meanwhile. */
+  const inOrder = createSerialQueue();
   const opened = new Set<Listener>();
   const reader = createReader(host, (entries, upTo, lost) => take(entries, upTo, lost));
   let position: string | undefined;
@@ -75,11 +75,11 @@ export function createHub(
     for (const { stream } of groups.all()) stream.write(bytes);
   }
 
-  /** What changed, told when the database answers, however long that takes. */
-  async function tell(changes: readonly RecordChange[]): Promise<void> {
+  /** Sends changes once the database answers, however long that takes. */
+  async function send(changes: readonly RecordChange[]): Promise<void> {
     while (!stopped && groups.size > 0) {
       try {
-        await telling.all(groups.touchedBy(changes), changes);
+        await broadcast.toGroups(groups.affectedBy(changes), changes);
         return;
       } catch (error) {
         log.warn({ err: error }, 'open streams wait for the database');
@@ -90,12 +90,12 @@ export function createHub(
 
   function take(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
     const mine = reading;
-    return turn(async () => {
+    return inOrder(async () => {
       if (groups.size > 0) {
         const found = read(entries);
         if (lost || found.lost) reset(entries[0]!.id);
-        const changes = recent.unseen(found.changes);
-        if (changes.length > 0) await tell(changes);
+        const changes = deduplicate(found.changes);
+        if (changes.length > 0) await send(changes);
       }
       // Those who wanted it are gone meanwhile.
       if (mine !== reading) return;
@@ -115,11 +115,11 @@ export function createHub(
     beating = setInterval(beat, heartbeatSeconds * 1000);
   }
 
-  function rest(): void {
+  function pause(): void {
     clearInterval(beating);
     reading += 1;
     position = undefined;
-    reader.rest();
+    reader.pause();
   }
 
   /** Lets a listener in at the place up to which the others were told. */
@@ -133,7 +133,7 @@ export function createHub(
 
   /** Tells a listener of what is behind `after`, at most up to where the others are. Gives how far it came; undefined: it is let in. */
   async function catchUp(listener: Listener, after: string): Promise<string | undefined> {
-    const upTo = await turn(async () => {
+    const upTo = await inOrder(async () => {
       if (position !== after) return position!;
       enter(listener, false);
       return undefined;
@@ -141,12 +141,12 @@ export function createHub(
     if (upTo === undefined) return undefined;
     const entries = await reader.range(after, upTo, ENTRIES_AT_ONCE);
     if (entries === undefined) {
-      await turn(async () => enter(listener, true));
+      await inOrder(async () => enter(listener, true));
       return undefined;
     }
     const { changes, lost } = read(entries);
     if (lost) listener.stream.write(resetFrame(after));
-    await telling.one(listener, changes);
+    await broadcast.toListener(listener, changes);
     if (entries.length > 0) return entries.at(-1)!.id;
     // The process that it comes from had read further than this one: which will be there soon.
     if (isBefore(upTo, after)) await sleep(AGAIN_MS);
@@ -158,7 +158,7 @@ export function createHub(
     let cursor = after;
     while (stream.isOpen && !stopped) {
       await positioned.promise;
-      if (cursor === undefined) return turn(async () => enter(listener, false));
+      if (cursor === undefined) return inOrder(async () => enter(listener, false));
       try {
         const from: string = cursor;
         cursor = await catching.run(() => catchUp(listener, from));
@@ -185,15 +185,15 @@ export function createHub(
       listener.stream.onClose(() => {
         opened.delete(listener);
         groups.remove(listener);
-        if (opened.size === 0) rest();
+        if (opened.size === 0) pause();
       });
       letIn(listener, after).catch((error) => {
         log.error({ err: error }, 'a stream could not be let in');
         listener.stream.end('shutdown');
       });
     },
-    sort: (listener) =>
-      turn(async () => {
+    regroup: (listener) =>
+      inOrder(async () => {
         if (!groups.has(listener)) return;
         groups.remove(listener);
         groups.add(listener);

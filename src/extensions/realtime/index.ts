@@ -1,18 +1,18 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { createAppender } from './append.ts';
+import { createAccessWatch } from './access-watch.ts';
+import { createAppender } from './appender.ts';
 import { createConsumer } from './consumer.ts';
 import type { Listener } from './groups.ts';
 import { createHub } from './hub.ts';
 import { createRealtimeMetrics } from './metrics.ts';
-import { createOpening } from './open.ts';
-import { createPlaces } from './places.ts';
+import { createStreamOpener } from './open.ts';
 import { realtimeRoutes } from './routes.ts';
 import { type RealtimeOptions, readSettings, settingsMistakes } from './settings.ts';
+import { createStreamSlots } from './stream-slots.ts';
 import { createSweeps } from './sweeps.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
 import { createTickets } from './tickets.ts';
 import { ticketData } from './user-data.ts';
-import { createWatch } from './watch.ts';
 
 export type { RealtimeOptions } from './settings.ts';
 
@@ -30,16 +30,16 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
       const settings = readSettings(options);
       const appender = createAppender(host, settings);
       const hub = createHub(host, settings);
-      const places = createPlaces(settings);
+      const slots = createStreamSlots(settings);
       const tickets = createTickets(host, settings);
-      const metrics = createRealtimeMetrics(host.metrics, () => places.taken);
-      const watch = createWatch(host, (listener: Listener) => void opening.lookAnew(listener));
-      const opening = createOpening(host, settings, { hub, watch, places, tickets, metrics });
+      const metrics = createRealtimeMetrics(host.metrics, () => slots.taken);
+      const watch = createAccessWatch(host, (listener: Listener) => void opener.recheck(listener));
+      const opener = createStreamOpener(host, settings, { hub, watch, slots, tickets, metrics });
       const stop = async () => {
         await Promise.all([hub.stop(), watch.stop()]);
       };
       return {
-        routes: realtimeRoutes(opening.open, tickets),
+        routes: realtimeRoutes(opener.open, tickets),
         consumers: [createConsumer(host, appender)],
         sweeps: createSweeps(host, appender, settings),
         userData: [ticketData(host.database)],

@@ -5,15 +5,15 @@ import type { Auth, Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf, clientKey } from '../../platform/http/client-address.ts';
 import { setIdentity } from '../../platform/http/identity.ts';
+import type { AccessWatch } from './access-watch.ts';
 import type { Listener, Subscription } from './groups.ts';
 import type { Hub } from './hub.ts';
 import type { RealtimeMetrics } from './metrics.ts';
-import type { Places } from './places.ts';
 import type { RealtimeSettings } from './settings.ts';
 import { openStream } from './stream.ts';
+import { type RequestedSubscription, readStreamRequest, type StreamRequest } from './stream-request.ts';
+import type { StreamSlots } from './stream-slots.ts';
 import type { Tickets } from './tickets.ts';
-import { readWanted, type Wanted, type WantedSubscription } from './wanted.ts';
-import type { Watch } from './watch.ts';
 
 interface Who {
   user: Viewer | undefined;
@@ -22,8 +22,8 @@ interface Who {
 
 interface Parts {
   hub: Hub;
-  watch: Watch;
-  places: Places;
+  watch: AccessWatch;
+  slots: StreamSlots;
   tickets: Tickets;
   metrics: RealtimeMetrics;
 }
@@ -33,7 +33,7 @@ function createFollowable({ routes, resources }: Pick<ExtensionHost, 'routes' | 
   const views = new Map(resources.map((view) => [view.name, view]));
   const routeOf = (resource: string, crud: 'list' | 'read') =>
     routes().find((route) => route.resource === resource && route.crud === crud);
-  return ({ resource, id }: WantedSubscription): { view: ResourceView; route: Route } => {
+  return ({ resource, id }: RequestedSubscription): { view: ResourceView; route: Route } => {
     const crud = id === undefined ? 'list' : 'read';
     const [view, route] = [views.get(resource), routeOf(resource, crud)];
     if (view !== undefined && route !== undefined) return { view, route };
@@ -46,8 +46,8 @@ function createFollowable({ routes, resources }: Pick<ExtensionHost, 'routes' | 
   };
 }
 
-/** Makes what opens streams, and looks at them anew when their users change. */
-export function createOpening(
+/** Makes what opens streams, and checks them again when their users change. */
+export function createStreamOpener(
   host: Pick<ExtensionHost, 'routes' | 'resources' | 'authenticators' | 'service' | 'log'>,
   settings: RealtimeSettings,
   parts: Parts,
@@ -65,15 +65,15 @@ export function createOpening(
     }
   }
 
-  async function begin(wanted: WantedSubscription, { user, auth }: Who, goesOn: boolean): Promise<Subscription> {
-    const { view, route } = followable(wanted);
+  async function begin(requested: RequestedSubscription, { user, auth }: Who, goesOn: boolean): Promise<Subscription> {
+    const { view, route } = followable(requested);
     assertScope(route, auth);
-    const { text, id, filters } = wanted;
+    const { text, id, filters } = requested;
     const following = await view.follow({ id, filters, goesOn }, { user, req: undefined, service });
     return { text, view, id, filters, following };
   }
 
-  async function signedIn(ctx: RouteContext, { ticket }: Wanted): Promise<Who> {
+  async function signedIn(ctx: RouteContext, { ticket }: StreamRequest): Promise<Who> {
     if (ticket === undefined) return ctx;
     if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Give a ticket or a token, not both');
     const who = await parts.tickets.use(ticket);
@@ -92,16 +92,16 @@ export function createOpening(
     async open(ctx: RouteContext): Promise<void> {
       const { req, res } = ctx;
       const lastEventId = req.headers['last-event-id'];
-      const wanted = readWanted(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
-      const who = await signedIn(ctx, wanted);
+      const request = readStreamRequest(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
+      const who = await signedIn(ctx, request);
       const { user, auth } = who;
       await assertPolicy(who, ctx);
-      const release = parts.places.take(
+      const release = parts.slots.acquire(
         user === undefined ? { address: clientKey(addressOf(req)) } : { user: user.id },
       );
       try {
-        const goesOn = wanted.after !== undefined;
-        const subscriptions = await Promise.all(wanted.subscriptions.map((one) => begin(one, who, goesOn)));
+        const goesOn = request.after !== undefined;
+        const subscriptions = await Promise.all(request.subscriptions.map((one) => begin(one, who, goesOn)));
         if (req.method === 'HEAD' || res.closed) {
           release();
           res.setHeader('Content-Type', 'text/event-stream').end();
@@ -112,14 +112,14 @@ export function createOpening(
         stream.onClose(release);
         const listener: Listener = { stream, person: parts.watch.personOf(user), subscriptions };
         if (auth !== undefined) parts.watch.add(listener, auth);
-        parts.hub.open(listener, wanted.after);
+        parts.hub.open(listener, request.after);
       } catch (error) {
         release();
         throw error;
       }
     },
-    /** Looks anew at what somebody follows who has changed: where they may not any longer, the stream ends. */
-    async lookAnew(listener: Listener): Promise<void> {
+    /** Checks again what a user follows who has changed: where they may not any longer, the stream ends. */
+    async recheck(listener: Listener): Promise<void> {
       const { person, stream, subscriptions } = listener;
       try {
         const looking = { user: person.user, req: undefined, service };
@@ -135,7 +135,7 @@ export function createOpening(
         stream.end('access_changed');
         return;
       }
-      await parts.hub.sort(listener);
+      await parts.hub.regroup(listener);
     },
   };
 }

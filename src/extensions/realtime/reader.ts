@@ -12,9 +12,9 @@ export interface Reader {
    * @throws when Redis is away
    */
   range(after: string, upTo: string, most: number): Promise<Entry[] | undefined>;
-  /** Nobody wants it any longer. */
-  rest(): void;
-  /** The same for good; waits for what is being taken. */
+  /** Stops reading until the next `start`. */
+  pause(): void;
+  /** Stops for good; waits for what is being taken. */
   stop(): Promise<void>;
 }
 
@@ -108,7 +108,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     });
   }
 
-  function rest(): void {
+  function pause(): void {
     wanted = false;
     stopping.abort();
     client?.disconnect();
@@ -119,7 +119,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
       wanted = true;
       if (running === undefined) begin();
     },
-    rest,
+    pause,
     async range(after, upTo, most) {
       const [rows, oldest, [newest]] = await Promise.all([
         redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', most),
@@ -130,7 +130,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
       return rows.map(toEntry);
     },
     async stop() {
-      rest();
+      pause();
       await running;
     },
   };

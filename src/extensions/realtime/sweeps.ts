@@ -1,7 +1,7 @@
 import type { Host } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
-import type { Appender } from './append.ts';
+import type { Appender } from './appender.ts';
 import { FIELDS } from './entry.ts';
 import type { RealtimeSettings } from './settings.ts';
 import { DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from './sql.ts';
@@ -14,6 +14,11 @@ const MOVED_AT_ONCE = 500;
 const BATCHES_A_RUN = 100;
 /** The id of the row that tells that events were dropped. It can be no event's. */
 const DROPPED = 'dropped';
+
+/** Rolls a move back; the appender has logged why. */
+class RedisAwayError extends Error {
+  override readonly name = 'RedisAwayError';
+}
 
 /** Moves events that waited to the Redis stream, ticks, and removes what is too old. */
 export function createSweeps(
@@ -31,7 +36,7 @@ export function createSweeps(
       const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values: [MOVED_AT_ONCE] });
       const sorted = rows.sort(([a], [b]) => a - b);
       const entries = sorted.map(([, text]) => [text === '' ? FIELDS.lost : FIELDS.event, text] as const);
-      if (entries.length > 0 && !(await appender.add(entries))) throw new Error('Redis is away');
+      if (entries.length > 0 && !(await appender.add(entries))) throw new RedisAwayError();
       return rows.length === MOVED_AT_ONCE;
     });
 
@@ -41,8 +46,7 @@ export function createSweeps(
     try {
       for (let batch = 0; batch < BATCHES_A_RUN && (await moveSome()); batch++);
     } catch (error) {
-      // The appender has told that Redis is away; anything else is for the log.
-      if ((error as Error).message !== 'Redis is away') throw error;
+      if (!(error instanceof RedisAwayError)) throw error;
     }
   }
 

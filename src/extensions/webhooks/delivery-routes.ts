@@ -2,7 +2,7 @@ import type { Host } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
-import { createAttempted } from './attempted.ts';
+import { createAwaitAttempt } from './await-attempt.ts';
 import { type DeliveryRow, showDelivery } from './delivery.ts';
 import { TEST_EVENT } from './event-names.ts';
 import { logQueryShape, readLogQuery } from './input.ts';
@@ -16,7 +16,7 @@ import { INSERT_TEST, listDeliveries, SEND_AGAIN } from './sql/deliveries.ts';
 /** The routes of an endpoint's deliveries: the log, and sending at once what somebody asks for. */
 export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
   const { database, queues } = host;
-  const attempted = createAttempted(database, settings);
+  const awaitAttempt = createAwaitAttempt(database, settings);
   const common = { policy: settings.policy, tags: ['webhooks'], load: loadsOwn(database) };
 
   async function list(ctx: RouteContext) {
@@ -36,7 +36,7 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
     // It was disabled or removed a moment ago.
     if (inserted.length === 0) throw disabledError();
     await requestDelivery(queues, id);
-    return showDelivery(await attempted(id, endpointId, () => ctx.res.closed));
+    return showDelivery(await awaitAttempt(id, endpointId, () => ctx.res.closed));
   }
 
   async function retry(ctx: RouteContext) {

@@ -1,7 +1,8 @@
 import type { Host } from '../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
-import { patiently } from './patiently.ts';
+import { retryWhileUnavailable } from '../../platform/postgres/retry-while-unavailable.ts';
+import { WRITE_RETRY_MS } from './leases.ts';
 import type { RateState } from './rate.ts';
 import { END_TURNS } from './sql/turns.ts';
 
@@ -27,7 +28,8 @@ export function createEndTurns({ database, log }: Pick<Host, 'database' | 'log'>
       textArray(turns.map(({ rate }) => (rate === undefined ? null : JSON.stringify(rate)))),
     ];
     try {
-      await patiently(() => database.write({ name: 'webhook_end_turns', text: END_TURNS, values }));
+      const statement = { name: 'webhook_end_turns', text: END_TURNS, values };
+      await retryWhileUnavailable(() => database.write(statement), WRITE_RETRY_MS);
     } catch (error) {
       log.error({ err: error, turns: turns.length }, 'turns of webhook endpoints last until their leases run out');
     }

@@ -5,7 +5,7 @@ import type { Executor } from '../../platform/postgres/database.ts';
 import { type CandidatePage, candidateQuery, matchCandidates } from './candidates.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from './outgoing-event.ts';
 import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owner-deliveries.ts';
-import { putOff } from './put-off.ts';
+import { requeueRest } from './requeue-rest.ts';
 import type { WebhookSettings } from './settings.ts';
 import { type CandidateRow, candidates } from './sql/candidates.ts';
 import { INSERT } from './sql/deliveries.ts';
@@ -104,7 +104,7 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
         for (const [id, slow] of stored.reached) reached.set(id, slow);
         rest.push(...stored.rest);
       }
-      if (rest.length > 0) await putOff(tx, rest);
+      if (rest.length > 0) await requeueRest(tx, rest);
       if (reached.size === 0 && rest.length === 0) return undefined;
       return async () => {
         if (rest.length > 0) host.wake.hint();

@@ -10,6 +10,9 @@ export const RENEW_MS = 1000;
 /** ms after the first claim of a turn within which its requests are begun. */
 export const LAUNCH_MS = 5000;
 
+/** ms between the tries to write what was sent while Postgres is away: unwritten it is sent again. */
+export const WRITE_RETRY_MS = [100, 1000];
+
 const MARGIN_MS = 10_000;
 
 /**

@@ -11,9 +11,9 @@ export interface WorkerParts extends ServeParts {
   /** ms that the claim of a single delivery lasts. */
   deliveryLeaseMs: number;
   /** Endpoints that wait for a slot without a job. */
-  lobby: Set<string>;
+  waitingEndpoints: Set<string>;
   /** What comes of them; a worker that stops waits for it. */
-  outside: Set<Promise<void>>;
+  waitingTurns: Set<Promise<void>>;
 }
 
 /** ms after which an ordered endpoint is looked at again whose next delivery is due but not ready. */
@@ -45,10 +45,10 @@ async function takeTurn(parts: WorkerParts, endpointId: string, lane: Lane, held
 }
 
 /** Waits for a slot, then takes a turn. Never rejects. */
-function takeTurnInLobby(parts: WorkerParts, endpointId: string): Promise<void> {
+function takeTurnWithSlot(parts: WorkerParts, endpointId: string): Promise<void> {
   return new Promise((resolve) => {
     parts.slots.acquire('untried', (release) => {
-      parts.lobby.delete(endpointId);
+      parts.waitingEndpoints.delete(endpointId);
       let isHeld = true;
       const giveBack = () => {
         if (isHeld) release();
@@ -70,13 +70,13 @@ function takeTurnInLobby(parts: WorkerParts, endpointId: string): Promise<void> 
  * waits outside of its job: those that hang would else hold up all jobs. Should it be lost there, the sweep finds it.
  */
 export async function processEndpoint(parts: WorkerParts, endpointId: string, lane: Lane): Promise<void> {
-  const { windows, slots, lobby, outside } = parts;
+  const { windows, slots, waitingEndpoints, waitingTurns } = parts;
   if (lane === 'slow' || windows.has(endpointId)) return takeTurn(parts, endpointId, lane);
-  if (lobby.has(endpointId)) return;
+  if (waitingEndpoints.has(endpointId)) return;
   const waits = slots.isFull('untried');
-  if (waits) lobby.add(endpointId);
-  const turn = takeTurnInLobby(parts, endpointId);
+  if (waits) waitingEndpoints.add(endpointId);
+  const turn = takeTurnWithSlot(parts, endpointId);
   if (!waits) return turn;
-  outside.add(turn);
-  void turn.then(() => outside.delete(turn));
+  waitingTurns.add(turn);
+  void turn.then(() => waitingTurns.delete(turn));
 }

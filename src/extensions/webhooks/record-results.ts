@@ -1,11 +1,12 @@
 import type { Host } from '../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
+import { retryWhileUnavailable } from '../../platform/postgres/retry-while-unavailable.ts';
 import type { Outcome } from './deliver.ts';
 import type { DeliveryStatus } from './delivery.ts';
 import type { EndpointRow } from './endpoint.ts';
+import { WRITE_RETRY_MS } from './leases.ts';
 import { createDisabledNotifier } from './notify-disabled.ts';
-import { patiently } from './patiently.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
 import { RECORD_RESULTS } from './sql/record-results.ts';
 
@@ -65,7 +66,7 @@ export function createResultRecorder(
   async function write(results: Result[]): Promise<void> {
     const values = parameters(results, settings.retrySchedule, settings.disableAfterFailures);
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
-    const disabled = await patiently(() => host.database.write<EndpointRow>(statement));
+    const disabled = await retryWhileUnavailable(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
     if (disabled.length > 0) await notifyDisabled(disabled);
   }
   return createMicroBatch(write, MOST);

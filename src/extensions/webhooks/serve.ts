@@ -110,10 +110,10 @@ export async function serve(
         note(outcome);
         unwritten += 1;
         parts.recordResult({ id, attempt, scheduleAttempt, dueAt, outcome }).then(
-          () => settle(id, true),
+          () => afterResult(id, true),
           (error: unknown) => {
             host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');
-            settle(id, false);
+            afterResult(id, false);
           },
         );
         inFlight -= 1;
@@ -122,8 +122,8 @@ export async function serve(
       });
     }
 
-    function settle(id: string, isWritten: boolean): void {
-      turn.settle(id, isWritten);
+    function afterResult(id: string, isWritten: boolean): void {
+      turn.noteResult(id, isWritten);
       unwritten -= 1;
       // Of an ordered endpoint nothing goes on before this one's result is kept.
       halted ||= endpoint.ordered && !isWritten;

@@ -36,7 +36,7 @@ export interface Turn {
    */
   isOutdated(): boolean;
   /** A result is written, or will not be. */
-  settle(deliveryId: string, isWritten: boolean): void;
+  noteResult(deliveryId: string, isWritten: boolean): void;
   /**
    * Ends the turn; what was claimed and not sent is free again, as if it had never been claimed. A delivery whose result could not be
    * written stays claimed: it is sent again after some time, rather than lost.
@@ -132,7 +132,7 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
     mayBegin: () => rate === undefined || rate.take(now()),
     waitMs: () => rate?.waitMs(now()) ?? 0,
     isOutdated: () => isOutdated,
-    settle(deliveryId, isWritten) {
+    noteResult(deliveryId, isWritten) {
       if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
       else claimed.delete(deliveryId);
     },

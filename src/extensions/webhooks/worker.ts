@@ -58,8 +58,8 @@ export function startWebhookWorker(
     claimOneText: claimOne(usersSql(users)),
     globalRoles: globalRoles(settings),
     windows: new Map(),
-    lobby: new Set(),
-    outside: new Set(),
+    waitingEndpoints: new Set(),
+    waitingTurns: new Set(),
     isStopping: () => stopping,
   };
   const work = (lane: Lane, atOnce: number) =>
@@ -83,7 +83,7 @@ export function startWebhookWorker(
     async stop() {
       stopping = true;
       await Promise.all(workers.map((worker) => worker.stop()));
-      await Promise.all(parts.outside);
+      await Promise.all(parts.waitingTurns);
       renewals.stop();
       await Promise.all(agents.map((agent) => agent.destroy()));
     },

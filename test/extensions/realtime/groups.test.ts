@@ -4,7 +4,7 @@ import { createGroups, type Listener } from '../../../src/extensions/realtime/gr
 
 const view = {
   name: 'post',
-  likenessOf: (user: { roles: string[] } | undefined) => String(user?.roles),
+  visibilityKey: (user: { roles: string[] } | undefined) => String(user?.roles),
 } as unknown as ResourceView;
 const following = { key: '[]', includes: () => true };
 const change = (id: string) => ({ view, record: { id } }) as never;
@@ -28,7 +28,7 @@ test('those who are told the same share a group and a bundle; others do not', ()
     listenerOf({ user: undefined }, 'post'),
   ];
   for (const one of listeners) groups.add(one);
-  const touched = groups.touchedBy([change('1')]);
+  const touched = groups.affectedBy([change('1')]);
   expect(touched.map(({ people }) => [...people.keys()])).toEqual([['a', 'b'], ['c'], ['']]);
   expect(touched.flatMap(({ bundles }) => [...bundles].map((bundle) => bundle.listeners.size))).toEqual([2, 1, 1]);
 });
@@ -40,12 +40,12 @@ test('who has got other roles is looked at as before by those of the group, unti
   groups.add(one);
   groups.add(listenerOf(user('b', 'user'), 'post'));
   person.user = { id: 'a', roles: ['user', 'admin'] };
-  const [shared] = groups.touchedBy([change('1')]);
+  const [shared] = groups.affectedBy([change('1')]);
   expect(shared!.people.get('a')!.user!.roles).toEqual(['user']);
   groups.remove(one);
   groups.add(one);
   expect([...shared!.people.keys()]).toEqual(['b']);
-  expect(groups.touchedBy([change('1')])).toHaveLength(2);
+  expect(groups.affectedBy([change('1')])).toHaveLength(2);
 });
 
 test('a change touches those who follow its record, and no others; nothing is left of who goes', () => {
@@ -53,11 +53,11 @@ test('a change touches those who follow its record, and no others; nothing is le
   const [one, two] = [listenerOf(user('a'), 'post/1'), listenerOf(user('a'), 'post/2', 'post/1')];
   groups.add(one);
   groups.add(two);
-  expect(groups.touchedBy([change('1')]).map(({ text }) => text)).toEqual(['post/1']);
-  expect(groups.touchedBy([change('3')])).toEqual([]);
+  expect(groups.affectedBy([change('1')]).map(({ text }) => text)).toEqual(['post/1']);
+  expect(groups.affectedBy([change('3')])).toEqual([]);
   groups.remove(one);
-  expect(groups.touchedBy([change('1')])).toHaveLength(1);
+  expect(groups.affectedBy([change('1')])).toHaveLength(1);
   groups.remove(two);
   groups.remove(two);
-  expect([groups.size, groups.touchedBy([change('1'), change('2')])]).toEqual([0, []]);
+  expect([groups.size, groups.affectedBy([change('1'), change('2')])]).toEqual([0, []]);
 });

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createAppender } from '../../../src/extensions/realtime/append.ts';
+import { createAppender } from '../../../src/extensions/realtime/appender.ts';
 import { createApp, defineResource, defineUser, f, realtime, webhooks } from '../../../src/index.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import { startTestApp } from '../../support/app.ts';

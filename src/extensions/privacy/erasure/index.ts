@@ -2,12 +2,12 @@ import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import { erasurePlan } from '../../../records/erasure-plan.ts';
+import { createEraseAccount } from './erase-account.ts';
 import { erasureMistakes } from './mistakes.ts';
-import { createRedaction } from './outbox.ts';
 import { createRecordEraser } from './record-eraser.ts';
+import { createRedactOutbox } from './redact-outbox.ts';
 import { createRequestErasure } from './request.ts';
 import { erasureRoutes } from './routes.ts';
-import { createRun } from './run.ts';
 import { erasureSweep } from './sweeps.ts';
 
 export { erasures } from './tables.ts';
@@ -24,10 +24,10 @@ export function erasureParts(host: ExtensionHost, accounts: Accounts, users: Res
   // Whoever owns users: only one's own account goes with it.
   const plan = { ...erasurePlan(users.declaration, true), ownerField: 'id', ownerColumn: 'id' };
   const user = createRecordEraser(host, users, plan);
-  const redact = createRedaction(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
+  const redact = createRedactOutbox(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
   return {
     routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
-    jobs: { erase: { run: createRun(host, users, { user, owned, redact }), concurrency: 2 } },
+    jobs: { erase: { run: createEraseAccount(host, users, { user, owned, redact }), concurrency: 2 } },
     sweeps: [erasureSweep(host)],
   } satisfies FeatureParts;
 }

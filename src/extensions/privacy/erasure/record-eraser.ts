@@ -166,7 +166,7 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
     removing,
     async erase(erasing) {
       let total = 0;
-      for (const take of [statements.take, statements.takePatiently]) {
+      for (const take of [statements.take, statements.takeWaiting]) {
         for (let found = 1; found > 0; total += found) found = await batch(erasing, take);
       }
       for (let found = 1; found > 0; total += found) found = await archivedBatch(erasing);

@@ -9,7 +9,7 @@ export interface RecordStatements {
   /** $1 owner, $2 how many. Takes hold of records that nobody else holds. */
   take: string;
   /** The same, and waits for who holds them: for what the first one leaves. */
-  takePatiently: string;
+  takeWaiting: string;
   /** $1 ids, $2 an id for the event of each. Gives the records as their events tell them, in JSON. */
   remove: string;
   /** $1 ids, $2 an id for the event of each, then `emptied`. Gives the same of the records as they are and were. */
@@ -62,7 +62,7 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
   const last = plan.personal.length + 2;
   return {
     take: `${take} limit $2 for update skip locked`,
-    takePatiently: `${take} order by _row."id" limit $2 for update`,
+    takeWaiting: `${take} order by _row."id" limit $2 for update`,
     remove: `with _new as (delete from ${table} where "id" = any($1) returning *),
   ${outbox('deleted', `'record', to_jsonb(_new.*) - ${untold}`, '_new')}
   select to_jsonb(_new.*) - ${untold} from _new`,

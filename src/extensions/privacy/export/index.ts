@@ -4,7 +4,7 @@ import type { ResourceView } from '../../../declare/host.ts';
 import { exportFiles } from './files.ts';
 import { createLinks } from './links.ts';
 import { createExportComposer, EXPORT_MAIL } from './mail.ts';
-import { createMake } from './make.ts';
+import { createMakeExport } from './make-export.ts';
 import { exportRoutes } from './routes.ts';
 import { EXPORT_DEFAULTS, type ExportOptions } from './settings.ts';
 import { REMOVE_OF_USERS } from './sql.ts';
@@ -25,9 +25,9 @@ export function exportParts(host: ExtensionHost, users: ResourceView, options: E
   const begin = (...ids: string[]) => host.jobs.add(JOB, ids);
   const parts = { exports, users, links, perDay: exportsPerDay, begin };
   // What features hold is known once all of them are set up.
-  let make: ReturnType<typeof createMake> | undefined;
+  let make: ReturnType<typeof createMakeExport> | undefined;
   const run = (id: string) => {
-    make ??= createMake(host, {
+    make ??= createMakeExport(host, {
       exports,
       users,
       files: exportFiles(host, users, host.userData()),

@@ -3,10 +3,10 @@ import type { Host, ResourceView, StoredRecord } from '../../../declare/host.ts'
 import { pluralName } from '../../../declare/naming.ts';
 import type { Viewer } from '../../../declare/viewer.ts';
 import { ownerFieldOf } from '../../../records/compile.ts';
-import { isMarked } from '../marked.ts';
 import type { ExportFile, Writing } from './export-file.ts';
+import { type ExportedField, exportedFields, recordOf, seesField } from './exported-fields.ts';
+import { isMarked } from './is-marked.ts';
 import { columnOf, readRecords } from './read-records.ts';
-import { recordOf, seesField, type ToldField, toldFields } from './told-fields.ts';
 
 type Parts = Pick<Host, 'database' | 'service'>;
 
@@ -16,7 +16,7 @@ function ownerOf(view: ResourceView, users: ResourceView): string | undefined {
 }
 
 /** The names of fields without values of their own in an export: passwords and what is hidden. */
-function leftOutOf({ declaration }: ResourceView, fields: readonly ToldField[]): string[] {
+function leftOutOf({ declaration }: ResourceView, fields: readonly ExportedField[]): string[] {
   const told = new Set(fields.filter(({ held, concealed }) => held || !concealed).map(({ name }) => name));
   return Object.keys(declaration.fields).filter((name) => !told.has(name));
 }
@@ -25,7 +25,7 @@ function leftOutOf({ declaration }: ResourceView, fields: readonly ToldField[]):
 export function ownRecords(parts: Parts, view: ResourceView, users: ResourceView): ExportFile | undefined {
   const owner = ownerOf(view, users);
   if (owner === undefined) return undefined;
-  const fields = toldFields(view.declaration, view === users);
+  const fields = exportedFields(view.declaration, view === users);
   const always = leftOutOf(view, fields);
   const times = view.declaration.timestamps !== false;
 
@@ -81,7 +81,7 @@ export function namingRecords(parts: Parts, view: ResourceView, users: ResourceV
   const owner = ownerOf(view, users);
   const naming = namingFields(view, owner);
   if (naming.length === 0) return undefined;
-  const fields = toldFields(view.declaration, view === users);
+  const fields = exportedFields(view.declaration, view === users);
   const times = view.declaration.timestamps !== false;
   const names = naming.map(({ where }) => where).join(' or ');
   const where = owner === undefined ? names : `(${names}) and ${columnOf(owner)} is distinct from $1`;

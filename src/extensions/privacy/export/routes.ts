@@ -6,7 +6,7 @@ import { addressOf } from '../../../platform/http/client-address.ts';
 import { isId } from '../../../platform/ids.ts';
 import { createDownload } from './download.ts';
 import type { Links } from './links.ts';
-import { isExportable } from './make.ts';
+import { isExportable } from './make-export.ts';
 import { exportShape } from './output.ts';
 import type { Export, Exports } from './store.ts';
 

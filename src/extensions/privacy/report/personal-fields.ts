@@ -1,5 +1,4 @@
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
-
 import { isPersonal } from '../../../declare/personal-data.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
 import { holdsText } from '../../../records/erasure-plan.ts';

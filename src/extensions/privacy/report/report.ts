@@ -4,7 +4,7 @@ import type { ResourceView } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { UserData } from '../../../declare/user-data.ts';
 import { ownerFieldOf } from '../../../records/compile.ts';
-import { whoIn, whoMay } from './in-words.ts';
+import { describeDeclared, describePolicy } from './describe-policy.ts';
 import { personalColumns } from './personal-columns.ts';
 import { personalFields, type Reason } from './personal-fields.ts';
 
@@ -68,12 +68,12 @@ function keptFor({ declaration, archiveTable }: ResourceView, isUser: boolean): 
 function seenBy({ declaration, readPolicy }: ResourceView, field: string): string {
   const { hidden, writeOnly, visibleTo } = (declaration.fields as Fields)[field]!.spec;
   if (hidden || writeOnly) return 'nobody, by the API';
-  const readers = whoIn(readPolicy);
+  const readers = describePolicy(readPolicy);
   const { reference } = declaration.policies ?? {};
-  const others = reference === undefined ? '' : `; expanded in other records: ${whoMay(reference)}`;
+  const others = reference === undefined ? '' : `; expanded in other records: ${describeDeclared(reference)}`;
   const scope = declaration.scope === undefined ? '' : ', within the scope';
   const record = `who may read the record: ${readers}${scope}${others}`;
-  return visibleTo === undefined ? record : `${whoMay(visibleTo)}; of ${record}`;
+  return visibleTo === undefined ? record : `${describeDeclared(visibleTo)}; of ${record}`;
 }
 
 function fieldsOf(view: ResourceView, isUser: boolean): ReportedField[] {

@@ -1,7 +1,7 @@
 import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../../declare/policy.ts';
 
-/** Whom a policy lets in, in words. */
-export function whoIn(policy: CompiledPolicy): string {
+/** Says in words whom a policy lets in. */
+export function describePolicy(policy: CompiledPolicy): string {
   if (policy.public) return 'everybody';
   if (policy.authenticated) return 'whoever is signed in';
   if (allowsNobody(policy)) return 'nobody';
@@ -14,4 +14,4 @@ export function whoIn(policy: CompiledPolicy): string {
 }
 
 /** The same for a policy as it is declared. */
-export const whoMay = (policy: Policy): string => whoIn(compilePolicy(policy, () => undefined));
+export const describeDeclared = (policy: Policy): string => describePolicy(compilePolicy(policy, () => undefined));

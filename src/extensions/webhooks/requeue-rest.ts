@@ -5,7 +5,7 @@ import { type OutgoingEvent, OWN_ROW, type OwnPayload } from './outgoing-event.t
  * $1 name, then columns of the rows: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events happened. The resource of a
  * record stays told, so that a change of encryption keys finds what is encrypted in it.
  */
-const PUT_OFF = `
+const REQUEUE = `
   insert into outbox (event_id, name, resource, record_id, payload, created_at)
   select event_id, $1, resource, record_id, payload::jsonb, created_at
   from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
@@ -17,7 +17,7 @@ const PUT_OFF = `
  *
  * @param rest events, and the endpoint after which each goes on
  */
-export async function putOff(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
+export async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
   const payloads = rest.map(([event, after]): OwnPayload => {
     const { name, position } = event;
     if (event.view === undefined) return { name, after, position, data: event.data, owner: event.owner };
@@ -32,5 +32,5 @@ export async function putOff(tx: Executor, rest: readonly [event: OutgoingEvent,
     payloads.map((payload) => JSON.stringify(payload)),
     events.map(({ at }) => at),
   ];
-  await tx.write({ name: 'webhook_put_off', text: PUT_OFF, values });
+  await tx.write({ name: 'webhook_requeue', text: REQUEUE, values });
 }

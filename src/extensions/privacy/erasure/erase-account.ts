@@ -2,8 +2,8 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { createFinish } from './finish.ts';
-import type { createRedaction } from './outbox.ts';
 import type { Erasing, RecordEraser } from './record-eraser.ts';
+import type { createRedactOutbox } from './redact-outbox.ts';
 import { CLAIM, COUNT, LOOKED } from './sql.ts';
 
 /** When it is looked again for what requests stored that were still running, in ms after the erasure. */
@@ -14,14 +14,14 @@ interface Shares {
   user: RecordEraser;
   /** Of the other resources whose records have an owner. */
   owned: readonly RecordEraser[];
-  redact: ReturnType<typeof createRedaction>;
+  redact: ReturnType<typeof createRedactOutbox>;
 }
 
 /**
  * Makes the job of an erasure. It may be killed anywhere: each batch is a transaction that counts what it did, what was done is not
  * found again, and the account itself goes last.
  */
-export function createRun(
+export function createEraseAccount(
   host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'userData'>,
   users: ResourceView,
   { user, owned, redact }: Shares,

@@ -3,7 +3,7 @@ import { parseQueryString } from '../../platform/http/query-string.ts';
 import { isEntryId } from './entry.ts';
 
 /** A subscription as a client asks for it. */
-export interface WantedSubscription {
+export interface RequestedSubscription {
   text: string;
   resource: string;
   /** Of a single record. */
@@ -12,8 +12,8 @@ export interface WantedSubscription {
 }
 
 /** What a client asks for. */
-export interface Wanted {
-  subscriptions: WantedSubscription[];
+export interface StreamRequest {
+  subscriptions: RequestedSubscription[];
   ticket: string | undefined;
   /** The id of the last event that it got; one that cannot be any event's is older than all. */
   after: string | undefined;
@@ -22,13 +22,13 @@ export interface Wanted {
 const LONGEST = 4000;
 const OLDER_THAN_ALL = '0-0';
 
-function once(name: string, value: unknown): string | undefined {
+function textOf(name: string, value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   throw new ApiError('BAD_REQUEST', `The query parameter "${name}" must be given once`);
 }
 
 /** `post`, `post/<id>`, `post?status=published`. */
-function parseSubscription(text: string): WantedSubscription {
+function parseSubscription(text: string): RequestedSubscription {
   if (text.length > LONGEST) throw new ApiError('BAD_REQUEST', `A subscription has at most ${LONGEST} characters`);
   const end = text.indexOf('?');
   const path = end === -1 ? text : text.slice(0, end);
@@ -49,11 +49,11 @@ function parseSubscription(text: string): WantedSubscription {
  * @param lastEventId the header `Last-Event-ID`, which goes before the parameter
  * @throws ApiError BAD_REQUEST naming the parameter
  */
-export function readWanted(
+export function readStreamRequest(
   query: Readonly<Record<string, unknown>>,
   lastEventId: string | undefined,
   most: number,
-): Wanted {
+): StreamRequest {
   const { subscribe, ticket, lastEventId: given, ...filters } = query;
   const texts = [...new Set(Array.isArray(subscribe) ? subscribe : [subscribe ?? []])].flat() as string[];
   if (texts.length === 0) {
@@ -73,10 +73,10 @@ export function readWanted(
     }
     subscriptions[0] = { ...only!, filters };
   }
-  const after = lastEventId ?? once('lastEventId', given);
+  const after = lastEventId ?? textOf('lastEventId', given);
   return {
     subscriptions,
-    ticket: once('ticket', ticket),
+    ticket: textOf('ticket', ticket),
     after: after === undefined || after === '' ? undefined : isEntryId(after) ? after : OLDER_THAN_ALL,
   };
 }

@@ -3,13 +3,13 @@ import type { StoredRecord } from '../../../declare/host.ts';
 import { allows, type CompiledPolicy, compilePolicy, type PolicyArguments } from '../../../declare/policy.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
 import { erasurePlan } from '../../../records/erasure-plan.ts';
-import { isMarked } from '../marked.ts';
+import { isMarked } from './is-marked.ts';
 
 // What a project hides and calls so is a secret, and tells nothing of a person.
 const SECRET = /(password|passcode|token|hash|digest|secret|salt)s?$/i;
 
 /** A field of a resource, to those that a record is about. */
-export interface ToldField {
+export interface ExportedField {
   name: string;
   /** Whether it is told whoever may see it: it is personal. */
   held: boolean;
@@ -25,7 +25,7 @@ export interface ToldField {
  *
  * @param isUser of the user resource: there every text is personal
  */
-export function toldFields(resource: AnyResource, isUser: boolean): ToldField[] {
+export function exportedFields(resource: AnyResource, isUser: boolean): ExportedField[] {
   const personal = new Set(erasurePlan(resource, isUser).personal.map(({ name }) => name));
   return Object.entries(resource.fields as Fields).flatMap(([name, { spec }]) => {
     if (spec.kind === 'password') return [];
@@ -39,7 +39,7 @@ export function toldFields(resource: AnyResource, isUser: boolean): ToldField[] 
 
 /** Whether somebody sees a field in answers. */
 export async function seesField(
-  { concealed, visibleTo }: ToldField,
+  { concealed, visibleTo }: ExportedField,
   args: Omit<PolicyArguments, 'action'>,
   owns: boolean,
 ): Promise<boolean> {

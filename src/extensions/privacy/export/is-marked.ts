@@ -1,5 +1,5 @@
-import type { FieldSpec, Fields } from '../../declare/field.ts';
-import type { AnyResource } from '../../declare/resource.ts';
+import type { FieldSpec, Fields } from '../../../declare/field.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
 
 function hasMark({ pii, inner, shape }: FieldSpec): boolean {
   if (pii || (inner !== undefined && hasMark(inner.spec))) return true;

@@ -2,7 +2,7 @@ import type { RecordChange } from './entry.ts';
 import { isBefore } from './entry.ts';
 import { bytesOf, changeFrame, type Frame } from './frame.ts';
 import type { Bundle, Group, Listener, Subscription } from './groups.ts';
-import type { Outcomes } from './outcome.ts';
+import type { VisibleChanges } from './visible-change.ts';
 
 /** What a group is told. */
 interface Told {
@@ -25,8 +25,8 @@ function isAbout({ view, id, following }: Pick<Subscription, 'view' | 'id' | 'fo
   return following.includes(record) || (previous !== undefined && following.includes(previous));
 }
 
-/** Makes what tells listeners of changes. */
-export function createTelling(outcomes: Outcomes) {
+/** Makes what sends changes to listeners. */
+export function createBroadcast(visibleChanges: VisibleChanges) {
   /** Through whose eyes each change is looked at: those of one who owns nothing of it for all like them, and of each who does. */
   function eyes({ view, people }: Group, changes: readonly RecordChange[]): Map<string, RecordChange[]> {
     const looks = new Map<string, RecordChange[]>();
@@ -52,8 +52,8 @@ export function createTelling(outcomes: Outcomes) {
     const { view, following, people, text } = group;
     const seen = new Map<string, Map<RecordChange, Frame>>();
     for (const [id, list] of eyes(group, changes)) {
-      const found = await outcomes(view, following, list, people.get(id)?.user);
-      seen.set(id, new Map(found.map((outcome) => [outcome.change, changeFrame(outcome, text)])));
+      const found = await visibleChanges(view, following, list, people.get(id)?.user);
+      seen.set(id, new Map(found.map((one) => [one.change, changeFrame(one, text)])));
     }
     if (people.size < 2) {
       const [only] = seen.values();
@@ -88,11 +88,11 @@ export function createTelling(outcomes: Outcomes) {
 
   return {
     /**
-     * Tells groups of changes: each is looked at once for all who see the same.
+     * Sends changes to groups: each is looked at once for all who see the same.
      *
-     * @throws when the database is away; nobody is told of anything then
+     * @throws when the database is away; nothing is sent then
      */
-    async all(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
+    async toGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
       const told = new Map<Group, Told>();
       for (let at = 0; at < groups.length; at += GROUPS_AT_ONCE) {
         const some = groups.slice(at, at + GROUPS_AT_ONCE);
@@ -103,16 +103,16 @@ export function createTelling(outcomes: Outcomes) {
       for (const bundle of bundles) write(bundle, told);
     },
     /**
-     * Tells one listener of changes.
+     * Sends changes to one listener.
      *
-     * @throws when the database is away; they are told of nothing then
+     * @throws when the database is away; nothing is sent then
      */
-    async one({ stream, person, subscriptions }: Listener, changes: readonly RecordChange[]): Promise<void> {
+    async toListener({ stream, person, subscriptions }: Listener, changes: readonly RecordChange[]): Promise<void> {
       const lists = subscriptions.map(async (subscription) => {
         const { view, following, text } = subscription;
         const own = changes.filter((change) => isAbout(subscription, change));
-        const found = own.length === 0 ? [] : await outcomes(view, following, own, person.user);
-        return found.map((outcome) => changeFrame(outcome, text));
+        const found = own.length === 0 ? [] : await visibleChanges(view, following, own, person.user);
+        return found.map((one) => changeFrame(one, text));
       });
       const bytes = bytesOf(merged(await Promise.all(lists)));
       if (bytes.length > 0) stream.write(bytes);

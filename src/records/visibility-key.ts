@@ -2,11 +2,11 @@ import type { StoredRecord } from '../declare/host.ts';
 import type { CompiledPolicy, Viewer } from '../declare/policy.ts';
 import type { CompiledResource } from './compiled.ts';
 
-/** Which viewers are shown records alike. */
-export interface Likeness {
+/** Tells which viewers are shown the same of a resource, so that one answer serves all of them. */
+export interface VisibilityKey {
   /**
-   * Viewers of equal text are shown the same of every record, but for those whom `ownersIn` names. Where a function decides,
-   * nobody is like anybody else.
+   * The key of a viewer. Viewers with equal keys are shown the same of every record, but for those whom `ownersIn` names. Where a
+   * function decides, each viewer has a key of their own.
    */
   of(viewer: Viewer | undefined): string;
   /** The users to whom the word `owner` may show more of a record, or of what it holds, than others see. */
@@ -26,7 +26,10 @@ const hasOwner = (policies: readonly CompiledPolicy[]) => policies.some((policy)
  *
  * @param resourceOf finds a resource by its name
  */
-export function createLikeness(resource: CompiledResource, resourceOf: (name: string) => CompiledResource): Likeness {
+export function createVisibilityKey(
+  resource: CompiledResource,
+  resourceOf: (name: string) => CompiledResource,
+): VisibilityKey {
   const policies = [resource.policies.read, ...fieldPolicies(resource)];
   const held = resource.populated.map((name) => {
     const target = resourceOf(resource.field.get(name)!.target!);

@@ -55,7 +55,7 @@ async function seen(view: ResourceView, record: StoredRecord, user: Viewer | und
   return (await view.serialize([record], { user }))[0];
 }
 
-test('viewers of one likeness are shown the same of every record, but for those whom it owns, whatever words policies are made of', async () => {
+test('viewers with one visibility key are shown the same of every record, but for those whom it owns, whatever words policies are made of', async () => {
   await fc.assert(
     fc.asyncProperty(words, words, records, viewers, viewers, async (read, visibleTo, record, one, other) => {
       const view = viewOf(
@@ -64,7 +64,8 @@ test('viewers of one likeness are shown the same of every record, but for those 
           policies: { read },
         }),
       );
-      if ((one === undefined) !== (other === undefined) || view.likenessOf(one) !== view.likenessOf(other)) return;
+      if ((one === undefined) !== (other === undefined) || view.visibilityKey(one) !== view.visibilityKey(other))
+        return;
       const owners = view.ownersIn(record);
       if (owners.includes(one?.id ?? '') || owners.includes(other?.id ?? '')) return;
       expect(await seen(view, record, one)).toEqual(await seen(view, record, other));
@@ -101,9 +102,9 @@ test.each<[string, AnyResource, boolean]>([
   ],
 ])('with %s users of the same roles see alike: %#', (_, resource, alike) => {
   const view = viewOf(resource, secret);
-  expect(view.likenessOf(ann) === view.likenessOf(bob)).toBe(alike);
-  expect(view.likenessOf(undefined)).not.toBe(view.likenessOf(ann));
-  expect(view.likenessOf({ ...ann, roles: ['admin'] }) === view.likenessOf(ann)).toBe(!alike);
+  expect(view.visibilityKey(ann) === view.visibilityKey(bob)).toBe(alike);
+  expect(view.visibilityKey(undefined)).not.toBe(view.visibilityKey(ann));
+  expect(view.visibilityKey({ ...ann, roles: ['admin'] }) === view.visibilityKey(ann)).toBe(!alike);
 });
 
 test('whom a record, or a populated user in it, belongs to is named apart', () => {

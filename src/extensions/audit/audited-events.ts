@@ -1,15 +1,15 @@
-import type { Happening } from './entry.ts';
+import type { AuditEvent } from './entry.ts';
 import { maskText } from './mask.ts';
 
-/** What an event tells of; `email`: of a user, to be looked up by it. */
-export type Told = Partial<Omit<Happening, 'at' | 'action' | 'changes'>> & { email?: string };
+/** What the trail keeps of an event's payload; `email`: of a user, to be looked up by it. */
+export type EventParts = Partial<Omit<AuditEvent, 'at' | 'action' | 'changes'>> & { email?: string };
 
 // biome-ignore lint/suspicious/noExplicitAny: each event has its own payload, told in the docs of its feature
 type Payload = any;
 
-const account = ({ user, ip }: Payload): Told => ({ user: user.id, resource: 'user', record: user.id, ip });
+const account = ({ user, ip }: Payload): EventParts => ({ user: user.id, resource: 'user', record: user.id, ip });
 
-const attempt = ({ email, ip, ...details }: Payload): Told => ({
+const attempt = ({ email, ip, ...details }: Payload): EventParts => ({
   resource: 'user',
   email,
   ip,
@@ -17,7 +17,7 @@ const attempt = ({ email, ip, ...details }: Payload): Told => ({
 });
 
 /** About a user: by themselves, unless `by` says whose doing it was. */
-const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): Told => ({
+const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
   user: by,
   resource: 'user',
   record: userId,
@@ -26,17 +26,22 @@ const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): Told =>
 });
 
 /** A code that was wrong: who tried is not known. */
-const wrongCode = ({ userId, ip, ...details }: Payload): Told => ({ resource: 'user', record: userId, ip, details });
+const wrongCode = ({ userId, ip, ...details }: Payload): EventParts => ({
+  resource: 'user',
+  record: userId,
+  ip,
+  details,
+});
 
 /** Somebody's data left, or was asked for: theirs, or by an admin. */
-const dataExport = ({ userId, by, ip }: Payload): Told => ({ user: by, resource: 'user', record: userId, ip });
+const dataExport = ({ userId, by, ip }: Payload): EventParts => ({ user: by, resource: 'user', record: userId, ip });
 
 /** The host alone: what follows it may be a secret. */
 function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }
 
-const endpoint = ({ webhook, owner, ip, reason }: Payload): Told => {
+const endpoint = ({ webhook, owner, ip, reason }: Payload): EventParts => {
   const { id, url, events, scope } = webhook;
   const automatic = reason !== undefined && reason !== 'manual';
   return {
@@ -49,8 +54,8 @@ const endpoint = ({ webhook, owner, ip, reason }: Payload): Told => {
   };
 };
 
-/** The in-process events that the trail tells of beside changes of records, and as what. */
-export const TOLD_EVENTS: Readonly<Record<string, (payload: Payload) => Told | undefined>> = {
+/** The in-process events that the trail keeps besides changes of records, and what of each. */
+export const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts | undefined>> = {
   'auth.registered': account,
   'auth.login': account,
   'auth.password_changed': account,

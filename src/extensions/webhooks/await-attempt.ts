@@ -9,14 +9,14 @@ const MARGIN_MS = 1000;
 const FIRST_LOOK_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
-/** Waits until an attempt of a delivery was made: `isLeft` says whether nobody waits any more. Gives the delivery as it then stands. */
-export type Attempted = (id: string, endpointId: string, isLeft: () => boolean) => Promise<DeliveryRow>;
+/** Waits until a delivery was attempted, and gives it as it then stands. `isLeft`: whether the caller has gone away. */
+export type AwaitAttempt = (id: string, endpointId: string, isLeft: () => boolean) => Promise<DeliveryRow>;
 
 /**
  * Makes what waits for attempts. It looks into the table, ever less often: whichever worker makes the attempt, and with Redis away,
  * the row tells. Rejects with NOT_FOUND when the delivery was deleted meanwhile.
  */
-export function createAttempted(database: Database, { timeoutMs }: { timeoutMs: number }): Attempted {
+export function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
   return async (id, endpointId, isLeft) => {
     const end = performance.now() + timeoutMs + MARGIN_MS;
     for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {

@@ -6,8 +6,8 @@ import type { Changes, Entry } from './entry.ts';
 
 type Looking = Pick<RouteContext, 'user' | 'req' | 'service'>;
 
-/** What of entries their reader sees. */
-export type Seen = (entries: readonly Entry[], looking: Looking) => Promise<Entry[]>;
+/** Gives the entries that their reader may see, with what they may see of each. */
+export type VisibleEntries = (entries: readonly Entry[], looking: Looking) => Promise<Entry[]>;
 
 /** Fields that not everybody sees, by name. */
 function restrictedFields({ declaration }: ResourceView): Map<string, CompiledPolicy> {
@@ -24,7 +24,7 @@ function restrictedFields({ declaration }: ResourceView): Map<string, CompiledPo
  * fields with `visibleTo` only where a role is enough for it. Of a record that is gone nobody can say whether it was in the scope, so
  * it is told of only to those whom the scope leaves everything.
  */
-export function createSeen(resources: Host['resources']): Seen {
+export function createVisibleEntries(resources: Host['resources']): VisibleEntries {
   const views = new Map(resources.map((view) => [view.name, view]));
   const restricted = new Map(resources.map((view) => [view.name, restrictedFields(view)]));
 

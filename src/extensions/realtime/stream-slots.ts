@@ -3,30 +3,31 @@ import type { RealtimeSettings } from './settings.ts';
 
 const RETRY_SECONDS = 10;
 
-/** The places for streams in this process. */
-export interface Places {
+/** How many streams this process may have open, in all and for each client. */
+export interface StreamSlots {
+  /** How many are open. */
   readonly taken: number;
   /**
-   * Takes a place.
+   * Takes a slot.
    *
    * @param who the id of a user, or the address of somebody who is signed out
-   * @returns gives it back; the second time it does nothing
+   * @returns gives the slot back; the second time it does nothing
    * @throws ApiError RATE_LIMITED when they have as many as they may, UNAVAILABLE when the process has
    */
-  take(who: { user: string } | { address: string }): () => void;
+  acquire(who: { user: string } | { address: string }): () => void;
 }
 
 /** Makes them. */
-export function createPlaces(
+export function createStreamSlots(
   settings: Pick<RealtimeSettings, 'maxStreams' | 'maxStreamsPerUser' | 'maxStreamsPerAddress'>,
-): Places {
+): StreamSlots {
   const counts = new Map<string, number>();
   let taken = 0;
   return {
     get taken() {
       return taken;
     },
-    take(who) {
+    acquire(who) {
       const isUser = 'user' in who;
       const key = isUser ? `user ${who.user}` : `address ${who.address}`;
       const most = isUser ? settings.maxStreamsPerUser : settings.maxStreamsPerAddress;

@@ -18,7 +18,7 @@ function redactSql(view: ResourceView, plan: ErasurePlan): string {
  *
  * @param shares of resources whose records do not stay as they are
  */
-export function createRedaction(
+export function createRedactOutbox(
   { database }: Pick<Host, 'database'>,
   shares: readonly { view: ResourceView; plan: ErasurePlan }[],
 ): (userId: string) => Promise<void> {

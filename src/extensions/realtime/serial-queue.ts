@@ -1,5 +1,5 @@
 /** Makes what runs tasks one after the other, in the order in which they came. One that fails fails alone. */
-export function createTurns(): <T>(task: () => Promise<T>) => Promise<T> {
+export function createSerialQueue(): <T>(task: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {
     const mine = last.then(task);

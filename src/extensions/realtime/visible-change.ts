@@ -8,7 +8,7 @@ import type { RecordChange } from './entry.ts';
 type Shown = Record<string, unknown>;
 
 /** What a viewer is told of a change. */
-export interface Outcome {
+export interface VisibleChange {
   change: RecordChange;
   /** `left`: what they could see before an update they see no longer. */
   action: RecordChange['action'] | 'left';
@@ -20,7 +20,7 @@ export interface Outcome {
 
 interface Planned {
   change: RecordChange;
-  action: Outcome['action'];
+  action: VisibleChange['action'];
   record: StoredRecord | undefined;
   previous: StoredRecord | undefined;
 }
@@ -39,7 +39,7 @@ function planned(change: RecordChange, before: boolean, after: boolean): Planned
 }
 
 /** Makes what tells a viewer of changes: only what is inside their scope, what they may read, and of that the fields that they see. */
-export function createOutcomes({ service, log }: Pick<Host, 'service' | 'log'>) {
+export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'log'>) {
   async function planFor(
     change: RecordChange,
     { includes }: Following,
@@ -61,7 +61,7 @@ export function createOutcomes({ service, log }: Pick<Host, 'service' | 'log'>) 
     }
   }
 
-  async function serialized(view: ResourceView, plans: readonly Planned[], looking: Looking): Promise<Outcome[]> {
+  async function serialized(view: ResourceView, plans: readonly Planned[], looking: Looking): Promise<VisibleChange[]> {
     const records = plans.flatMap(({ record, previous }) => [record ?? [], previous ?? []].flat());
     const shown = records.length === 0 ? [] : await view.serialize(records, looking);
     const next = (one: StoredRecord | undefined) => (one === undefined ? undefined : shown.shift());
@@ -81,7 +81,7 @@ export function createOutcomes({ service, log }: Pick<Host, 'service' | 'log'>) 
     following: Following,
     changes: readonly RecordChange[],
     user: Viewer | undefined,
-  ): Promise<Outcome[]> => {
+  ): Promise<VisibleChange[]> => {
     // One for all of them: the scope of a resource is asked once.
     const looking = { user, req: undefined, service };
     const plans: Planned[] = [];
@@ -91,11 +91,11 @@ export function createOutcomes({ service, log }: Pick<Host, 'service' | 'log'>) 
     }
     const together = await guarded(() => serialized(view, plans, looking));
     if (together !== undefined || plans.length < 2) return together ?? [];
-    const apart: Outcome[] = [];
+    const apart: VisibleChange[] = [];
     for (const plan of plans) apart.push(...((await guarded(() => serialized(view, [plan], looking))) ?? []));
     return apart;
   };
 }
 
-/** What `createOutcomes` makes. */
-export type Outcomes = ReturnType<typeof createOutcomes>;
+/** What `createVisibleChanges` makes. */
+export type VisibleChanges = ReturnType<typeof createVisibleChanges>;

@@ -7,8 +7,8 @@ import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Listener, Person } from './groups.ts';
 import { changedUsers } from './sql.ts';
 
-/** Keeps an eye on who is behind open streams. */
-export interface Watch {
+/** Ends open streams of users who may no longer have them. */
+export interface AccessWatch {
   /** The one person behind all streams of a user. */
   personOf(user: Viewer | undefined): Person;
   /** Ends the stream as soon as its session or key is over, or its user is disabled, gone, or has lost a role. */
@@ -39,10 +39,10 @@ function isActive({ status }: Viewer): boolean {
  *
  * @param changed told of each listener whose user has changed and may go on
  */
-export function createWatch(
+export function createAccessWatch(
   host: Pick<ExtensionHost, 'database' | 'users' | 'authenticators' | 'log'>,
   changed: (listener: Listener) => void,
-): Watch {
+): AccessWatch {
   const { database, users, authenticators, log } = host;
   const text = users && changedUsers(quoteIdentifier(users.table), users.columns('u'));
   const watched = new Map<string, Watched>();

@@ -23,7 +23,7 @@ export function isExportable(user: StoredRecord | undefined): user is StoredReco
  *
  * @param files of all exports
  */
-export function createMake(
+export function createMakeExport(
   { log, mail }: Pick<Host, 'log' | 'mail'>,
   {
     exports,
