@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Accounts } from '../declare/accounts.ts';
 import type { StoredRecord } from '../declare/host.ts';
 import type { RouteContext } from '../declare/route.ts';
+import { isActive } from '../declare/viewer.ts';
 import { ApiError } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import type { AccountsContext } from './context.ts';
@@ -15,8 +16,8 @@ export function wrongCredentials(): ApiError {
 }
 
 /** @throws ApiError FORBIDDEN */
-function assertActive({ status }: StoredRecord): void {
-  if (status !== undefined && status !== 'active') throw new ApiError('FORBIDDEN', 'This account is disabled');
+function assertActive(user: StoredRecord): void {
+  if (!isActive(user)) throw new ApiError('FORBIDDEN', 'This account is disabled');
 }
 
 /** Only a hash: with a password's hash at hand passwords can be tried. */

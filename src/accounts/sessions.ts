@@ -1,13 +1,14 @@
 import type { Request } from 'express';
 import type { Authenticator, Host, ResourceView, StoredRecord } from '../declare/host.ts';
 import type { Viewer } from '../declare/policy.ts';
+import { isActive } from '../declare/viewer.ts';
 import { hashToken, isWellFormedToken, newToken } from '../platform/crypto/token.ts';
 import { invalidSession } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { newId } from '../platform/ids.ts';
 import type { Executor } from '../platform/postgres/database.ts';
 import { createLoader } from '../platform/postgres/loader.ts';
-import { createToucher } from '../platform/postgres/toucher.ts';
+import { createUsageRecorder } from '../platform/postgres/usage-recorder.ts';
 import type { Entity } from '../records/context.ts';
 import { storedHash } from './password-hash.ts';
 
@@ -100,7 +101,7 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
     ([tokenHash]) => tokenHash,
   );
 
-  const touch = createToucher(database, { name: 'session_touch', text: TOUCH }, (error) =>
+  const recordUsage = createUsageRecorder(database, { name: 'session_touch', text: TOUCH }, (error) =>
     log.warn({ err: error }, 'lastUsedAt of a session was not refreshed'),
   );
 
@@ -145,8 +146,8 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
         if (row === undefined) throw invalidSession();
         const [, id, unused, ...columns] = row;
         const user: StoredRecord & Viewer = users.fromRow(columns);
-        if (user.status !== undefined && user.status !== 'active') throw invalidSession();
-        if (unused) touch(id);
+        if (!isActive(user)) throw invalidSession();
+        if (unused) recordUsage(id);
         return { user, auth: { via: 'session', scopes: ['*'], id } };
       },
       watch: {

@@ -4,3 +4,8 @@ export interface Viewer {
   roles?: readonly string[];
   [field: string]: unknown;
 }
+
+/** Whether an account may be used: it is neither disabled nor being erased. Without a field `status` every account may. */
+export function isActive({ status }: { status?: unknown }): boolean {
+  return status === undefined || status === 'active';
+}

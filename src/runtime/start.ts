@@ -80,7 +80,7 @@ export async function startRoles(
   await connect(platform);
   await checkSchema(platform.database, tables);
   await warnIfAhead(platform.database, platform.log);
-  const presence = await encryption.takeUp();
+  const presence = await encryption.registerKeys();
   stops.push(() => presence.leave());
   const startWorkers = async (role: Role) => {
     for (const feature of features) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
+import { isActive } from '../../declare/viewer.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
@@ -48,8 +48,6 @@ function limiterOf({ settings, env, limits }: Platform): Limiter | undefined {
   const { enabled = env.nodeEnv !== 'test', auth } = settings.rateLimit;
   return enabled && auth !== false ? limits.limiter('password reset mails', auth) : undefined;
 }
-
-const isActive = ({ status }: StoredRecord) => status === undefined || status === 'active';
 
 /** Makes the e-mail of a request: with it the token, so that no token is stored anywhere but hashed. */
 export function createResetComposer({

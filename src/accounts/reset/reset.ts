@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { PasswordResetStep } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
+import { isActive } from '../../declare/viewer.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
@@ -24,8 +25,7 @@ export async function reset(accounts: AccountsContext, ctx: RouteContext<z.outpu
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);
   const user = await resets.find(token);
-  if (user === undefined || (user.status !== undefined && user.status !== 'active'))
-    throw new ApiError('INVALID_TOKEN');
+  if (user === undefined || !isActive(user)) throw new ApiError('INVALID_TOKEN');
   // Before the token is spent: a password that is refused must not cost the link.
   const password = await checkNewPassword(accounts.user.resource, ctx.input.password, user, 'password');
   const hash = await hasher.hash(password);

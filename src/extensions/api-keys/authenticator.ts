@@ -2,11 +2,12 @@ import type { Request } from 'express';
 import type { Authenticator, Host, ResourceView, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
+import { isActive } from '../../declare/viewer.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import { invalidSession } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createLoader } from '../../platform/postgres/loader.ts';
-import { createToucher } from '../../platform/postgres/toucher.ts';
+import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
 import { hasValidChecksum, isLabelled, prefixOf } from './key.ts';
 import { ENDED, find, TOUCH } from './sql.ts';
 
@@ -26,10 +27,6 @@ type FoundRow = [
 /** Why a key is refused. */
 type Reason = 'checksum' | 'unknown' | 'revoked' | 'expired' | 'user_disabled' | 'user_deleted';
 
-function isActive({ status }: StoredRecord): boolean {
-  return status === undefined || status === 'active';
-}
-
 /**
  * Signs in by API keys.
  *
@@ -46,7 +43,7 @@ export function createAuthenticator(
     (hashes) => database.read<FoundRow>({ name: 'api_key_find', text, values: [hashes] }),
     ([keyHash]) => keyHash,
   );
-  const touch = createToucher(database, { name: 'api_key_touch', text: TOUCH }, (error) =>
+  const recordUsage = createUsageRecorder(database, { name: 'api_key_touch', text: TOUCH }, (error) =>
     log.warn({ err: error }, 'lastUsedAt of an API key was not refreshed'),
   );
 
@@ -76,7 +73,7 @@ export function createAuthenticator(
       if (expired) return refuse(req, 'expired', known);
       const user: StoredRecord & Viewer = users.fromRow(columns);
       if (!isActive(user)) return refuse(req, 'user_disabled', known);
-      if (unused) touch(id, addressOf(req));
+      if (unused) recordUsage(id, addressOf(req));
       return { user, auth: { via: 'api-key', scopes, id } };
     },
     watch: {

@@ -3,6 +3,7 @@ import type { ExtensionHost } from '../../declare/extension.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
+import { isActive } from '../../declare/viewer.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Listener, Person } from './groups.ts';
 import { changedUsers } from './sql.ts';
@@ -28,10 +29,6 @@ type UserRow = [id: string, version: string | null, ...columns: unknown[]];
 
 // With the question itself this stays below a second.
 const EVERY_MS = 400;
-
-function isActive({ status }: Viewer): boolean {
-  return status === undefined || status === 'active';
-}
 
 /**
  * Asks the database, while streams of signed-in users are open, who of them is no longer as they were: three small questions at once,

@@ -1,6 +1,7 @@
 import type { ExtensionHost } from '../../declare/extension.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
+import { isActive } from '../../declare/viewer.ts';
 import { hashToken, newToken } from '../../platform/crypto/token.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { RealtimeSettings } from './settings.ts';
@@ -48,8 +49,7 @@ export function createTickets(
       if (row === undefined || users === undefined) throw refusal();
       const [userId, session, good] = row;
       const [[user], over] = await Promise.all([users.load([userId]), isOver(session)]);
-      if (!good || over || user === undefined) throw refusal();
-      if (user.status !== undefined && user.status !== 'active') throw refusal();
+      if (!good || over || user === undefined || !isActive(user)) throw refusal();
       return { user, auth: { via: 'session', scopes: ['*'], id: session } };
     },
   };

@@ -1,4 +1,5 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
+import { isActive } from '../../declare/viewer.ts';
 import type { MailContent } from '../../platform/mail/message.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import { type EndpointRow, showEndpoint } from './endpoint.ts';
@@ -44,8 +45,7 @@ export function createDisabledComposer(
       host.database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: [id, owner] }),
       users.load([owner]),
     ]);
-    const isActive = user?.status === undefined || user.status === 'active';
-    if (row === undefined || typeof user?.email !== 'string' || !isActive) return undefined;
+    if (row === undefined || typeof user?.email !== 'string' || !isActive(user)) return undefined;
     const webhook = showEndpoint(row);
     if (webhook.enabled) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(owner)).allowed) return undefined;

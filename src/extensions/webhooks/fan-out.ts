@@ -1,4 +1,5 @@
-import type { Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { Host, ResourceView } from '../../declare/host.ts';
+import { isActive } from '../../declare/viewer.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
@@ -115,8 +116,4 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
       };
     },
   };
-}
-
-function isActive(user: StoredRecord): boolean {
-  return user.status === undefined || user.status === 'active';
 }

@@ -4,10 +4,10 @@ import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
 import { readKeyRecords } from './key-records.ts';
 import { outboxPlace } from './outbox-place.ts';
 import type { Presence } from './processes.ts';
+import { registerKeys } from './register-keys.ts';
 import { type Rotation, type RotationOptions, rotate } from './rotate.ts';
 import { takeSurvey } from './survey.ts';
 import { tablePlace } from './table-place.ts';
-import { takeUpKeys } from './take-up-keys.ts';
 
 /** A key of the ring or of the database. */
 export interface KeyStatus {
@@ -30,8 +30,8 @@ export interface EncryptionStatus {
 
 /** The encryption keys in the database. */
 export interface Encryption {
-  /** Checks the keys against the database, at a start. @throws StartupError, see `takeUpKeys` */
-  takeUp(): Promise<Presence>;
+  /** Checks the keys against the database, at a start. @throws StartupError, see `registerKeys` */
+  registerKeys(): Promise<Presence>;
   status(): Promise<EncryptionStatus>;
   rotate(options?: RotationOptions): Promise<Rotation>;
 }
@@ -56,7 +56,7 @@ export function createEncryption(
   const { database, keyring } = platform;
   const places = placesOf(database, columns);
   return {
-    takeUp: () => takeUpKeys(platform, places),
+    registerKeys: () => registerKeys(platform, places),
     async status() {
       await ready();
       const { counts, processes } = await takeSurvey(database, places, keyring.keyIds[0]!);

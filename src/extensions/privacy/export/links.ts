@@ -1,4 +1,5 @@
 import type { ResourceView, StoredRecord } from '../../../declare/host.ts';
+import { isActive } from '../../../declare/viewer.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Export } from './store.ts';
 
@@ -14,8 +15,6 @@ export function createLinks({ env }: Pick<Platform, 'env'>): Links {
   const base = new URL(env.appUrl ?? `http://localhost:${env.port}`);
   return { host: base.host, of: ({ seal }) => new URL(`/api/auth/exports/${seal.token}`, base).href };
 }
-
-const isActive = ({ status }: StoredRecord) => status === undefined || status === 'active';
 
 /**
  * Whoever asked for an export, if the link still works for them: both accounts are there, theirs is active, that of the user is not

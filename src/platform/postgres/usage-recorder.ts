@@ -7,19 +7,19 @@ import type { Queryable } from './queryable.ts';
  * @param failed gets what went wrong; the request does not
  * @returns notes a use; `more` are the statement's further values
  */
-export function createToucher(
+export function createUsageRecorder(
   database: Pick<Queryable, 'write'>,
   statement: { name: string; text: string },
   failed: (error: unknown) => void,
 ): (id: string, ...more: unknown[]) => void {
-  const touching = new Set<string>();
+  const recording = new Set<string>();
   return (id, ...more) => {
     // Requests that came in together see the same old time: one of them writes.
-    if (touching.has(id)) return;
-    touching.add(id);
+    if (recording.has(id)) return;
+    recording.add(id);
     database
       .write({ ...statement, values: [id, ...more] })
       .catch(failed)
-      .finally(() => touching.delete(id));
+      .finally(() => recording.delete(id));
   };
 }

@@ -69,7 +69,7 @@ function fail(faults: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv
  * @param places where ciphertexts are kept
  * @throws StartupError naming each key that is missing or is not the same one
  */
-export async function takeUpKeys(use: KeyUse, places: readonly EncryptedPlace[]): Promise<Presence> {
+export async function registerKeys(use: KeyUse, places: readonly EncryptedPlace[]): Promise<Presence> {
   const { database, keyring, log, env } = use;
   const before = await readKeyRecords(database);
   const counts = before.length === 0 ? (await Promise.all(places.map(countByKey))).flat() : [];
