@@ -7,7 +7,7 @@ import type { App } from '../src/runtime/create-app.ts';
 import { readAuditArguments } from './audit/arguments.ts';
 import { isSound, verificationLines } from './audit/report.ts';
 import { DEVELOPMENT_ENVIRONMENT } from './dev/environment.ts';
-import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
+import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
 
 const root = join(import.meta.dirname, '..');
 const LINE_MS = 5000;

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RotationProgress } from '../src/platform/crypto/rotate.ts';
 import { faultLines, rotationLines, statusLines } from './keys/report.ts';
-import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
+import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
 import { whenAskedToStop } from './services/when-asked-to-stop.ts';
 
 const LINE_MS = 1000;

@@ -4,8 +4,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { app } from '../src/app/index.ts';
+import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
 import { readDatabase } from './migration/read-database.ts';
-import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
 
 const OPTIONS = ['--status', '--dry-run'];
 const given = process.argv.slice(2);

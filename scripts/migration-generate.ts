@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { app } from '../src/app/index.ts';
+import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
 import { generate } from './migration/generate.ts';
-import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
 
 const root = join(import.meta.dirname, '..');
 const given = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PrivacyApi } from '../src/extensions/privacy/index.ts';
 import type { App } from '../src/runtime/create-app.ts';
-import { MIGRATION_ENVIRONMENT } from './migration-environment.ts';
+import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
 import { readPrivacyArguments } from './privacy/arguments.ts';
 import { reportLines } from './privacy/report.ts';
 

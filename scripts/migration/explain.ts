@@ -1,6 +1,6 @@
 import type { Refusal } from '../../src/runtime/migrations/column-changes.ts';
 import type { Loss } from '../../src/runtime/migrations/losses.ts';
-import { readMigrationArguments } from '../migration-arguments.ts';
+import { readMigrationArguments } from './arguments.ts';
 import type { ValueCounts } from './count-values.ts';
 
 /** The option that allows a loss. */

@@ -3,7 +3,7 @@ import type { Declared } from '../../src/runtime/migrations/declared.ts';
 import { type Plan, planChange } from '../../src/runtime/migrations/diff.ts';
 import type { Loss } from '../../src/runtime/migrations/losses.ts';
 import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/snapshot.ts';
-import { type MigrationArguments, readMigrationArguments } from '../migration-arguments.ts';
+import { type MigrationArguments, readMigrationArguments } from './arguments.ts';
 import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';
 import { explainLosses, explainRefusals } from './explain.ts';

@@ -14,7 +14,7 @@ import { versionOf } from '../../records/version.ts';
 import { checkInput } from './check-input.ts';
 import { checkQuery } from './check-query.ts';
 import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
-import { createOnce, readIdempotencyKey } from './idempotency/index.ts';
+import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { presentRecords } from './present-records.ts';
 import { createScopeCheck } from './scopes.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
@@ -42,7 +42,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const status = route.status ?? 200;
   const item = entity !== undefined && isItemPath(route.path) ? entity : undefined;
   const tagged = isTagged(route);
-  const once = route.idempotent ? createOnce(route, host) : undefined;
+  const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
   const creates = route.idempotent === 'create';
   const checkScopes = createScopeCheck(route, parts.authenticators);
 
@@ -73,10 +73,10 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
    * have removed it, and its answer is theirs. A record that is there, and not for them, stays not found.
    */
   async function hadRecord(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
-    if (once === undefined || item === undefined || user === undefined) return false;
+    if (idempotent === undefined || item === undefined || user === undefined) return false;
     if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') return false;
     const key = readIdempotencyKey(req);
-    if (key === undefined || !(await once.isRepeated({ req, user, key }))) return false;
+    if (key === undefined || !(await idempotent.isRepeated({ req, user, key }))) return false;
     return (await item.store.read(req.params.id as string)) === undefined;
   }
 
@@ -115,7 +115,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   return async (req, res) => {
     let admitted = await admit(req);
     const params = req.params as Record<string, string>;
-    const key = once === undefined ? undefined : readIdempotencyKey(req);
+    const key = idempotent === undefined ? undefined : readIdempotencyKey(req);
     const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
     const begun = performance.now();
     const body = takesBody ? await readJsonBody(req, host.settings.http.bodyLimit) : undefined;
@@ -139,9 +139,9 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       log: host.log,
     };
     const answer =
-      once === undefined || key === undefined
+      idempotent === undefined || key === undefined
         ? await respond(ctx)
-        : await once.carryOut({
+        : await idempotent.carryOut({
             req,
             res,
             user,

@@ -3,8 +3,8 @@ import type { Platform } from '../../../platform/platform.ts';
 import { answerContext } from './stored-answer.ts';
 import { idempotencySweep } from './sweep.ts';
 
+export { createIdempotentRequests } from './idempotent-requests.ts';
 export { readIdempotencyKey } from './key.ts';
-export { createOnce } from './once.ts';
 export { idempotencyTables } from './table.ts';
 
 /** What is done about keys outside of requests. */

@@ -30,7 +30,7 @@ export interface Attempt {
 }
 
 /** Carries requests out once. */
-export interface Once {
+export interface IdempotentRequests {
   /** Gives the answer: of this run, or of an earlier one. Undefined when the handler has answered by itself. */
   carryOut(attempt: Attempt): Promise<Answer | undefined>;
   /** Whether a request came before: from the same user, with the same key, to the same route and path. */
@@ -52,7 +52,10 @@ const FREE = new Set([400, 412, 422, 429]);
  * Carries out what is asked for once, however often a request is repeated, and answers all of them alike. Every answer below
  * 500 is kept, except `FREE` ones, those that say when to come back, and refused creates, which have made nothing.
  */
-export function createOnce(route: Route, host: Pick<Host, 'database' | 'keyring' | 'env' | 'log'>): Once {
+export function createIdempotentRequests(
+  route: Route,
+  host: Pick<Host, 'database' | 'keyring' | 'env' | 'log'>,
+): IdempotentRequests {
   const { keyring, log } = host;
   const claims = createClaims(host.database);
   const macs = createMacs(host.env.encryptionKeys);

@@ -1,5 +1,5 @@
-import { snakeCase } from '../src/declare/naming.ts';
-import type { RequestedChanges } from '../src/runtime/migrations/requested-changes.ts';
+import { snakeCase } from '../../src/declare/naming.ts';
+import type { RequestedChanges } from '../../src/runtime/migrations/requested-changes.ts';
 
 /** What was asked of `npm run migration:generate`. */
 export interface MigrationArguments {
