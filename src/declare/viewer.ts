@@ -6,6 +6,6 @@ export interface Viewer {
 }
 
 /** Whether an account may be used: it is neither disabled nor being erased. Without a field `status` every account may. */
-export function isActive({ status }: { status?: unknown }): boolean {
+export function isActive({ status }: Readonly<Record<string, unknown>>): boolean {
   return status === undefined || status === 'active';
 }
