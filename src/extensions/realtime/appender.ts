@@ -12,6 +12,8 @@ export interface Appender {
 
 // Webhooks wait in the same transaction.
 const DEADLINE_MS = 300;
+// Nothing waits for a tick, and a process that has just started is busy.
+const TICK_DEADLINE_MS = 5000;
 const RETRY_MS = 1000;
 
 /** Makes what adds to the stream. It never waits long for Redis, and while that is away it asks once a second. */
@@ -39,10 +41,10 @@ export function createAppender(
     return false;
   }
 
-  async function add(entries: readonly (readonly [string, string])[]): Promise<boolean> {
+  async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
     if (away && performance.now() < retryAt) return false;
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new Error(`no answer within ${DEADLINE_MS} ms`)), DEADLINE_MS);
+    const timer = setTimeout(() => late.reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
     try {
       await Promise.race([send(entries), late.promise]);
       away = false;
@@ -55,9 +57,9 @@ export function createAppender(
   }
 
   return {
-    add,
+    add: (entries) => addWithin(DEADLINE_MS, entries),
     async tick() {
-      if (!(await add([[FIELDS.tick, '']]))) return;
+      if (!(await addWithin(TICK_DEADLINE_MS, [[FIELDS.tick, '']]))) return;
       await redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000).catch(leave);
     },
   };
