@@ -1,6 +1,7 @@
 # One image for all processes; the command chooses which. Node runs the TypeScript as it is: nothing is built.
 FROM node:24-slim
-ENV NODE_ENV=production
+# What was compiled at the first start of a container is not compiled at the next.
+ENV NODE_ENV=production NODE_COMPILE_CACHE=/tmp/compiled
 WORKDIR /app
 
 # The packages first: they change less often than the sources. The Postgres binaries serve development only.

@@ -81,7 +81,7 @@ ${rows.join('\n')}
   relay writes a webhook delivery for each row meanwhile.
 - \`webhooks.deliveries\`: undici alone, signing alike, to the same receiver process. Belfry's worker also claims each delivery
   and writes its result; 20 endpoints, deliveries of 1 KB that are in the table already.
-- \`start.*\`: a process of \`web\` with fifty resources of ten fields each (\`bench/fifty.ts\`): from its start to a ready answer of
+- \`start.*\`: a process of \`web\` with fifty resources of ten fields each (\`bench/fifty.ts\`), compiled before (NODE_COMPILE_CACHE, as in the Procfile): from its start to a ready answer of
   \`/readyz\`; its resident memory after three idle seconds.
 - \`webhooks.latency\`: from when web knows that a create is committed to when the receiver sees its webhook, in ms; web, relay,
   webhook-worker and push-worker each a process of its own, nothing else to do.
