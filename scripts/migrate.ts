@@ -3,35 +3,40 @@
 // It needs DATABASE_URL, from the shell or from .env, and nothing else.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { app } from '../src/app/index.ts';
 import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
-import { readDatabase } from './migration/read-database.ts';
+import { readMigrateArguments } from './migration/migrate-arguments.ts';
 
-const OPTIONS = ['--status', '--dry-run'];
-const given = process.argv.slice(2);
-const unknown = given.filter((word) => !OPTIONS.includes(word));
-if (unknown.length > 0 || given.length > 1) {
-  const wrong = unknown.length > 0 ? `Unknown argument ${unknown.join(' ')}.` : 'One at a time.';
-  console.error(`${wrong} npm run migrate takes --status or --dry-run, or nothing.`);
+const root = join(import.meta.dirname, '..');
+const folder = join(root, 'migrations');
+
+function fail(error: unknown): never {
+  console.error((error as Error).message);
   process.exit(1);
 }
 
-const root = join(import.meta.dirname, '..');
-if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
-const folder = join(root, 'migrations');
+function read() {
+  try {
+    return readMigrateArguments(process.argv.slice(2));
+  } catch (error) {
+    return fail(error);
+  }
+}
 
+const what = read();
+// A mistake in the app is shown with the place where it is.
+const { app } = await import('../src/app/index.ts');
 try {
+  if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
   // It checks what the environment says, with words of its own.
   const made = app({ ...process.env, ...MIGRATION_ENVIRONMENT });
-  if (given.length > 0) {
-    const lines = await readDatabase(process.env.DATABASE_URL!, folder, given[0] === '--dry-run' ? 'sql' : 'status');
-    console.log(lines.join('\n'));
-  } else {
+  if (what === 'apply') {
     await made.migrate({ mode: 'apply', folder, say: console.log });
     console.log('The database is up to date.');
+  } else {
+    const { readDatabase } = await import('./migration/read-database.ts');
+    console.log((await readDatabase(process.env.DATABASE_URL!, folder, what)).join('\n'));
   }
   await made.close();
 } catch (error) {
-  console.error((error as Error).message);
-  process.exit(1);
+  fail(error);
 }

@@ -2,13 +2,24 @@
 // nothing: what it cannot know is said with options (docs/migrations.md).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { app } from '../src/app/index.ts';
+import { readMigrationArguments } from './migration/arguments.ts';
 import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
-import { generate } from './migration/generate.ts';
 
 const root = join(import.meta.dirname, '..');
 const given = process.argv.slice(2);
 
+function fail(error: unknown): never {
+  console.error((error as Error).message);
+  process.exit(1);
+}
+
+try {
+  // A mistake in them is told before the app is loaded.
+  readMigrationArguments(given);
+} catch (error) {
+  fail(error);
+}
+const [{ app }, { generate }] = await Promise.all([import('../src/app/index.ts'), import('./migration/generate.ts')]);
 try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
   const database = process.env.DATABASE_URL;
@@ -18,6 +29,5 @@ try {
   console[ok ? 'log' : 'error'](lines.join('\n'));
   process.exit(ok ? 0 : 1);
 } catch (error) {
-  console.error((error as Error).message);
-  process.exit(1);
+  fail(error);
 }

@@ -2,31 +2,23 @@
 // RECEIVER_PORT says where (default 4000).
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { verifyWebhook, type WebhookVerificationError } from '../src/extensions/webhooks/verify-webhook.ts';
+import { verifyWebhook } from '../src/extensions/webhooks/verify-webhook.ts';
+import { readReceiverArguments } from './receiver/arguments.ts';
 
 function fail(message: string): never {
   console.error(message);
   process.exit(1);
 }
 
-/** Whether a text has the form of an endpoint's secret: a request without headers is refused for them, not for it. */
-function isSecret(secret: string): boolean {
+function read() {
   try {
-    verifyWebhook(secret, {}, '');
+    return readReceiverArguments(process.argv.slice(2), process.env.RECEIVER_PORT);
   } catch (error) {
-    return secret.startsWith('whsec_') && (error as WebhookVerificationError).code !== 'INVALID_SECRET';
+    return fail((error as Error).message);
   }
-  return true;
 }
 
-const [secret, ...more] = process.argv.slice(2);
-if (!secret) fail('Say the secret of the endpoint: npm run receiver -- whsec_…');
-if (more.length > 0) fail(`Unknown argument ${more.join(' ')}. There is one: npm run receiver -- whsec_…`);
-if (!isSecret(secret)) fail('That is no secret of an endpoint: it should be whsec_ followed by base64.');
-const wanted = process.env.RECEIVER_PORT || '4000';
-const port = Number(wanted);
-if (!/^\d{1,5}$/.test(wanted) || port > 65_535) fail(`RECEIVER_PORT must be from 0 to 65535, not ${wanted}.`);
-
+const { secret, port } = read();
 const server = createServer(async (req, res) => {
   if (req.method !== 'POST') return void res.writeHead(200).end();
   const body = await text(req);

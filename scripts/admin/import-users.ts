@@ -1,7 +1,6 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import type { Administration } from '../../src/accounts/administration.ts';
 import type { ImportProgress, RefusedRow } from '../../src/accounts/import/import.ts';
-import { whenAskedToStop } from '../services/when-asked-to-stop.ts';
 import { linesOf } from './lines.ts';
 import { importLine } from './report.ts';
 
@@ -31,32 +30,24 @@ function progressLines(): (progress: ImportProgress) => void {
 }
 
 /**
- * Imports the users of a file of NDJSON until its end or until this process is asked to stop, and tells how it went.
+ * Imports the users of a file of NDJSON until its end or until the signal, and tells how it went.
  *
  * @returns whether every row was stored, now or earlier
  * @throws Error when there is no such file
  */
-export async function importUsers(accounts: Administration, file: string): Promise<boolean> {
+export async function importUsers(accounts: Administration, file: string, signal: AbortSignal): Promise<boolean> {
   statSync(file);
   const report = reportTo(`${file}.refused.ndjson`);
-  const stop = new AbortController();
-  const work = accounts.importUsers(linesOf(file), {
-    signal: stop.signal,
-    onProgress: progressLines(),
-    onRefused: report.add,
-  });
-  const ended = work.then((progress) => {
+  try {
+    const progress = await accounts.importUsers(linesOf(file), {
+      signal,
+      onProgress: progressLines(),
+      onRefused: report.add,
+    });
     console.log(importLine(progress));
-    if (stop.signal.aborted) console.log('Stopped. Run it again to go on: what is there is passed over.');
+    if (signal.aborted) console.log('Stopped. Run it again to go on: what is there is passed over.');
     if (progress.refused > 0) console.error(`What was refused, and why: ${file}.refused.ndjson`);
     return progress.refused === 0;
-  });
-  whenAskedToStop(async () => {
-    stop.abort();
-    await ended.catch(() => undefined);
-  });
-  try {
-    return await ended;
   } finally {
     report.close();
   }

@@ -4,14 +4,18 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { readAdminArguments } from '../../scripts/admin/arguments.ts';
+import { run } from '../../scripts/admin/run.ts';
+import type { App } from '../../src/runtime/create-app.ts';
 import { blog } from '../fixtures/blog/app.ts';
 import { clientOf, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { inProcess } from '../support/in-process.ts';
 import { newKey } from '../support/patients.ts';
 import { BARE_ENV } from '../support/processes.ts';
 import { BLOG, makeProject } from '../support/project.ts';
 
-// Every command is a process that loads the whole app.
+// A command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const project = makeProject();
@@ -24,8 +28,12 @@ const login = (email: string, password: string) => clientOf(url)('POST', '/api/a
 
 const script = join(project.folder, 'scripts', 'admin.ts');
 
-/** Runs a command, as its npm command does. */
-async function admin(args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) {
+/** Does a command in this process, on the app that runs. */
+const admin = (args: string) =>
+  inProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal));
+
+/** Runs a command in a process of its own, as its npm command does. */
+async function command(args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) {
   const child = spawn(process.execPath, [script, ...args.split(' ')], { env: { ...BARE_ENV, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
   const out = { said: '', wrong: '' };
@@ -53,12 +61,14 @@ test('the first admin is made from the command line: with a password that is pri
   });
 
   const input = 'a bell rings at noon\nand more\n';
-  const own = await admin('create --email two@example.com --role editor --set bio=Counts --password-stdin', { input });
+  const own = await command('create --email two@example.com --role editor --set bio=Counts --password-stdin', {
+    input,
+  });
   expect(own).toMatchObject({ code: 0, said: expect.not.stringContaining('bell') });
   const second = await login('two@example.com', 'a bell rings at noon');
   expect(second.body.data.user).toMatchObject({ name: 'two', roles: ['user', 'editor'], bio: 'Counts' });
 
-  expect(await admin('create --email three@example.com --password-stdin', { input: 'Password123' })).toEqual({
+  expect(await command('create --email three@example.com --password-stdin', { input: 'Password123' })).toEqual({
     code: 1,
     said: '',
     wrong: 'password: This password is too common, choose another one',
@@ -114,7 +124,7 @@ test('users are imported from a file; what is refused is listed beside it, for i
   expect(existsSync(report)).toBe(false);
 
   writeFileSync(file, `${JSON.stringify(rows[0])}\n{"email":"x"}\n{"email":"new@example.com","name":"New"}\n`);
-  expect(await admin(`import ${file}`)).toEqual({
+  expect(await command(`import ${file}`)).toEqual({
     code: 1,
     said: '3 lines: 1 imported, 1 there already, 1 refused',
     wrong: `What was refused, and why: ${report}`,
@@ -142,7 +152,7 @@ test.each<[string, Record<string, string>, RegExp]>([
     /DATABASE_URL is malformed/,
   ],
 ])('with %s it says so in plain words', async (_what, env, text) => {
-  const { code, wrong } = await admin('list', { env });
+  const { code, wrong } = await command('list', { env });
   expect([code, wrong]).toEqual([1, expect.stringMatching(text)]);
   expect(wrong).not.toMatch(/\n {4}at /);
 });
@@ -150,6 +160,6 @@ test.each<[string, Record<string, string>, RegExp]>([
 test('a database without the tables is told of, with the command that makes them', async () => {
   const empty = await createTestDatabase();
   onTestFinished(() => empty.drop());
-  const { code, wrong } = await admin('list', { env: { ...stores, DATABASE_URL: empty.databaseUrl } });
+  const { code, wrong } = await command('list', { env: { ...stores, DATABASE_URL: empty.databaseUrl } });
   expect([code, wrong]).toEqual([1, expect.stringContaining('npm run migrate')]);
 });

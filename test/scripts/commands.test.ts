@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { readMigrateArguments } from '../../scripts/migration/migrate-arguments.ts';
+import { readReceiverArguments } from '../../scripts/receiver/arguments.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startScript } from '../support/scripts.ts';
 
@@ -12,26 +14,31 @@ const begin = (command: string, env?: Record<string, string>) => startScript('.'
 test.each([
   ['demo.ts fast', 'Unknown argument fast. npm run demo takes none.'],
   ['migrate.ts --force', 'Unknown argument --force. npm run migrate takes --status or --dry-run, or nothing.'],
-  ['migrate.ts --status --dry-run', 'One at a time. npm run migrate takes --status or --dry-run, or nothing.'],
-  [
-    'migration-generate.ts --force add',
-    'Unknown option --force. There are: --rename --rename-table --using --drop --drop-table --allow-loss --check --empty',
-  ],
   ['migration-generate.ts --drop title', '--drop title should look like --drop posts.subtitle'],
-  ['migration-generate.ts --rename', '--rename  should look like --rename posts.title=headline'],
-  ['migration-generate.ts --drop nothing.here', '--drop nothing.here: nothing here would drop that column.'],
   ['dev.ts --frehs', 'Unknown argument --frehs. npm run dev takes --fresh and --allow-loss.'],
   ['receiver.ts', 'Say the secret of the endpoint: npm run receiver -- whsec_…'],
-  [`receiver.ts ${SECRET} 4001`, 'Unknown argument 4001. There is one: npm run receiver -- whsec_…'],
-  ['receiver.ts whsec_!', 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],
-  [`receiver.ts ${SECRET.slice(6)}`, 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],
 ])('%s is refused with one line', async (command, line) => {
   expect(await begin(command).ended).toEqual({ code: 1, said: line });
 });
 
-test.each(['x', '70000', '-1', '80.5'])('the receiver refuses RECEIVER_PORT=%s with one line', async (port) => {
-  const said = `RECEIVER_PORT must be from 0 to 65535, not ${port}.`;
-  expect(await begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: port }).ended).toEqual({ code: 1, said });
+test('npm run migrate is asked for one thing', () => {
+  expect(() => readMigrateArguments(['--status', '--dry-run'])).toThrow(
+    'One at a time. npm run migrate takes --status or --dry-run, or nothing.',
+  );
+  expect([[], ['--status'], ['--dry-run']].map(readMigrateArguments)).toEqual(['apply', 'status', 'sql']);
+});
+
+test.each<[string[], string | undefined, string]>([
+  [[SECRET, '4001'], undefined, 'Unknown argument 4001. There is one: npm run receiver -- whsec_…'],
+  [['whsec_!'], undefined, 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],
+  [[SECRET.slice(6)], undefined, 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],
+  ...['x', '70000', '-1', '80.5'].map((port): [string[], string, string] => [
+    [SECRET],
+    port,
+    `RECEIVER_PORT must be from 0 to 65535, not ${port}.`,
+  ]),
+])('the receiver refuses %j with RECEIVER_PORT=%s', (given, port, line) => {
+  expect(() => readReceiverArguments(given, port)).toThrow(new Error(line));
 });
 
 test('the receiver says when its port is in use, and does not take that of web', async () => {

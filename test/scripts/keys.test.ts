@@ -1,8 +1,11 @@
 import { Client } from 'pg';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { readKeysArguments } from '../../scripts/keys/arguments.ts';
+import { rotate, tellStatus } from '../../scripts/keys/run.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { inProcess } from '../support/in-process.ts';
 import { idOf, newKey } from '../support/patients.ts';
 import { BLOG, makeProject } from '../support/project.ts';
 import { startScript } from '../support/scripts.ts';
@@ -13,7 +16,7 @@ afterAll(project.remove);
 
 const begin = (command: string, env?: Record<string, string>) => startScript(project.folder, command, env);
 
-// Every command is a process that loads the whole app.
+// A command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 90_000 });
 
 /** Waits until a command says something; rejects when it ends without. */
@@ -23,17 +26,32 @@ async function says({ out, ended }: ReturnType<typeof begin>, text: string): Pro
   expect(out.said).toContain(text);
 }
 
-/** A database with the tables of the blog, and `count` endpoints whose secrets are under the older of two keys. */
+const database = await createTestDatabase();
+const client = new Client(database.databaseUrl);
+await client.connect();
+const own = { DATABASE_URL: database.databaseUrl };
+const made = (SVC_ENCRYPTION_KEYS: string) => {
+  const one = app({ NODE_ENV: 'test', ...own, REDIS_URL: database.redisUrl, SVC_ENCRYPTION_KEYS });
+  onTestFinished(() => one.close());
+  return one;
+};
+beforeAll(async () => {
+  const one = app({ NODE_ENV: 'test', ...own, REDIS_URL: database.redisUrl });
+  await one.migrate({ mode: 'sync' });
+  await one.close();
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** What a command does, in this process, with these keys. */
+const status = (keys: string) => inProcess(async () => tellStatus(made(keys)).then(() => true));
+const rotating = (keys: string) => inProcess(() => rotate(made(keys), {}));
+
+/** `count` endpoints, and no others, whose secrets are under the older of two keys, in a database that knows of no key. */
 async function endpoints(count: number) {
-  const database = await createTestDatabase();
-  onTestFinished(() => database.drop());
-  const client = new Client(database.databaseUrl);
-  await client.connect();
-  onTestFinished(() => client.end());
-  const env = { DATABASE_URL: database.databaseUrl };
-  const made = app({ NODE_ENV: 'test', ...env, REDIS_URL: database.redisUrl });
-  await made.migrate({ mode: 'sync' });
-  await made.close();
+  await client.query('truncate webhook_endpoints, encryption_keys, encryption_processes, outbox cascade');
   const [old, next] = [newKey(), newKey()];
   const ids = Array.from({ length: count }, (_, i) => i.toString(16).padStart(24, '0'));
   const ring = createKeyring([old]);
@@ -45,11 +63,11 @@ async function endpoints(count: number) {
   );
   const stored = async () =>
     (await client.query<{ id: string; secret: string }>('select id, secret from webhook_endpoints order by id')).rows;
+  const both = `${next},${old}`;
   return {
-    client,
-    stored,
     keys: [old, next] as const,
-    env: { ...env, SVC_ENCRYPTION_KEYS: `${next},${old}` },
+    both,
+    env: { ...own, SVC_ENCRYPTION_KEYS: both },
     /** How many are under which key. */
     async under(key: string) {
       return (await stored()).filter(({ secret }) => secret.split('.')[1] === idOf(key)).length;
@@ -64,15 +82,20 @@ async function endpoints(count: number) {
 }
 
 test.each([
-  ['keys.ts', 'Say what to do: npm run keys -- generate, status or rotate.'],
-  ['keys.ts show', 'Unknown command show: npm run keys -- generate, status or rotate.'],
-  ['keys.ts rotate now', 'Unknown argument now. npm run keys takes one: generate, status or rotate.'],
+  ['', 'Say what to do: npm run keys -- generate, status or rotate.'],
+  ['show', 'Unknown command show: npm run keys -- generate, status or rotate.'],
+  ['rotate now', 'Unknown argument now. npm run keys takes one: generate, status or rotate.'],
   [
-    'keys.ts rotate --give-up now',
+    'rotate --give-up now',
     '--give-up takes the id of a key that is lost, 8 hex digits: npm run keys -- status shows it.',
   ],
+])('npm run keys -- %s is refused with one line', (given, line) => {
+  expect(() => readKeysArguments(given.split(' ').filter(Boolean))).toThrow(new Error(line));
+});
+
+test.each([
+  ['keys.ts', 'Say what to do: npm run keys -- generate, status or rotate.'],
   ['keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.'],
-  ['keys.ts status', 'SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.'],
 ])('%s is refused with one line', async (command, line) => {
   expect(await begin(command).ended).toEqual({ code: 1, said: line });
 });
@@ -96,7 +119,7 @@ test('a malformed key is refused without being printed, and a database without t
 });
 
 test('status, rotate, status: what is under which key, and which one may be removed', async () => {
-  const { env, keys, client, allReadable } = await endpoints(1200);
+  const { env, both, keys, allReadable } = await endpoints(1200);
   const [old, next] = keys.map(idOf);
   const before = await begin('keys.ts status', env).ended;
   expect(before.code).toBe(0);
@@ -104,7 +127,7 @@ test('status, rotate, status: what is under which key, and which one may be remo
   expect(before.said).toMatch(new RegExp(`${old} +decrypts +never used by a running process +1,200 values`));
   expect(before.said).toMatch(/webhook_endpoints.secret +- +1,200/);
 
-  const rotated = await begin('keys.ts rotate', env).ended;
+  const rotated = await rotating(both);
   expect(rotated.code).toBe(0);
   expect(rotated.said.split('\n').at(0)).toBe('webhook_endpoints: 500 of 1,200 values');
   expect(rotated.said.split('\n').slice(-3)).toEqual([
@@ -117,7 +140,7 @@ test('status, rotate, status: what is under which key, and which one may be remo
   expect(untouched.rows).toEqual([]);
   expect((await client.query('select 1 from outbox')).rows).toEqual([]);
 
-  const after = await begin('keys.ts status', { ...env, SVC_ENCRYPTION_KEYS: keys[1] }).ended;
+  const after = await status(keys[1]);
   expect(after.said).toMatch(new RegExp(`${next} +encrypts +in use since \\S+ +1,200 values`));
   expect(after.said).toMatch(
     new RegExp(`${old} +not in SVC_ENCRYPTION_KEYS +in use since \\S+, retired \\S+ +0 values`),
@@ -126,7 +149,7 @@ test('status, rotate, status: what is under which key, and which one may be remo
     for (const key of keys) expect(said).not.toContain(key);
     expect(said).not.toContain('whsec_');
   }
-  const again = await begin('keys.ts rotate', env).ended;
+  const again = await rotating(both);
   expect(again.code).toBe(0);
   expect(again.said).toContain(`0 values were put under key ${next}.`);
 });
@@ -164,7 +187,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after its batch', 
 });
 
 test('what cannot be decrypted is named by its id, the rest is rotated, and the command fails', async () => {
-  const { env, keys, client, under } = await endpoints(600);
+  const { env, keys, under } = await endpoints(600);
   const id = (n: number) => n.toString(16).padStart(24, '0');
   await client.query(`update webhook_endpoints set secret = 'plain and secret' where id = $1`, [id(7)]);
   await client.query(`update webhook_endpoints set secret = $2 where id = $1`, [
@@ -180,10 +203,10 @@ test('what cannot be decrypted is named by its id, the rest is rotated, and the 
 });
 
 test('a running process that lacks the newest key stops a rotation before it begins', async () => {
-  const { env, keys, client, under } = await endpoints(10);
+  const { both, keys, under } = await endpoints(10);
   await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[idOf(keys[0])]]);
-  const { code, said } = await begin('keys.ts rotate', env).ended;
+  const { code, wrong } = await rotating(both);
   expect(code).toBe(1);
-  expect(said).toContain(`Key ${idOf(keys[1])} is not known to every running process yet`);
+  expect(wrong).toContain(`Key ${idOf(keys[1])} is not known to every running process yet`);
   expect(await under(keys[0])).toBe(10);
 });

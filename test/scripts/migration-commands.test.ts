@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { generate } from '../../scripts/migration/generate.ts';
+import { readDatabase } from '../../scripts/migration/read-database.ts';
 import type { Fields } from '../../src/declare/field.ts';
+import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp, defineResource, f } from '../../src/index.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { BARE_ENV } from '../support/processes.ts';
@@ -28,11 +30,12 @@ async function project() {
     rmSync(migrations, { recursive: true, force: true });
   });
   const variables = { NODE_ENV: 'test', DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl };
-  const made = (fields: Fields) => {
-    const app = createApp({ resources: [defineResource('post', { fields })] }, variables);
+  const of = (resources: AnyResource[]) => {
+    const app = createApp({ resources }, variables);
     onTestFinished(() => app.close());
     return app;
   };
+  const made = (fields: Fields) => of([defineResource('post', { fields })]);
   function begin(file: string, args: string[] = [], variables: Record<string, string> = {}) {
     const env = { ...BARE_ENV, DATABASE_URL: database.databaseUrl, ...variables };
     const child = spawn(process.execPath, [join(folder, file), ...args], { cwd: folder, env });
@@ -52,6 +55,11 @@ async function project() {
     redis: { REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix },
     begin,
     generate: (...args: string[]) => begin('scripts/migration-generate.ts', args).ended,
+    /** What `generate` does with these resources, in this process. */
+    generating: (resources: AnyResource[], ...args: string[]) =>
+      generate(of(resources), migrations, args, database.databaseUrl),
+    /** What `migrate` tells of the migrations, in this process. */
+    reading: (what: 'status' | 'sql') => readDatabase(database.databaseUrl, migrations, what),
     migrate: (...args: string[]) => begin('scripts/migrate.ts', args).ended,
     /** What `generate` does, in this process. */
     async write(fields: Fields) {
@@ -59,9 +67,14 @@ async function project() {
       expect({ ok, lines }).toMatchObject({ ok: true });
     },
     /** What `migrate` does, in this process. */
-    apply: () => made({}).migrate({ mode: 'apply', folder: migrations }),
+    async apply() {
+      const said: string[] = [];
+      await made({}).migrate({ mode: 'apply', folder: migrations, say: (line) => said.push(line) });
+      return said;
+    },
     declare: (resources: string) =>
-      declare(`import { createApp, defineResource, f } from '../index.ts';
+      declare(`import type { AnyResource } from '../../src/declare/resource.ts';
+import { createApp, defineResource, f } from '../index.ts';
         export const app = (environment) => createApp({ resources: [${resources}] }, environment);`),
     // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
     query: async (sql: string): Promise<any[]> => (await client.query(sql)).rows,
@@ -77,42 +90,48 @@ async function project() {
 const DONE = 'The database is up to date.';
 const FIRST = `defineResource('post', { fields: { title: f.string(), views: f.integer(), old: f.string() } })`;
 const FIELDS = { title: f.string(), views: f.integer(), old: f.string() };
-const UP_TO_DATE = { code: 0, said: ['The migrations are up to date with the declarations.'] };
+const UP_TO_DATE = { ok: true, lines: ['The migrations are up to date with the declarations.'] };
 
 test('a team adds, renames, changes a type and drops, by commands alone, and its rows live through all of it', {
   timeout: 240_000,
 }, async () => {
-  const { declare, generate, migrate, query } = await project();
+  const { declare, generate, generating, migrate, reading, apply, query } = await project();
   declare(FIRST);
   expect(await generate('--check')).toMatchObject({ code: 1 });
   expect(readdirSync(folder)).not.toContain('migrations');
   expect((await generate()).code).toBe(0);
   expect(await migrate()).toEqual({ code: 0, said: ['0000_init applied', DONE] });
-  expect(await generate('--check')).toEqual(UP_TO_DATE);
+  expect(await generating([defineResource('post', { fields: FIELDS })], '--check')).toEqual(UP_TO_DATE);
   await query(`insert into posts (id, title, views, old) values ('1', 'a', 1, 'x'), ('2', 'b', 2, null)`);
 
-  declare(`defineResource('post', { fields: {
-    headline: f.string().renamedFrom('title').searchable(), views: f.text(), status: f.enum(['new', 'read']).default('new').filterable() } })`);
-  expect(await generate('headline')).toEqual({
-    code: 1,
-    said: [
+  const changed = defineResource('post', {
+    fields: {
+      headline: f.string().renamedFrom('title').searchable(),
+      views: f.text(),
+      status: f.enum(['new', 'read']).default('new').filterable(),
+    },
+  });
+  expect(await generating([changed], 'headline')).toEqual({
+    ok: false,
+    lines: [
       'This would lose data:',
       '  - posts.old: 1 row holds a value',
       '      if it is called status now: npm run migration:generate -- headline --rename posts.old=status',
       '      if it is to be dropped: npm run migration:generate -- headline --drop posts.old',
     ],
   });
-  const { code, said } = await generate('headline', '--drop', 'posts.old');
-  expect(code).toBe(0);
-  expect(said.slice(0, 2)).toEqual([
+  const { ok, lines } = await generating([changed], 'headline', '--drop', 'posts.old');
+  expect(ok).toBe(true);
+  expect(lines.slice(0, 2)).toEqual([
     'migrations/0001_headline.sql: 5 statements.',
     'migrations/0002_headline_indexes.sql: 2 statements.',
   ]);
 
-  expect(await migrate('--status')).toEqual({
-    code: 0,
-    said: ['applied  0000_init', 'pending  0001_headline', 'pending  0002_headline_indexes'],
-  });
+  expect(await reading('status')).toEqual([
+    'applied  0000_init',
+    'pending  0001_headline',
+    'pending  0002_headline_indexes',
+  ]);
   const dry = await migrate('--dry-run');
   expect(dry.code).toBe(0);
   expect(dry.said).toContain('-- 0001_headline.sql');
@@ -121,14 +140,14 @@ test('a team adds, renames, changes a type and drops, by commands alone, and its
   expect(dry.said.join('\n')).not.toContain('CREATE TABLE');
   expect(await query('select title from posts')).toHaveLength(2);
 
-  expect(await migrate()).toEqual({ code: 0, said: ['0001_headline applied', '0002_headline_indexes applied', DONE] });
+  expect(await apply()).toEqual(['0001_headline applied', '0002_headline_indexes applied']);
   expect(await query('select id, headline, views, status from posts order by id')).toEqual([
     { id: '1', headline: 'a', views: '1', status: 'new' },
     { id: '2', headline: 'b', views: '2', status: 'new' },
   ]);
 
   writeFileSync(join(folder, 'migrations', '0000_init.sql'), 'select 1;');
-  expect((await migrate('--status')).said[0]).toBe('applied  0000_init  (changed since then: put it back)');
+  expect((await reading('status'))[0]).toBe('applied  0000_init  (changed since then: put it back)');
   expect(await migrate()).toEqual({
     code: 1,
     said: [
@@ -141,7 +160,7 @@ test('a team adds, renames, changes a type and drops, by commands alone, and its
 test('a migrate that is killed while it waits for a lock leaves nothing, and the next one finishes', {
   timeout: 120_000,
 }, async () => {
-  const { declare, write, apply, migrate, begin, query, another } = await project();
+  const { declare, write, apply, begin, query, another } = await project();
   declare(FIRST);
   await write(FIELDS);
   await apply();
@@ -153,9 +172,9 @@ test('a migrate that is killed while it waits for a lock leaves nothing, and the
   await vi.waitUntil(async () => (await query(waiting))[0].n === 1, patience);
   first.child.kill('SIGKILL');
   await first.ended;
-  const second = migrate();
+  const second = apply();
   await holder.query('commit');
-  expect((await second).said.at(-1)).toBe(DONE);
+  expect(await second).toEqual(['0001_change applied']);
   expect(await query('select more from posts')).toEqual([]);
   expect(await query('select 1 from drizzle.__drizzle_migrations')).toHaveLength(2);
 });
@@ -166,7 +185,7 @@ test.each([
   ['its process is killed', 'process'],
   ['its session in Postgres is ended, which leaves a broken index', 'session'],
 ])('when %s while an index is built, the next migrate finishes', { timeout: 120_000 }, async (_, what) => {
-  const { declare, write, apply, migrate, begin, query, another } = await project();
+  const { declare, write, apply, begin, query, another } = await project();
   declare(FIRST);
   await write(FIELDS);
   await apply();
@@ -182,9 +201,9 @@ test.each([
   }
   const { said } = await first.ended;
   expect(said.join('\n')).not.toMatch(/\n {4}at /);
-  const second = migrate();
+  const second = apply();
   await holder.query('commit');
-  expect((await second).said).toEqual(['0001_change applied', DONE]);
+  expect(await second).toEqual(['0001_change applied']);
   const indexes = `select relname as name, indisvalid as valid from pg_index join pg_class c on c.oid = indexrelid where indrelid = 'posts'::regclass order by 1`;
   expect((await query(indexes)).filter(({ valid }) => !valid)).toEqual([]);
   expect((await query(indexes)).map(({ name }) => name)).toEqual([

@@ -57,6 +57,7 @@ test.each([
   [['add', '-f', '--name=x'], `Unknown option -f --name=x. There are: ${OPTIONS}`],
   [['!?'], 'A name needs letters a to z or digits, unlike !?'],
   [['--rename', 'title=headline'], '--rename title=headline should look like --rename posts.title=headline'],
+  [['--rename'], '--rename  should look like --rename posts.title=headline'],
   [['--drop=posts'], '--drop posts should look like --drop posts.subtitle'],
   [['--drop-table', 'a;b'], '--drop-table a;b should look like --drop-table notes'],
   [['--using', 'a.b='], `--using a.b= should look like --using posts.age="nullif(age, '')::bigint"`],

@@ -1,0 +1,85 @@
+import type { App } from '../../src/runtime/create-app.ts';
+import type { AdminArguments } from './arguments.ts';
+import { importUsers } from './import-users.ts';
+import { newPassword, passwordFromInput } from './password.ts';
+import { mailLines, sessionLines, userLines } from './report.ts';
+
+type Accounts = NonNullable<App['accounts']>;
+type User = NonNullable<Awaited<ReturnType<Accounts['find']>>>;
+
+/** What is wrong, in words for who is at the terminal. */
+function textOf(error: unknown): string {
+  const { message, details } = error as Error & { details?: Record<string, string> };
+  if (details === undefined) return message;
+  return Object.entries(details)
+    .map(([field, text]) => `${field}: ${text}`)
+    .join('\n');
+}
+
+async function create(accounts: Accounts, { email, name, role, fields, passwordFromInput: given }: AdminArguments) {
+  if ((await accounts.find(email)) !== undefined) {
+    throw new Error(
+      `There is an account with this e-mail already. Its role: npm run admin -- promote --email ${email}`,
+    );
+  }
+  const password = given ? await passwordFromInput() : newPassword();
+  const roles = [...new Set(['user', role!])];
+  const user = await accounts.create({ name: name ?? email.split('@')[0], ...fields, email, password, roles });
+  console.log(`${user.email} is ${role} now (${user.id}).`);
+  if (!given) console.log(`Password, shown this once: ${password}`);
+}
+
+async function change(app: App, accounts: Accounts, user: User, { command, role, end }: AdminArguments) {
+  const update = (changes: object) => app.service('user').update(user.id, changes as never);
+  const roles = new Set((user.roles as string[] | undefined) ?? []);
+  if (command === 'promote' || command === 'demote') {
+    if (command === 'promote') roles.add(role!);
+    else roles.delete(role!);
+    await update({ roles: [...roles] });
+    console.log(`${user.email} has the roles: ${[...roles].join(', ') || 'none'}`);
+  } else if (command === 'sessions') {
+    if (end) await accounts.endSessions(user.id);
+    console.log(
+      end ? `All sessions of ${user.email} are over.` : sessionLines(await accounts.sessions(user.id)).join('\n'),
+    );
+  } else {
+    const status = command === 'disable' ? 'disabled' : 'active';
+    await update({ status });
+    if (command === 'disable') await accounts.endSessions(user.id);
+    console.log(`${user.email} is ${status}.`);
+  }
+}
+
+async function act(app: App, given: AdminArguments, signal: AbortSignal): Promise<boolean> {
+  const { accounts } = app;
+  if (accounts === undefined) throw new Error('This app has no accounts: see defineUser.');
+  await accounts.ready();
+  if (given.command === 'create') await create(accounts, given);
+  else if (given.command === 'list') console.log(userLines(await accounts.list(given)).join('\n'));
+  else if (given.command === 'mails') {
+    const mails = (await app.captured.mails()).filter(({ to }) => given.email === '' || to === given.email);
+    console.log(mailLines(mails.slice(0, given.limit)).join('\n'));
+  } else if (given.command === 'import') {
+    return importUsers(accounts, given.file, signal);
+  } else {
+    const user = await accounts.find(given.email);
+    if (user === undefined) throw new Error(`There is no account with the e-mail ${given.email}.`);
+    await change(app, accounts, user, given);
+  }
+  return true;
+}
+
+/**
+ * Does what was asked for at the command line, and prints what there is to say of it.
+ *
+ * @param signal ends an import early
+ * @returns whether all of it was done
+ * @throws Error with lines for the person at the terminal
+ */
+export async function run(app: App, given: AdminArguments, signal: AbortSignal): Promise<boolean> {
+  try {
+    return await act(app, given, signal);
+  } catch (error) {
+    throw new Error(textOf(error), { cause: error });
+  }
+}

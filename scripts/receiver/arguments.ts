@@ -1,0 +1,34 @@
+import { verifyWebhook, type WebhookVerificationError } from '../../src/extensions/webhooks/verify-webhook.ts';
+
+/** Whether a text has the form of an endpoint's secret: a request without headers is refused for them, not for it. */
+function isSecret(secret: string): boolean {
+  try {
+    verifyWebhook(secret, {}, '');
+  } catch (error) {
+    return secret.startsWith('whsec_') && (error as WebhookVerificationError).code !== 'INVALID_SECRET';
+  }
+  return true;
+}
+
+/**
+ * Reads the command line of `npm run receiver`.
+ *
+ * @param wanted RECEIVER_PORT
+ * @throws Error with a line for the person at the terminal
+ */
+export function readReceiverArguments(
+  given: readonly string[],
+  wanted: string | undefined,
+): { secret: string; port: number } {
+  const [secret, ...more] = given;
+  if (!secret) throw new Error('Say the secret of the endpoint: npm run receiver -- whsec_…');
+  if (more.length > 0) {
+    throw new Error(`Unknown argument ${more.join(' ')}. There is one: npm run receiver -- whsec_…`);
+  }
+  if (!isSecret(secret)) throw new Error('That is no secret of an endpoint: it should be whsec_ followed by base64.');
+  const port = Number(wanted || '4000');
+  if ((wanted && !/^\d{1,5}$/.test(wanted)) || port > 65_535) {
+    throw new Error(`RECEIVER_PORT must be from 0 to 65535, not ${wanted}.`);
+  }
+  return { secret, port };
+}
