@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import type * as Kit from 'drizzle-kit/api';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Declared } from './declared.ts';
 import type { KeptMembers } from './members.ts';
@@ -60,12 +62,14 @@ export interface Snapshot {
   [other: string]: unknown;
 }
 
-// A development dependency of a second's loading time: wanted only when tables are compared.
-const kit = () => import('drizzle-kit/api');
+// A development dependency that is wanted only when tables are compared. Its CommonJS build: the other one loads drizzle-orm's,
+// of which Node reads the large package.json anew for each module, for more than a second.
+const load = createRequire(import.meta.url);
+const kit = () => load('drizzle-kit/api') as typeof Kit;
 
 /** Describes tables. */
 export async function takeSnapshot(tables: Record<string, PgTable>, declared: Declared): Promise<Snapshot> {
-  const { generateDrizzleJson } = await kit();
+  const { generateDrizzleJson } = kit();
   // As it is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
   const columns = [...declared.columns].map(([key, { kind, bound, values, members, longest }]) => [
@@ -92,13 +96,13 @@ export async function takeSnapshot(tables: Record<string, PgTable>, declared: De
 
 /** The description of a database without tables. */
 export async function emptySnapshot(): Promise<Snapshot> {
-  const { generateDrizzleJson } = await kit();
+  const { generateDrizzleJson } = kit();
   return generateDrizzleJson({}) as unknown as Snapshot;
 }
 
 /** The statements that turn one description into another, by drizzle-kit. It must not have to ask: see `diff.ts`. */
 export async function drizzleStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
-  const { generateMigration } = await kit();
+  const { generateMigration } = kit();
   type Json = Parameters<typeof generateMigration>[0];
   return generateMigration(from as unknown as Json, to as unknown as Json);
 }
