@@ -69,7 +69,7 @@ export async function generate(
 ): Promise<Outcome> {
   const args = readMigrationArguments(given);
   const previous = lastSnapshot(folder);
-  const next = await takeSnapshot(made.tables, made.declared);
+  const next = takeSnapshot(made.tables, made.declared);
   const plan = await planChange(previous, next, made.declared, args.requested);
   const changes = plan.statements.length + plan.indexes.length + plan.notes.length > 0;
   const lost = unallowed(plan, args);

@@ -10,7 +10,7 @@ test('migrations/ makes the tables of Belfry itself as they are declared', async
     DATABASE_URL: 'postgres://none/none',
     REDIS_URL: 'redis://none',
   });
-  const next = await takeSnapshot(tables, declared);
+  const next = takeSnapshot(tables, declared);
   // Tables of resources are the team's: they may wait for their migration.
   const own = Object.entries(next.tables).filter(([, { name }]) => !declared.tables.has(name));
   const made = lastSnapshot('migrations')!.tables;

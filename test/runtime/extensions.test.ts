@@ -1,4 +1,3 @@
-import { pgTable, text } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
 import type { Route } from '../../src/declare/route.ts';
 import {
@@ -10,6 +9,7 @@ import {
   f,
   webhooks,
 } from '../../src/index.ts';
+import { pgTable, text } from '../../src/platform/postgres/drizzle.ts';
 import { VERSION } from '../../src/runtime/version.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };

@@ -95,7 +95,7 @@ export async function planChange(
   declared: Declared,
   requested: RequestedChanges,
 ): Promise<Plan> {
-  const from = previous ?? (await emptySnapshot());
+  const from = previous ?? emptySnapshot();
   const renames = findRenames(from, next, declared, requested);
   const { statements: renaming, renamed } = applyRenames(from, renames);
   const losses = findLosses(renamed, next, declared, renames);

@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import type * as Kit from 'drizzle-kit/api';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Declared } from './declared.ts';
 import type { KeptMembers } from './members.ts';
@@ -62,13 +61,19 @@ export interface Snapshot {
   [other: string]: unknown;
 }
 
+/** What is taken of drizzle-kit. */
+interface Kit {
+  generateDrizzleJson(tables: Record<string, PgTable>): Snapshot;
+  generateMigration(from: Snapshot, to: Snapshot): Promise<string[]>;
+}
+
 // A development dependency that is wanted only when tables are compared. Its CommonJS build: the other one loads drizzle-orm's,
 // of which Node reads the large package.json anew for each module, for more than a second.
 const load = createRequire(import.meta.url);
-const kit = () => load('drizzle-kit/api') as typeof Kit;
+const kit = (): Kit => load('drizzle-kit/api');
 
 /** Describes tables. */
-export async function takeSnapshot(tables: Record<string, PgTable>, declared: Declared): Promise<Snapshot> {
+export function takeSnapshot(tables: Record<string, PgTable>, declared: Declared): Snapshot {
   const { generateDrizzleJson } = kit();
   // As it is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
@@ -95,14 +100,11 @@ export async function takeSnapshot(tables: Record<string, PgTable>, declared: De
 }
 
 /** The description of a database without tables. */
-export async function emptySnapshot(): Promise<Snapshot> {
-  const { generateDrizzleJson } = kit();
-  return generateDrizzleJson({}) as unknown as Snapshot;
+export function emptySnapshot(): Snapshot {
+  return kit().generateDrizzleJson({});
 }
 
 /** The statements that turn one description into another, by drizzle-kit. It must not have to ask: see `diff.ts`. */
-export async function drizzleStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
-  const { generateMigration } = kit();
-  type Json = Parameters<typeof generateMigration>[0];
-  return generateMigration(from as unknown as Json, to as unknown as Json);
+export function drizzleStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
+  return kit().generateMigration(from, to);
 }

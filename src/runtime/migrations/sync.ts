@@ -130,7 +130,7 @@ export async function sync(client: Client, schema: Schema, mayDrop: MayDrop, log
     );
     const wanted = fingerprint(schema);
     if (rows[0]?.fingerprint !== wanted) {
-      const next = await takeSnapshot(schema.tables, schema.declared);
+      const next = takeSnapshot(schema.tables, schema.declared);
       const { statements, indexes, losses } = await plan(client, rows[0]?.snapshot, next, schema.declared);
       dropped = await decideLosses(client, losses, mayDrop);
       await run(client, [...statements, ...indexes]);

@@ -1,6 +1,6 @@
-import { pgTable, text } from 'drizzle-orm/pg-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { createApp, defineExtension, defineResource, defineUser, f, privacy, softDelete } from '../../../src/index.ts';
+import { pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 

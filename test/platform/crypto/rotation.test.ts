@@ -1,8 +1,8 @@
-import { pgTable, text } from 'drizzle-orm/pg-core';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { defineExtension, verifyWebhook } from '../../../src/index.ts';
 import { createKeyring } from '../../../src/platform/crypto/keyring.ts';
 import type { RotationProgress } from '../../../src/platform/crypto/rotate.ts';
+import { pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import { clientOf } from '../../support/app.ts';
 import {
