@@ -8,6 +8,7 @@ export function ticketData(database: Database): UserData {
   return {
     name: 'streamTickets',
     description: 'Tickets that open a stream, good for seconds: none is told',
+    tables: ['realtime_tickets'],
     async *rows() {},
     erase: async (userId) => (await database.write({ text: REMOVE, values: [userId] })).length,
   };

@@ -1,8 +1,23 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createApp, defineExtension, defineResource, defineUser, f, privacy, softDelete } from '../../../src/index.ts';
+import {
+  apiKeys,
+  audit,
+  createApp,
+  defineExtension,
+  defineResource,
+  defineUser,
+  f,
+  privacy,
+  realtime,
+  softDelete,
+  twoFactor,
+  webhooks,
+} from '../../../src/index.ts';
 import { pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
+
+const KEY = Buffer.alloc(32, 1).toString('base64');
 
 const patient = defineResource('patient', {
   fields: {
@@ -129,4 +144,11 @@ test('what features hold of users is told with its tables; a table with users in
   expect(data).toContainEqual(expect.objectContaining({ name: 'nurseNotes' }));
   expect(unclaimed).toEqual([]);
   expect(reportOf(false).unclaimed).toEqual([{ table: 'nurse_notes', columns: ['user_id', 'phone'] }]);
+});
+
+test("every table of Belfry's own extensions with users in it is answered for", () => {
+  const extensions = [privacy(), apiKeys(), webhooks(), twoFactor(), softDelete(), audit(), realtime()] as const;
+  const app = createApp({ resources: [defineUser()], extensions }, { ...env, SVC_ENCRYPTION_KEYS: KEY });
+  onTestFinished(() => app.close());
+  expect(app.privacy.report(app.tables).unclaimed).toEqual([]);
 });
