@@ -20,6 +20,8 @@ export interface Looking {
   req?: Request | undefined;
   /** What scope and policy functions get as `service`; left out: that of the app. */
   service?: Services;
+  /** What several who look at the same moment read alike is read once for all of them. */
+  together?: Map<string, Promise<StoredRecord[]>> | undefined;
 }
 
 /** Which records of a resource somebody follows. */

@@ -57,6 +57,19 @@ interface Target {
   weight: number;
 }
 
+/** Reads what others who look at the same moment may have read already, by all that it depends on. */
+function readTogether(
+  { together }: Looker,
+  by: readonly unknown[],
+  read: () => Promise<StoredRecord[]>,
+): Promise<StoredRecord[]> {
+  if (together === undefined) return read();
+  const key = JSON.stringify(by);
+  const reading = together.get(key) ?? read();
+  together.set(key, reading);
+  return reading;
+}
+
 /**
  * The records of a reference field that this viewer may see expanded, by id. One query.
  *
@@ -71,7 +84,10 @@ async function targets(
   const { resource, store } = context.entities.get(target)!;
   const scope = scopeConditions(resource, looking);
   const ids = [...new Set(slots.map((slot) => slot.id))];
-  const found = await store.readMany(ids, scope instanceof Promise ? await scope : scope, bytes);
+  const conditions = scope instanceof Promise ? await scope : scope;
+  const found = await readTogether(looking, [target, ids, conditions, bytes], () =>
+    store.readMany(ids, conditions, bytes),
+  );
   const visible: StoredRecord[] = [];
   for (const record of found) {
     const args = policyArguments(looking, 'read', record);

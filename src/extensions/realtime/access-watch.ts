@@ -42,6 +42,9 @@ export function createAccessWatch(
 ): AccessWatch {
   const { database, users, authenticators, log } = host;
   const text = users && changedUsers(quoteIdentifier(users.table), users.columns('u'));
+  // A record's JSON leaves out what not everybody may see: roles, for one.
+  const names = ['id', ...Object.keys(users?.declaration.fields ?? {})];
+  const asText = (user: Viewer) => JSON.stringify(names.map((name) => user[name]));
   const watched = new Map<string, Watched>();
   let running: Promise<void> | undefined;
   let stopped = false;
@@ -78,7 +81,7 @@ export function createAccessWatch(
     known.version = version;
     const before = known.person.user!;
     const user: StoredRecord & Viewer = users!.fromRow(columns);
-    if (JSON.stringify(user) === JSON.stringify(before)) return;
+    if (asText(user) === asText(before)) return;
     known.person.user = user;
     if (!isActive(user)) endAll(known, 'signed_out');
     else if (before.roles?.some((role) => user.roles?.includes(role) !== true)) endAll(known, 'access_changed');

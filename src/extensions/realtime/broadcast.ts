@@ -1,8 +1,10 @@
-import type { RecordChange } from './entry.ts';
-import { isBefore } from './entry.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Looking } from '../../declare/host.ts';
+import type { Viewer } from '../../declare/policy.ts';
+import { isBefore, type RecordChange } from './entry.ts';
 import { bytesOf, changeFrame, type Frame } from './frame.ts';
 import type { Bundle, Group, Listener, Subscription } from './groups.ts';
-import type { VisibleChanges } from './visible-change.ts';
+import type { Sight, VisibleChanges } from './visible-change.ts';
 
 /** What a group is told. */
 interface Told {
@@ -25,53 +27,57 @@ function isAbout({ view, id, following }: Pick<Subscription, 'view' | 'id' | 'fo
   return following.includes(record) || (previous !== undefined && following.includes(previous));
 }
 
+/** Gives the sight of somebody; those who see the same share one. */
+type Sights = (view: Group['view'], user: Viewer | undefined, isOwner: boolean) => Sight;
+
 /** Makes what sends changes to listeners. */
 export function createBroadcast(visibleChanges: VisibleChanges) {
-  /** Through whose eyes each change is looked at: those of one who owns nothing of it for all like them, and of each who does. */
-  function eyes({ view, people }: Group, changes: readonly RecordChange[]): Map<string, RecordChange[]> {
-    const looks = new Map<string, RecordChange[]>();
-    for (const change of changes) {
-      const owners = people.size < 2 ? [] : ownersOf(change, view).filter((id) => people.has(id));
-      const common = people.keys().find((id) => !owners.includes(id));
-      for (const id of common === undefined ? owners : [common, ...owners]) {
-        const list = looks.get(id) ?? [];
-        looks.set(id, list);
-        list.push(change);
-      }
-    }
-    return looks;
+  function createSights(): Sights {
+    const sights = new Map<unknown, Sight>();
+    const together: Looking['together'] = new Map();
+    return (view, user, isOwner) => {
+      const visibility = view.visibilityKey(user);
+      const isPersonal = user === undefined || isOwner || visibility === user.id;
+      const key = isPersonal ? user : `${view.name} ${visibility}`;
+      const sight = sights.get(key) ?? visibleChanges.sightOf(user, together);
+      sights.set(key, sight);
+      return sight;
+    };
   }
 
   function ownersOf({ record, previous }: RecordChange, view: Group['view']): string[] {
     return [...new Set([...view.ownersIn(record), ...(previous === undefined ? [] : view.ownersIn(previous))])];
   }
 
-  async function toldTo(group: Group, all: readonly RecordChange[]): Promise<Told | undefined> {
+  async function toldTo(group: Group, all: readonly RecordChange[], sights: Sights): Promise<Told | undefined> {
     const changes = all.filter((change) => isAbout(group, change));
     if (changes.length === 0) return undefined;
-    const { view, following, people, text } = group;
-    const seen = new Map<string, Map<RecordChange, Frame>>();
-    for (const [id, list] of eyes(group, changes)) {
-      const found = await visibleChanges(view, following, list, people.get(id)?.user);
-      seen.set(id, new Map(found.map((one) => [one.change, changeFrame(one, text)])));
-    }
-    if (people.size < 2) {
-      const [only] = seen.values();
-      return { common: [...(only?.values() ?? [])], own: new Map() };
-    }
-    const ownersBy = new Map(changes.map((change) => [change, new Set(ownersOf(change, view))]));
-    const common = new Map<RecordChange, Frame>();
-    for (const [id, frames] of seen)
-      for (const [change, frame] of frames) if (!ownersBy.get(change)!.has(id)) common.set(change, frame);
-    const owners = new Set([...ownersBy.values()].flatMap((ids) => [...ids].filter((id) => people.has(id))));
-    const framesOf = (id: string) =>
-      changes.flatMap((change) =>
-        ownersBy.get(change)!.has(id) ? (seen.get(id)?.get(change) ?? []) : (common.get(change) ?? []),
-      );
-    return {
-      common: changes.flatMap((change) => common.get(change) ?? []),
-      own: new Map([...owners].map((id) => [id, framesOf(id)])),
+    const { view, following, text } = group;
+    // As it is now: who goes meanwhile must not make the others see what is theirs.
+    const people = new Map(group.people);
+    const owners = new Map(changes.map((one) => [one, ownersOf(one, view).filter((id) => people.has(id))]));
+    const seenBy = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
+      const found = await visibleChanges.of(view, following, list, sights(view, people.get(id)!.user, isOwner));
+      return found.map((one) => [one.change, changeFrame(one, text)] as const);
     };
+    // Those who own nothing of a change see it through the eyes of one of them.
+    const eyes = Map.groupBy(changes, (one) => people.keys().find((id) => !owners.get(one)!.includes(id)));
+    const common = new Map<RecordChange, Frame>();
+    for (const [id, list] of eyes) {
+      if (id === undefined) continue;
+      for (const [change, frame] of await seenBy(id, false, list)) common.set(change, frame);
+    }
+    const own = new Map<string, readonly Frame[]>();
+    for (const id of new Set([...owners.values()].flat())) {
+      const list = changes.filter((one) => owners.get(one)!.includes(id));
+      const frames = new Map(await seenBy(id, true, list));
+      const frameOf = (one: RecordChange) => (list.includes(one) ? frames.get(one) : common.get(one));
+      own.set(
+        id,
+        changes.flatMap((one) => frameOf(one) ?? []),
+      );
+    }
+    return { common: changes.flatMap((one) => common.get(one) ?? []), own };
   }
 
   function write({ groups, listeners }: Bundle, told: ReadonlyMap<Group, Told>): void {
@@ -94,10 +100,13 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      */
     async toGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
       const told = new Map<Group, Told>();
+      const sights = createSights();
       for (let at = 0; at < groups.length; at += GROUPS_AT_ONCE) {
         const some = groups.slice(at, at + GROUPS_AT_ONCE);
-        const found = await Promise.all(some.map((group) => toldTo(group, changes)));
+        const found = await Promise.all(some.map((group) => toldTo(group, changes, sights)));
         for (const [i, one] of found.entries()) if (one !== undefined) told.set(some[i]!, one);
+        // Policies that ask nobody else would keep requests waiting until all are through.
+        await nextTurn();
       }
       const bundles = new Set([...told.keys()].flatMap((group) => [...group.bundles]));
       for (const bundle of bundles) write(bundle, told);
@@ -108,10 +117,11 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      * @throws when the database is away; nothing is sent then
      */
     async toListener({ stream, person, subscriptions }: Listener, changes: readonly RecordChange[]): Promise<void> {
+      const sight = visibleChanges.sightOf(person.user, new Map());
       const lists = subscriptions.map(async (subscription) => {
         const { view, following, text } = subscription;
         const own = changes.filter((change) => isAbout(subscription, change));
-        const found = own.length === 0 ? [] : await visibleChanges(view, following, own, person.user);
+        const found = own.length === 0 ? [] : await visibleChanges.of(view, following, own, sight);
         return found.map((one) => changeFrame(one, text));
       });
       const bytes = bytesOf(merged(await Promise.all(lists)));

@@ -141,10 +141,10 @@ export function createGroups(): Groups {
     all: () => bundleOf.keys(),
     affectedBy(changes) {
       const touched = new Set<Group>();
-      for (const { view, record } of changes) {
-        const place = places.get(view.name);
+      for (const [{ name }, own] of Map.groupBy(changes, ({ view }) => view)) {
+        const place = places.get(name);
         for (const group of place?.lists ?? []) touched.add(group);
-        for (const group of place?.records.get(record.id) ?? []) touched.add(group);
+        for (const { record } of own) for (const group of place?.records.get(record.id) ?? []) touched.add(group);
       }
       return [...touched];
     },

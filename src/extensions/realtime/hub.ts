@@ -30,6 +30,8 @@ export interface Hub {
 const AGAIN_MS = 300;
 const CAUGHT_UP_AT_ONCE = 8;
 const ENTRIES_AT_ONCE = 200;
+// What a group is told of a change stays in memory until all groups know of it.
+const LOOKS_AT_ONCE = 10_000;
 const EMPTY = Buffer.alloc(0);
 
 /** Makes it. Redis is read while a stream is open. */
@@ -77,10 +79,13 @@ export function createHub(
 
   /** Sends changes once the database answers, however long that takes. */
   async function send(changes: readonly RecordChange[]): Promise<void> {
-    while (!stopped && groups.size > 0) {
+    let rest = changes;
+    while (!stopped && groups.size > 0 && rest.length > 0) {
+      const affected = groups.affectedBy(rest);
+      const some = rest.slice(0, Math.max(1, Math.floor(LOOKS_AT_ONCE / affected.length)));
       try {
-        await broadcast.toGroups(groups.affectedBy(changes), changes);
-        return;
+        await broadcast.toGroups(affected, some);
+        rest = rest.slice(some.length);
       } catch (error) {
         log.warn({ err: error }, 'open streams wait for the database');
         await sleep(AGAIN_MS);

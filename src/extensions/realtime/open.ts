@@ -1,3 +1,4 @@
+import type { Request } from 'express';
 import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceView } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
@@ -81,8 +82,8 @@ export function createStreamOpener(
     return who;
   }
 
-  async function assertPolicy({ user }: Who, ctx: RouteContext): Promise<void> {
-    const args = { user, action: 'realtime', doc: undefined, req: ctx.req, service };
+  async function assertPolicy({ user }: Pick<Who, 'user'>, req: Request | undefined): Promise<void> {
+    const args = { user, action: 'realtime', doc: undefined, req, service };
     if (await allows(settings.policy, args, false)) return;
     throw new ApiError(user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
   }
@@ -95,7 +96,7 @@ export function createStreamOpener(
       const request = readStreamRequest(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
       const who = await signedIn(ctx, request);
       const { user, auth } = who;
-      await assertPolicy(who, ctx);
+      await assertPolicy(who, req);
       const release = parts.slots.acquire(
         user === undefined ? { address: clientKey(addressOf(req)) } : { user: user.id },
       );
@@ -123,6 +124,7 @@ export function createStreamOpener(
       const { person, stream, subscriptions } = listener;
       try {
         const looking = { user: person.user, req: undefined, service };
+        await assertPolicy(looking, undefined);
         listener.subscriptions = await Promise.all(
           subscriptions.map(async (one) => {
             const { id, filters } = one;

@@ -1,7 +1,7 @@
 import type { Following, Host, Looking, ResourceView, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { isUnavailable } from '../../platform/postgres/errors.ts';
+import { isTooSlow, isUnavailable } from '../../platform/postgres/errors.ts';
 import { isSemaphoreFull } from '../../platform/semaphore.ts';
 import type { RecordChange } from './entry.ts';
 
@@ -25,10 +25,20 @@ interface Planned {
   previous: StoredRecord | undefined;
 }
 
-/** The database could not be asked: nothing is known of the changes yet. What a policy throws of its own accord is not that. */
+/** What somebody has seen of some changes: whatever they follow, each record is looked at once. */
+export interface Sight {
+  looking: Looking;
+  readable: Map<StoredRecord, Promise<boolean>>;
+  shown: Map<StoredRecord, Promise<Shown>>;
+}
+
+/**
+ * The database could not be asked: nothing is known of the changes yet. What a policy throws of its own accord is not that, nor is a
+ * question that takes too long: it would take as long again, and everybody would wait for it.
+ */
 function isTransient(error: unknown): boolean {
   const cause = error instanceof ApiError ? error.cause : error;
-  return isUnavailable(cause) || isSemaphoreFull(cause);
+  return (isUnavailable(cause) && !isTooSlow(cause)) || isSemaphoreFull(cause);
 }
 
 /** What becomes of a change for somebody who could see the record before it, or can see it after it. */
@@ -38,15 +48,20 @@ function planned(change: RecordChange, before: boolean, after: boolean): Planned
   return before ? { change, action: 'left', record: undefined, previous: undefined } : undefined;
 }
 
-/** Makes what tells a viewer of changes: only what is inside their scope, what they may read, and of that the fields that they see. */
+/** Makes what tells viewers of changes: only what is inside their scope, what they may read, and of that the fields that they see. */
 export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'log'>) {
-  async function planFor(
-    change: RecordChange,
-    { includes }: Following,
-    looking: Looking,
-  ): Promise<Planned | undefined> {
+  function isReadable(view: ResourceView, record: StoredRecord, { looking, readable }: Sight): Promise<boolean> {
+    let known = readable.get(record);
+    if (known === undefined) {
+      known = view.readableBy(record, looking);
+      readable.set(record, known);
+    }
+    return known;
+  }
+
+  async function planFor(change: RecordChange, following: Following, sight: Sight): Promise<Planned | undefined> {
     const { view, record, previous } = change;
-    const sees = async (one: StoredRecord) => includes(one) && (await view.readableBy(one, looking));
+    const sees = async (one: StoredRecord) => following.includes(one) && (await isReadable(view, one, sight));
     return planned(change, previous !== undefined && (await sees(previous)), await sees(record));
   }
 
@@ -61,39 +76,64 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     }
   }
 
-  async function serialized(view: ResourceView, plans: readonly Planned[], looking: Looking): Promise<VisibleChange[]> {
-    const records = plans.flatMap(({ record, previous }) => [record ?? [], previous ?? []].flat());
-    const shown = records.length === 0 ? [] : await view.serialize(records, looking);
-    const next = (one: StoredRecord | undefined) => (one === undefined ? undefined : shown.shift());
-    return plans.map(({ change, action, record, previous }) => {
-      const data = next(record);
-      return { change, action, data, previous: next(previous) };
-    });
+  /** Begins to show records, all at once; where that fails, each alone. */
+  function show(view: ResourceView, records: readonly StoredRecord[], { looking, shown }: Sight): void {
+    const missing = records.filter((record) => !shown.has(record));
+    if (missing.length === 0) return;
+    const together = view.serialize(missing, looking);
+    for (const [i, record] of missing.entries()) {
+      const alone = async (error: unknown) => {
+        if (missing.length === 1 || isTransient(error)) throw error;
+        return (await view.serialize([record], looking))[0]!;
+      };
+      const one = together.then((all) => all[i]!, alone);
+      // Whoever waits for it is told; there may be nobody any longer.
+      one.catch(() => undefined);
+      shown.set(record, one);
+    }
   }
 
-  /**
-   * What a viewer is told of changes of one resource, in their order; one that they may not know of is left out.
-   *
-   * @throws when the database is away: nothing is known then
-   */
-  return async (
-    view: ResourceView,
-    following: Following,
-    changes: readonly RecordChange[],
-    user: Viewer | undefined,
-  ): Promise<VisibleChange[]> => {
-    // One for all of them: the scope of a resource is asked once.
-    const looking = { user, req: undefined, service };
-    const plans: Planned[] = [];
-    for (const change of changes) {
-      const plan = await guarded(() => planFor(change, following, looking));
-      if (plan !== undefined) plans.push(plan);
-    }
-    const together = await guarded(() => serialized(view, plans, looking));
-    if (together !== undefined || plans.length < 2) return together ?? [];
-    const apart: VisibleChange[] = [];
-    for (const plan of plans) apart.push(...((await guarded(() => serialized(view, [plan], looking))) ?? []));
-    return apart;
+  return {
+    /** @param together shared by those who look at the same changes at the same moment */
+    sightOf: (user: Viewer | undefined, together: Looking['together']): Sight => ({
+      looking: { user, req: undefined, service, together },
+      readable: new Map(),
+      shown: new Map(),
+    }),
+    /**
+     * What a viewer is told of changes of one resource, in their order; one that they may not know of is left out.
+     *
+     * @throws when the database is away: nothing is known then
+     */
+    async of(
+      view: ResourceView,
+      following: Following,
+      changes: readonly RecordChange[],
+      sight: Sight,
+    ): Promise<VisibleChange[]> {
+      const plans: Planned[] = [];
+      for (const change of changes) {
+        const plan = await guarded(() => planFor(change, following, sight));
+        if (plan !== undefined) plans.push(plan);
+      }
+      show(
+        view,
+        plans.flatMap(({ record, previous }) => [record, previous].filter((one) => one !== undefined)),
+        sight,
+      );
+      const shownOf = async (record: StoredRecord | undefined) => record && sight.shown.get(record);
+      const visible: VisibleChange[] = [];
+      for (const { change, action, record, previous } of plans) {
+        const one = await guarded(async () => ({
+          change,
+          action,
+          data: await shownOf(record),
+          previous: await shownOf(previous),
+        }));
+        if (one !== undefined) visible.push(one);
+      }
+      return visible;
+    },
   };
 }
 

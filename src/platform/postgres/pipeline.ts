@@ -12,6 +12,9 @@ export interface Statement {
 
 const MOST_PENDING = 1000;
 
+/** As the server says it of connections: `isUnavailable` knows it. */
+const tooMany = () => Object.assign(new Error('too many reads wait for the database'), { code: '53300' });
+
 interface Lane {
   client: pg.Client | undefined;
   /** Under the client. Held back while it is corked, until the end of this turn of the event loop. */
@@ -78,7 +81,8 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
     async query<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
       if (closed) throw new Error('Client was closed and is not queryable');
       // More than can be answered in time: refusing at once beats keeping everybody waiting.
-      if (lanes.every((lane) => lane.pending >= MOST_PENDING)) throw new ApiError('UNAVAILABLE');
+      if (lanes.every((lane) => lane.pending >= MOST_PENDING))
+        throw new ApiError('UNAVAILABLE', undefined, { cause: tooMany() });
       const lane = lanes.reduce((least, next) => (next.pending < least.pending ? next : least));
       lane.pending += 1;
       try {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { Client } from 'pg';
 import { EventSource } from 'undici';
-import { expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { apiKeys, createApp, defineResource, defineUser, f, realtime } from '../../../src/index.ts';
 import { clientOf, startTestApp } from '../../support/app.ts';
 import { listen, ready } from './listen.ts';
@@ -27,6 +28,7 @@ const options = {
       maxStreams: 40,
       maxBufferedBytes: 100_000,
       ticketSeconds: 30,
+      policy: ({ user }) => user?.team !== 'no streams',
     }),
     apiKeys(),
   ],
@@ -35,6 +37,9 @@ const { app, url, call, env, person } = await startTestApp(
   { ...options, settings: { rateLimit: { enabled: false }, auth: {} } },
   { env: () => ({ METRICS_TOKEN: 'of-the-test' }) },
 );
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(() => database.end());
 const notes = app.service('note');
 const users = app.service('user');
 
@@ -125,6 +130,23 @@ test('who may no longer subscribe is ended when that changes', async () => {
   await stream.ended;
   expect(stream.received.at(-1)!.data).toEqual({ reason: 'access_changed' });
   expect((await listen(url, 'subscribe=note', who)).status).toBe(403);
+});
+
+test('who may no longer open streams at all is ended when that changes', async () => {
+  const who = await person('Streamless');
+  const stream = await ready(url, 'subscribe=note', who);
+  await users.update(who.id, { team: 'no streams' });
+  await stream.ended;
+  expect(stream.received.at(-1)!.data).toEqual({ reason: 'access_changed' });
+  expect((await listen(url, 'subscribe=note', who)).status).toBe(403);
+});
+
+test('a role that is taken away in the database itself ends the stream', async () => {
+  const who = await person('Demoted', ['user', 'editor']);
+  const stream = await ready(url, 'subscribe=word', who);
+  await database.query(`update users set roles = '{user}' where id = $1`, [who.id]);
+  await stream.ended;
+  expect(stream.received.at(-1)!.data).toEqual({ reason: 'access_changed' });
 });
 
 test('a ticket opens one stream, for a client that can send no header, and comes back with the last id', async () => {
