@@ -1,35 +1,21 @@
 // `npm run keys -- generate` prints a new encryption key. `-- status` tells what is encrypted with which key, `-- rotate` puts
 // everything under the newest one; `--give-up <key id>` empties what waits in the outbox under a key that is lost. These two need DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env.
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { DATABASE_ONLY } from './deployment/database-only.ts';
+import { fail } from './deployment/fail.ts';
+import { loadApp } from './deployment/load-app.ts';
 import { readKeysArguments } from './keys/arguments.ts';
 import { rotate, tellStatus } from './keys/run.ts';
-import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
 import { whenAskedToStop } from './services/when-asked-to-stop.ts';
 
-function fail(message: string): never {
-  console.error(message);
-  process.exit(1);
-}
-
-/** The app of this deployment, to be connected to its database and to nothing else. A new key needs none: it is loaded here. */
-async function loadApp() {
-  const settings = join(import.meta.dirname, '..', '.env');
-  if (existsSync(settings)) process.loadEnvFile(settings);
-  if (!process.env.SVC_ENCRYPTION_KEYS) fail('SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.');
-  const { app } = await import('../src/app/index.ts');
-  return app({ ...process.env, ...MIGRATION_ENVIRONMENT });
-}
-
 async function status(): Promise<void> {
-  const made = await loadApp();
+  const made = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
   await tellStatus(made);
   await made.close();
 }
 
 async function rotateAll(giveUp?: string): Promise<void> {
-  const made = await loadApp();
+  const made = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
   const stop = new AbortController();
   const ended = rotate(made, { signal: stop.signal, giveUp }).then(
     async (isDone) => {

@@ -3,7 +3,7 @@
 // It needs DATABASE_URL, from the shell or from .env, and nothing else.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
+import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { readMigrateArguments } from './migration/migrate-arguments.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -28,7 +28,7 @@ const { app } = await import('../src/app/index.ts');
 try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
   // It checks what the environment says, with words of its own.
-  const made = app({ ...process.env, ...MIGRATION_ENVIRONMENT });
+  const made = app({ ...process.env, ...DATABASE_ONLY });
   if (what === 'apply') {
     await made.migrate({ mode: 'apply', folder, say: console.log });
     console.log('The database is up to date.');

@@ -2,8 +2,8 @@
 // nothing: what it cannot know is said with options (docs/migrations.md).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { readMigrationArguments } from './migration/arguments.ts';
-import { MIGRATION_ENVIRONMENT } from './migration/environment.ts';
 
 const root = join(import.meta.dirname, '..');
 const given = process.argv.slice(2);
@@ -24,7 +24,7 @@ try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
   const database = process.env.DATABASE_URL;
   // The environment plays no part in the tables, and the app connects to nothing.
-  const made = app({ ...process.env, ...MIGRATION_ENVIRONMENT, DATABASE_URL: 'postgres://none/none' });
+  const made = app({ ...process.env, ...DATABASE_ONLY, DATABASE_URL: 'postgres://none/none' });
   const { ok, lines } = await generate(made, join(root, 'migrations'), given, database);
   console[ok ? 'log' : 'error'](lines.join('\n'));
   process.exit(ok ? 0 : 1);

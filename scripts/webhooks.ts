@@ -1,35 +1,14 @@
 // `npm run webhooks -- status`: how webhooks are doing. `-- retry`: sends again what failed. `-- drain`: waits until nothing waits to
 // be sent. It needs DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env, or a running `npm run dev`.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebhookOperations } from '../src/extensions/webhooks/operations.ts';
-import type { App } from '../src/runtime/create-app.ts';
-import { DEVELOPMENT_ENVIRONMENT } from './dev/environment.ts';
+import { fail } from './deployment/fail.ts';
+import { loadApp } from './deployment/load-app.ts';
 import { readWebhookArguments, type WebhookArguments } from './webhooks/arguments.ts';
 import { queueLine, retryLines, statusLines } from './webhooks/report.ts';
 
-const root = join(import.meta.dirname, '..');
 const LOOK_MS = 500;
 const LINE_MS = 5000;
-
-function fail(message: string): never {
-  console.error(message);
-  process.exit(1);
-}
-
-/** The app of this deployment, to be connected to its database; Redis is only told that there is something to do. */
-async function loadApp(): Promise<App & { webhooks?: WebhookOperations }> {
-  if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
-  const development = join(root, DEVELOPMENT_ENVIRONMENT);
-  if (!process.env.DATABASE_URL && existsSync(development)) {
-    Object.assign(process.env, JSON.parse(readFileSync(development, 'utf8')));
-  }
-  if (!process.env.SVC_ENCRYPTION_KEYS) fail('SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.');
-  const { app } = await import('../src/app/index.ts');
-  const redis = process.env.REDIS_URL || 'redis://none';
-  return app({ ...process.env, NODE_ENV: 'test', LOG_LEVEL: 'error', REDIS_URL: redis });
-}
 
 async function status(webhooks: WebhookOperations, { worst, json }: WebhookArguments): Promise<void> {
   const found = await webhooks.status(worst);
@@ -65,7 +44,11 @@ async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookAr
 
 try {
   const given = readWebhookArguments(process.argv.slice(2));
-  const app = await loadApp();
+  const app = await loadApp({
+    environment: { NODE_ENV: 'test', LOG_LEVEL: 'error' },
+    orDevelopment: true,
+    needsKeys: true,
+  });
   if (app.webhooks === undefined) fail('This app has no webhooks: see docs/webhooks.md.');
   try {
     await app.accounts!.ready();
