@@ -28,7 +28,8 @@ function wordsOf(name: string): string {
 
 /**
  * Whether a field holds personal data: it is marked `pii()`, or named like personal data (`email`, `homeAddress`,
- * `dateOfBirth`). A guess for tools that help people look; nothing that a client sees depends on it.
+ * `dateOfBirth`). Where it is not marked this is a guess: the OpenAPI document and the privacy report tell of it, the audit trail masks
+ * it, an export tells it, and an erasure empties it.
  */
 export function isPersonal(name: string, spec: FieldSpec): boolean {
   if (spec.pii) return true;

@@ -198,12 +198,12 @@ export function readMessage(input: unknown, rule: EndpointRule): PushMessage {
   const details = crossFaults(fields, content, rule);
   if (Object.keys(details).length > 0) throw validationError(details);
   const { to, deviceIds, tokens = [], platform } = fields;
-  const once = (list: readonly string[] = []) => [...new Set(list)];
+  const unique = (list: readonly string[] = []) => [...new Set(list)];
   return {
     audience: {
-      userIds: once(typeof to === 'string' ? [to] : to),
-      deviceIds: once(deviceIds),
-      tokens: once(tokens),
+      userIds: unique(typeof to === 'string' ? [to] : to),
+      deviceIds: unique(deviceIds),
+      tokens: unique(tokens),
       platform,
     },
     content,

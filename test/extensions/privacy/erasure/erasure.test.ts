@@ -11,10 +11,10 @@ import {
   softDelete,
   twoFactor,
   webhooks,
-} from '../../../src/index.ts';
-import { startReceiver } from '../../fakes/receiver.ts';
-import { clientOf, type Person, startTestApp } from '../../support/app.ts';
-import { codeOf, guard, PASSWORD } from '../two-factor/someone.ts';
+} from '../../../../src/index.ts';
+import { startReceiver } from '../../../fakes/receiver.ts';
+import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+import { codeOf, guard, PASSWORD } from '../../two-factor/someone.ts';
 
 const open = { list: 'public', read: 'public', create: 'authenticated' } as const;
 const hooked: string[] = [];

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
-import { erasing } from '../../fixtures/erasing/app.ts';
-import { startTestApp } from '../../support/app.ts';
-import { startProcess } from '../../support/processes.ts';
+import { erasing } from '../../../fixtures/erasing/app.ts';
+import { startTestApp } from '../../../support/app.ts';
+import { startProcess } from '../../../support/processes.ts';
 
 const PHOTOS = 2000;
 const OTHERS = 700;

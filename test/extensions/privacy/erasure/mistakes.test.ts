@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createApp, defineResource, defineUser, f, privacy } from '../../../src/index.ts';
+import { createApp, defineResource, defineUser, f, privacy } from '../../../../src/index.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 const author = f.ref('user').owner();
