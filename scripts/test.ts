@@ -50,7 +50,7 @@ whenAskedToStop(stop);
 
 try {
   const chromium = findChromium(process.env);
-  services = await startServices({ mode: 'test', announce: console.log });
+  services = await startServices({ mode: 'test', inMemory: true, announce: console.log });
   const args = [
     join(root, 'node_modules/vitest/vitest.mjs'),
     'run',

@@ -50,13 +50,18 @@ function initialise(bin: string, { folder, password }: Home, account: Account | 
 /**
  * Starts a Postgres of our own from npm's binaries on a free port of localhost. With `dataDir` its data is kept there
  * and it has a database `belfry`; without, all of it is thrown away at `stop()`, or when this process dies.
+ *
+ * @param inMemory keeps what is thrown away in memory, where there is room
  */
-export async function startPostgres(dataDir: string | undefined): Promise<Service & Pick<OwnServer, 'restart'>> {
+export async function startPostgres(
+  dataDir: string | undefined,
+  inMemory = false,
+): Promise<Service & Pick<OwnServer, 'restart'>> {
   const throwAway = dataDir === undefined;
   const account = postgresAccount();
   const { bin, copied } = postgresBinaries(account);
   const home = throwAway
-    ? { folder: makeThrowAway('postgres', account), password: randomBytes(18).toString('hex') }
+    ? { folder: makeThrowAway('postgres', account, inMemory), password: randomBytes(18).toString('hex') }
     : developmentHome(dataDir, account);
   const { folder, password } = home;
   await stopOrphanedServer(folder);

@@ -9,6 +9,8 @@ export interface ServicesSettings {
   /** 'dev' keeps data in `dataDir`; 'test' throws everything away. */
   mode: 'dev' | 'test';
   dataDir?: string;
+  /** Of mode 'test': Postgres keeps its data in memory, where there is room. */
+  inMemory?: boolean;
   /** Gets each line for the person at the terminal. */
   announce: (line: string) => void;
 }
@@ -42,7 +44,7 @@ async function fromContainer(name: string, start: () => Promise<Service>, announ
  * each in one line. In mode 'dev' the address names a database `belfry`, in mode 'test' the maintenance database of a
  * superuser. What is started here dies with this process. Throws when a service can't be had.
  */
-export async function startServices({ mode, dataDir, announce }: ServicesSettings): Promise<Services> {
+export async function startServices({ mode, dataDir, inMemory, announce }: ServicesSettings): Promise<Services> {
   if (mode === 'dev' && dataDir === undefined) throw new Error('startServices: mode "dev" needs a dataDir.');
   const keptIn = mode === 'dev' ? dataDir : undefined;
   const prefix = mode === 'test' ? 'TEST_' : '';
@@ -69,7 +71,7 @@ export async function startServices({ mode, dataDir, announce }: ServicesSetting
       `${prefix}DATABASE_URL`,
       named.postgres,
       () => startPostgresContainer(keptIn),
-      () => startPostgres(keptIn),
+      () => startPostgres(keptIn, inMemory),
     ),
     provide(
       'Redis',

@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -16,12 +17,26 @@ import { isRunning, stopOrphanedServer } from './orphaned-server.ts';
 const PREFIX = 'belfry-test-';
 const places = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));
 
+/** A file system in memory, as Linux has it. */
+const MEMORY = '/dev/shm';
+/** Bytes that must be free, there and in memory: a run of all tests takes about one gigabyte of it. */
+const ROOM = 4 * 2 ** 30;
+
+function hasRoomInMemory(): boolean {
+  if (!existsSync(MEMORY)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return Math.min(bavail * bsize, process.availableMemory()) >= ROOM;
+}
+
 /**
  * Makes a folder for one throw-away server, in the first place for temporary files that the account can reach. The
  * server's guard removes it; `clearThrowAways` does when the guard could not.
+ *
+ * @param inMemory takes a file system in memory where there is room: hundreds of databases cost a third there
  */
-export function makeThrowAway(kind: string, account?: Account): string {
-  const place = places.find((candidate) => mayUse(account, candidate, 'x'));
+export function makeThrowAway(kind: string, account?: Account, inMemory = false): string {
+  const candidates = inMemory && hasRoomInMemory() ? [MEMORY, ...places] : places;
+  const place = candidates.find((candidate) => mayUse(account, candidate, 'x'));
   if (!place) throw new Error(`No place for temporary files that the server may enter (tried ${places.join(', ')}).`);
   const folder = mkdtempSync(join(place, `${PREFIX}${kind}-`));
   chmodSync(folder, 0o711);
@@ -31,7 +46,7 @@ export function makeThrowAway(kind: string, account?: Account): string {
 
 /** Stops and removes what test runs that were killed have left behind: theirs alone, of this user alone. */
 export async function clearThrowAways(): Promise<void> {
-  for (const place of places) {
+  for (const place of existsSync(MEMORY) ? [MEMORY, ...places] : places) {
     for (const name of readdirSync(place).filter((entry) => entry.startsWith(PREFIX))) {
       const folder = join(place, name);
       const stats = statSync(folder, { throwIfNoEntry: false });
