@@ -1,12 +1,17 @@
 import type { UserData } from '../declare/user-data.ts';
 import type { Database } from '../platform/postgres/database.ts';
+import { writeInBatches } from '../platform/postgres/write-in-batches.ts';
 
 const RESULTS_AT_ONCE = 5000;
 
 // Results have no index by user, which every send would pay for: whoever asks about one user walks through the month that is kept.
 const PAGE = `
-  select push_id, position, user_id = $1 from push_results
-  where (push_id, position) > ($2, $3) order by push_id, position limit ${RESULTS_AT_ONCE}`;
+  with page as materialized (
+    select push_id, position, user_id from push_results
+    where (push_id, position) > ($2, $3) order by push_id, position limit ${RESULTS_AT_ONCE}
+  )
+  select coalesce(array_agg(distinct push_id) filter (where user_id = $1), '{}'), count(*) filter (where user_id = $1),
+    (select array[push_id, position::text] from page offset ${RESULTS_AT_ONCE - 1}) from page`;
 const ROWS = `
   select r.push_id, r.platform, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
   from push_results r join pushes p on p.id = r.push_id where r.push_id = any($2) and r.user_id = $1
@@ -23,19 +28,25 @@ const ERASE = `
   update push_results r set user_id = null, masked_token = '***', provider_id = null
   where r.push_id = any($2) and r.user_id = $1 and not exists (select from theirs t where t.id = r.push_id)`;
 
-type PageRow = [pushId: string, position: number, theirs: boolean | null];
+// Nobody got it: no result tells whom it was for.
+const ERASE_UNSENT = `
+  delete from pushes where id in (
+    select id from pushes
+    where status = 'no-devices' and (audience->>'to' = $1 or audience->'to' = jsonb_build_array($1::text)) limit $2)
+  returning 1`;
+
+/** `next`: where the next page begins behind; null: there is none. */
+type PageRow = [ids: string[], count: number, next: [pushId: string, position: string] | null];
 
 /** The pushes that went to a user. */
 export function pushData(database: Database): UserData {
   /** Ids of pushes with the user among their results, and how many results, page by page. */
   async function* pages(userId: string): AsyncGenerator<{ ids: string[]; count: number }> {
-    for (let after: [string, number] = ['', 0]; ; ) {
-      const rows = await database.readSlowly<PageRow>({ text: PAGE, values: [userId, ...after] });
-      const found = rows.filter(([, , theirs]) => theirs === true);
-      if (found.length > 0) yield { ids: [...new Set(found.map(([id]) => id))], count: found.length };
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < RESULTS_AT_ONCE) return;
-      after = [last[0], last[1]];
+    for (let after: PageRow[2] = ['', '0']; after !== null; ) {
+      const rows: PageRow[] = await database.readSlowly({ text: PAGE, values: [userId, ...after] });
+      const [ids, count, next] = rows[0]!;
+      if (ids.length > 0) yield { ids, count: Number(count) };
+      after = next;
     }
   }
 
@@ -53,7 +64,7 @@ export function pushData(database: Database): UserData {
       }
     },
     async erase(userId) {
-      let total = 0;
+      let total = await writeInBatches(database, ERASE_UNSENT, [userId]);
       for await (const { ids, count } of pages(userId)) {
         await database.write({ text: ERASE, values: [userId, ids] });
         total += count;

@@ -44,7 +44,7 @@ export function audit({ keepDays = KEEP_DAYS }: AuditOptions = {}): Extension<'a
         sweeps: [createRetention(host, keepDays)],
         listeners: createListeners(writer),
         routes: auditRoutes(host),
-        userData: [auditData(host.database, keepDays)],
+        userData: [auditData(host, keepDays)],
         api: { verify: createVerify(host.database) },
         workers,
       };

@@ -11,15 +11,16 @@ export function maskText(text: string): string {
   return letters.length < SHORTEST_TOLD ? MASK : `${letters[0]}${MASK}`;
 }
 
-function masked(value: unknown): unknown {
+function masked(value: unknown, { kind }: FieldSpec): unknown {
   if (value === null || value === undefined) return value;
-  return typeof value === 'string' ? maskText(value) : MASK;
+  // Of few possible values the first letter tells which one it is.
+  return typeof value === 'string' && kind !== 'enum' ? maskText(value) : MASK;
 }
 
 /** A value as the audit trail holds it: what is personal in it is masked. */
 export function withoutPersonal(name: string, spec: FieldSpec, value: unknown): unknown {
   const { shape, ...own } = spec;
-  if (isPersonal(name, own)) return masked(value);
+  if (isPersonal(name, own)) return masked(value, spec);
   if (spec.inner !== undefined && Array.isArray(value)) {
     const item = spec.inner.spec;
     return value.map((one) => withoutPersonal(name, item, one));

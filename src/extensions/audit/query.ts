@@ -17,16 +17,26 @@ export function cursorBehind({ at, id }: Position): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
 
+/** A time as the database takes it, of the years 1 to 9999; undefined for one that there is not. */
+function timeOf(text: string): string | undefined {
+  const date = new Date(text);
+  const year = date.getUTCFullYear();
+  return year >= 1 && year <= 9999 ? date.toISOString() : undefined;
+}
+
 function positionOf(cursor: string): Position | undefined {
   const [, at, id] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
-  return at === undefined || Number.isNaN(Date.parse(at)) ? undefined : { at, id: Number(id) };
+  // One that means another day (30 February) was never told.
+  return at === undefined || timeOf(at) !== at ? undefined : { at, id: Number(id) };
 }
 
 const id = z.string().refine(isId, { error: 'Must be an id' });
 const word = z.string().regex(/^[a-z][a-z0-9._-]{0,99}$/i, { error: 'Must be a name' });
+const timeError = { error: 'Must be a time as 2030-01-31T12:00:00Z' };
 const time = z.iso
-  .datetime({ offset: true, error: 'Must be a time as 2030-01-31T12:00:00Z' })
-  .transform((text) => new Date(text).toISOString());
+  .datetime({ offset: true, ...timeError })
+  .refine((text) => timeOf(text) !== undefined, timeError)
+  .transform((text) => timeOf(text)!);
 
 const after = z
   .string()

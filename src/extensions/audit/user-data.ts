@@ -1,5 +1,7 @@
+import type { Host } from '../../declare/host.ts';
 import type { UserData } from '../../declare/user-data.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Changes } from './entry.ts';
+import { createShownChanges } from './shown-changes.ts';
 
 const ROWS_AT_ONCE = 500;
 
@@ -8,10 +10,23 @@ const ROWS = `
   select id, at, action, resource, record_id, via, credential_id, ip, request_id, changes, details from audit_entries
   where user_id = $1 and (at, id) > ($2::timestamptz, $3) order by at, id limit ${ROWS_AT_ONCE}`;
 
-type Row = [id: number, at: string, ...rest: unknown[]];
+type Row = [
+  id: number,
+  at: string,
+  action: string,
+  resource: string | null,
+  record: string | null,
+  via: string | null,
+  credential: string | null,
+  ip: string | null,
+  requestId: string | null,
+  changes: Changes | null,
+  details: unknown,
+];
 
 /** What the audit trail tells of what a user did. */
-export function auditData(database: Database, keepDays: number): UserData {
+export function auditData({ database, resources }: Pick<Host, 'database' | 'resources'>, keepDays: number): UserData {
+  const shown = createShownChanges(resources);
   return {
     name: 'auditEntries',
     description: 'What the user did, as the audit trail tells it; what is personal is masked',
@@ -21,7 +36,9 @@ export function auditData(database: Database, keepDays: number): UserData {
       for (let after: [string, number] = ['-infinity', 0]; ; ) {
         const rows = await database.readSlowly<Row>({ text: ROWS, values: [userId, ...after] });
         for (const row of rows) {
-          const [id, at, action, resource, record, via, credential, ip, requestId, changes, details] = row;
+          const [id, at, action, resource, record, via, credential, ip, requestId, all, details] = row;
+          // Who did it need not be who may see it: a field may be for admins alone. What is theirs is told with their records.
+          const changes = shown({ resource, changes: all }, { id: userId });
           yield { id, at, action, resource, record, via, credential, ip, requestId, changes, details };
         }
         if (rows.length < ROWS_AT_ONCE) return;

@@ -1,23 +1,12 @@
-import type { Fields } from '../../declare/field.ts';
 import type { Host, ResourceView, StoredRecord } from '../../declare/host.ts';
-import { allowsEveryRecord, type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import type { Changes, Entry } from './entry.ts';
+import type { Entry } from './entry.ts';
+import { createShownChanges } from './shown-changes.ts';
 
 type Looking = Pick<RouteContext, 'user' | 'req' | 'service'>;
 
 /** Gives the entries that their reader may see, with what they may see of each. */
 export type VisibleEntries = (entries: readonly Entry[], looking: Looking) => Promise<Entry[]>;
-
-/** Fields that not everybody sees, by name. */
-function restrictedFields({ declaration }: ResourceView): Map<string, CompiledPolicy> {
-  const fields = Object.entries(declaration.fields as Fields);
-  return new Map(
-    fields.flatMap(([name, { spec }]) =>
-      spec.visibleTo === undefined ? [] : [[name, compilePolicy(spec.visibleTo, () => undefined)]],
-    ),
-  );
-}
 
 /**
  * Makes what narrows entries down to what their reader may see of records anyway: only those inside the service scope, and values of
@@ -26,16 +15,7 @@ function restrictedFields({ declaration }: ResourceView): Map<string, CompiledPo
  */
 export function createVisibleEntries(resources: Host['resources']): VisibleEntries {
   const views = new Map(resources.map((view) => [view.name, view]));
-  const restricted = new Map(resources.map((view) => [view.name, restrictedFields(view)]));
-
-  function shown(changes: Changes | null, fields: ReadonlyMap<string, CompiledPolicy> | undefined, looking: Looking) {
-    if (changes === null || fields === undefined || fields.size === 0) return changes;
-    const list = Object.entries(changes).map(([name, change]) => {
-      const policy = fields.get(name);
-      return [name, policy === undefined || allowsEveryRecord(policy, looking.user) ? change : { changed: true }];
-    });
-    return Object.fromEntries(list) as Changes;
-  }
+  const shown = createShownChanges(resources);
 
   /** The ids of a resource's records that are outside of the reader's scope. */
   async function outside(view: ResourceView, entries: readonly Entry[], looking: Looking): Promise<Set<string>> {
@@ -61,6 +41,6 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
     }
     return entries
       .filter(({ resource, record }) => record === null || hidden.get(resource ?? '')?.has(record) !== true)
-      .map((entry) => ({ ...entry, changes: shown(entry.changes, restricted.get(entry.resource ?? ''), looking) }));
+      .map((entry) => ({ ...entry, changes: shown(entry, looking.user) }));
   };
 }

@@ -1,5 +1,5 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { defineExtension, type Extension, type FeatureParts } from '../../declare/extension.ts';
+import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { erasureParts, erasures } from './erasure/index.ts';
 import {
@@ -9,6 +9,7 @@ import {
   privacyExportChunks,
   privacyExports,
 } from './export/index.ts';
+import { joinHalves } from './half.ts';
 import { type PrivacyReport, privacyReport } from './report/report.ts';
 
 export type { PrivacyReport, ReportedData, ReportedField } from './report/report.ts';
@@ -39,14 +40,8 @@ export function privacy(options: PrivacyOptions = {}): Extension<'privacy', Priv
       if (accounts === undefined || users === undefined) {
         throw new StartupError('privacy() cannot work:', ['it needs accounts, see defineUser']);
       }
-      const exports = exportParts(host, users, options);
-      const erasure: FeatureParts = erasureParts(host, accounts, users);
       return {
-        ...exports,
-        ...erasure,
-        routes: [...exports.routes, ...(erasure.routes ?? [])],
-        jobs: { ...exports.jobs, ...erasure.jobs },
-        sweeps: [...exports.sweeps, ...(erasure.sweeps ?? [])],
+        ...joinHalves(exportParts(host, users, options), erasureParts(host, accounts, users)),
         api: { report: (tables) => privacyReport(host.resources, users, host.userData(), tables) },
       };
     },

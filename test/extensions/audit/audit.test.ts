@@ -11,6 +11,7 @@ const note = defineResource('note', {
     points: f.integer(),
     data: f.json(),
     phone: f.string(),
+    gender: f.enum(['female', 'male']).optional(),
     age: f.integer().pii(),
     place: f.object({ city: f.string(), zip: f.string().pii(), room: f.integer() }),
     iban: f.string().encrypted(),
@@ -210,9 +211,11 @@ describe('an entry tells', () => {
 
   test('what is personal masked, by mark or by name, inside objects too', async () => {
     const place = { city: 'Bern', zip: '3000-X', room: 4 };
-    const { id } = await made({ phone: '+41 44 000 00 00', age: 44, place });
+    const { id } = await made({ phone: '+41 44 000 00 00', gender: 'female', age: 44, place });
     expect((await entry(`record=${id}`)).changes).toMatchObject({
       phone: { to: '+***' },
+      // Its first letter would tell it.
+      gender: { to: '***' },
       age: { to: '***' },
       place: { to: { city: 'Bern', zip: '3***', room: 4 } },
     });
@@ -400,6 +403,11 @@ describe('GET /api/admin/audit', () => {
     ['limit=201', 'limit'],
     ['limit=x', 'limit'],
     ['after=x', 'after'],
+    ['from=0000-01-01T00:00:00Z', 'from'],
+    ['from=0001-01-01T00:00:00%2B14:00', 'from'],
+    ['to=9999-12-31T23:59:59-12:00', 'to'],
+    [`after=${Buffer.from('0000-01-01T00:00:00.000Z 1').toString('base64url')}`, 'after'],
+    [`after=${Buffer.from('2026-02-30T00:00:00.000Z 1').toString('base64url')}`, 'after'],
     ['after=MjAzMC0xMy00NVQxMjowMDowMC4wMDBaIDE', 'after'],
     ['page=2', 'page'],
     ['user=a&user=b', 'user'],

@@ -53,12 +53,17 @@ export function createEraseAccount(
     return total;
   }
 
-  // What was sent of records is found by the records, so it goes before them; and again after them, with what came meanwhile.
+  // What was sent of records is found by the records, so it goes before them; and again after them, with what came meanwhile. Some of
+  // it has no index by user and is walked through: so not again where there were no records.
   async function eraseAll(erasing: Erasing): Promise<void> {
     await redact(erasing.userId);
     await eraseUserData(erasing);
-    while ((await eraseRecords(erasing)) > 0) await redact(erasing.userId);
-    await eraseUserData(erasing);
+    let found = false;
+    while ((await eraseRecords(erasing)) > 0) {
+      found = true;
+      await redact(erasing.userId);
+    }
+    if (found) await eraseUserData(erasing);
   }
 
   return async (id) => {

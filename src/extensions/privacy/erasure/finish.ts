@@ -27,7 +27,7 @@ export function createFinish(
     );
     for (const share of owned.filter(({ plan }) => plan.action === 'keep')) {
       const count = await share.count(userId);
-      if (count > 0)
+      if (count !== 0)
         kept.push({ name: share.view.name, count, why: `Kept by its declaration (onOwnerDelete: 'keep')` });
     }
     return kept;

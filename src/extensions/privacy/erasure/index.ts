@@ -1,7 +1,8 @@
 import type { Accounts } from '../../../declare/accounts.ts';
-import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import { erasurePlan } from '../../../records/erasure-plan.ts';
+import type { Half } from '../half.ts';
 import { createEraseAccount } from './erase-account.ts';
 import { erasureMistakes } from './mistakes.ts';
 import { createRecordEraser } from './record-eraser.ts';
@@ -13,10 +14,10 @@ import { erasureSweep } from './sweeps.ts';
 export { erasures } from './tables.ts';
 
 /** The erasure of accounts. */
-export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceView) {
+export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceView): Half {
   const mistakes = erasureMistakes(host.resources, users);
   // With such mistakes the app is not made: what follows would only stumble over them.
-  if (mistakes.length > 0) return { mistakes: () => mistakes } satisfies FeatureParts;
+  if (mistakes.length > 0) return { mistakes: () => mistakes };
   const owned = host.resources.flatMap((view) => {
     const plan = erasurePlan(view.declaration, false);
     return view === users || plan.ownerField === undefined ? [] : [createRecordEraser(host, view, plan)];
@@ -29,5 +30,5 @@ export function erasureParts(host: ExtensionHost, accounts: Accounts, users: Res
     routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
     jobs: { erase: { run: createEraseAccount(host, users, { user, owned, redact }), concurrency: 2 } },
     sweeps: [erasureSweep(host)],
-  } satisfies FeatureParts;
+  };
 }

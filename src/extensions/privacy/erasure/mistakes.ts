@@ -1,10 +1,23 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceView } from '../../../declare/host.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
 import { type ErasurePlan, erasurePlan } from '../../../records/erasure-plan.ts';
 
 const ACTIONS = ['delete', 'anonymize', 'keep'];
 
-function anonymizeMistakes({ ownerField, personal }: ErasurePlan): string[] {
+/** Unique indexes in which the anonymized records of several owners would stand with the same values. */
+function clashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
+  const left = new Map(personal.map(({ name, emptied }) => [name, emptied]));
+  return indexes.flatMap(({ fields, unique = false }) => {
+    const names = fields.map((field) => field.replace(/^-/, ''));
+    // Postgres takes any number of rows where one of the values is null.
+    const isFree = names.some((name) => name === ownerField || left.get(name) === null);
+    return unique && !isFree && names.some((name) => left.has(name)) ? [names.join(', ')] : [];
+  });
+}
+
+function anonymizeMistakes(declaration: AnyResource, plan: ErasurePlan): string[] {
+  const { ownerField, personal } = plan;
   const own =
     ownerField === 'id'
       ? [`onOwnerDelete: 'anonymize' needs an owner field: these records own themselves; take 'delete' or 'keep'`]
@@ -12,6 +25,10 @@ function anonymizeMistakes({ ownerField, personal }: ErasurePlan): string[] {
   const stuck = personal.filter(({ spec, emptied }) => spec.required && emptied === null);
   return [
     ...own,
+    ...clashingIndexes(declaration, plan).map(
+      (names) =>
+        `indexes: ${names}: onOwnerDelete: 'anonymize' would leave the same values in many records; take unique away, or required() of the personal field, or take 'delete' or 'keep'`,
+    ),
     ...stuck.map(
       ({ name }) =>
         `field "${name}": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default(), or take 'delete' or 'keep'`,
@@ -40,7 +57,7 @@ function resourceMistakes({ declaration }: ResourceView, isUser: boolean): strin
   if (plan.ownerField === undefined) {
     return [...faults, 'onOwnerDelete: its records have no owner; mark a field with owner(), or take it out'];
   }
-  return onOwnerDelete === 'anonymize' ? [...faults, ...anonymizeMistakes(plan)] : faults;
+  return onOwnerDelete === 'anonymize' ? [...faults, ...anonymizeMistakes(declaration, plan)] : faults;
 }
 
 /** What is wrong with the options that an erasure goes by, a line each. */

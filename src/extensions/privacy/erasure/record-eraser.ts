@@ -3,7 +3,8 @@ import type { Hooks } from '../../../declare/resource.ts';
 import type { Transaction } from '../../../declare/transaction.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
-import { isUnavailable } from '../../../platform/postgres/errors.ts';
+import { isTooSlow, isUnavailable } from '../../../platform/postgres/errors.ts';
+import { scan } from '../../../platform/postgres/scan.ts';
 import type { ErasurePlan } from '../../../records/erasure-plan.ts';
 import { recordStatements } from './record-statements.ts';
 import { COUNT } from './sql.ts';
@@ -11,6 +12,8 @@ import { COUNT } from './sql.ts';
 const AT_ONCE = 500;
 // A hook may take its time, and the transaction holds its records meanwhile.
 const AT_ONCE_WITH_HOOKS = 50;
+// Looked at, not changed: few of them are one user's.
+const ARCHIVED_AT_ONCE = 2000;
 
 /** A hook that threw. */
 class HookFailure extends Error {
@@ -40,8 +43,8 @@ export interface RecordEraser {
    * that record's hook, when a hook throws.
    */
   removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
-  /** How many there are. */
-  count(userId: string): Promise<number>;
+  /** How many there are; null when it takes too long to count them. */
+  count(userId: string): Promise<number | null>;
 }
 
 /**
@@ -148,16 +151,22 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
       return rows.length;
     });
 
-  async function archivedBatch(erasing: Erasing): Promise<number> {
+  async function eraseArchived(erasing: Erasing): Promise<number> {
     const { anonymizeArchived, removeArchived, emptied } = statements;
     const text = anonymizes ? anonymizeArchived : removeArchived;
     if (text === undefined) return 0;
-    const values = [erasing.userId, ...(anonymizes ? emptied : []), AT_ONCE];
-    return host.transaction(async (tx) => {
-      const { length } = await tx.database.write({ text, values });
-      if (length > 0) await counted(tx, erasing, length);
-      return length;
-    });
+    let total = 0;
+    for (let after: string | null = ''; after !== null; ) {
+      const values = [erasing.userId, after, ARCHIVED_AT_ONCE, ...(anonymizes ? emptied : [])];
+      after = await host.transaction(async (tx): Promise<string | null> => {
+        const [row] = await tx.database.write<[count: number, next: string | null]>({ text, values });
+        const [count, next] = row!;
+        if (count > 0) await counted(tx, erasing, count);
+        total += count;
+        return next;
+      });
+    }
+    return total;
   }
 
   return {
@@ -169,12 +178,18 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
       for (const take of [statements.take, statements.takeWaiting]) {
         for (let found = 1; found > 0; total += found) found = await batch(erasing, take);
       }
-      for (let found = 1; found > 0; total += found) found = await archivedBatch(erasing);
-      return total;
+      return total + (await eraseArchived(erasing));
     },
     async count(userId) {
-      const [row] = await database.readSlowly<[number]>({ text: statements.count, values: [userId] });
-      return Number(row![0]);
+      const count = { text: statements.count, values: [userId] };
+      try {
+        for await (const [row] of scan<[number]>(database, count)) return Number(row![0]);
+      } catch (error) {
+        if (!isTooSlow(error)) throw error;
+        // The account must not stay for ever because what stays of it is more than can be counted.
+        log.warn({ err: error, resource: view.name }, 'what is kept of an erased account could not be counted');
+      }
+      return null;
     },
   };
 }

@@ -14,11 +14,14 @@ export interface RecordStatements {
   remove: string;
   /** $1 ids, $2 an id for the event of each, then `emptied`. Gives the same of the records as they are and were. */
   anonymize: string;
-  /** $1 owner, `emptied` from $2 on, then how many: of the deleted records. Undefined without soft delete. */
-  anonymizeArchived: string | undefined;
-  /** $1 owner, $2 how many. */
+  /**
+   * Of a page of the deleted records, which have no index by owner: $1 owner, $2 the last id of the page before, $3 how many it has.
+   * Gives how many of them were the owner's, and the last id where there is another page. Undefined without soft delete.
+   */
   removeArchived: string | undefined;
-  /** $1 owner. */
+  /** The same, with `emptied` from $4 on. */
+  anonymizeArchived: string | undefined;
+  /** $1 owner. The deleted ones that are kept, too. */
   count: string;
   /** What stands in the emptied fields. */
   emptied: readonly unknown[];
@@ -58,8 +61,11 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
   };
   const later = `"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`;
   const archive = view.archiveTable === undefined ? undefined : quoteIdentifier(view.archiveTable);
-  const archived = (place: number) => `"id" in (select "id" from ${archive} where ${owner} = $1 limit $${place})`;
-  const last = plan.personal.length + 2;
+  const archived = (change: string) => `
+  with page as materialized (
+    select "id", ${owner} = $1 as theirs from ${archive} where "id" > $2 order by "id" limit $3
+  ), changed as (${change} where "id" in (select "id" from page where theirs) returning 1)
+  select (select count(*) from changed), (select "id" from page offset $3::bigint - 1)`;
   return {
     take: `${take} limit $2 for update skip locked`,
     takeWaiting: `${take} order by _row."id" limit $2 for update`,
@@ -70,9 +76,11 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
   _new as (update ${table} _row set ${sets(2, later)} from _old where _row."id" = _old."id" returning _row.*),
   ${outbox('updated', `'record', to_jsonb(_new.*) - ${passwords}, 'previous', to_jsonb(_old.*) - ${untold}`, '_new join _old on _old."id" = _new."id"')}
   select to_jsonb(_new.*) - ${passwords}, to_jsonb(_old.*) - ${untold} from _new join _old on _old."id" = _new."id"`,
-    anonymizeArchived: archive && `update ${archive} set ${sets(1, '')} where ${archived(last)} returning 1`,
-    removeArchived: archive && `delete from ${archive} where ${archived(2)} returning 1`,
-    count: `select count(*) from ${table} where ${owner} = $1`,
+    removeArchived: archive && archived(`delete from ${archive}`),
+    anonymizeArchived: archive && archived(`update ${archive} set ${sets(3, '')}`),
+    count: `select ${[table, ...(archive === undefined ? [] : [archive])]
+      .map((from) => `(select count(*) from ${from} where ${owner} = $1)`)
+      .join(' + ')}`,
     emptied: plan.personal.map(({ emptied }) => emptied),
   };
 }

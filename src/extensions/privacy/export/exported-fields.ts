@@ -5,8 +5,12 @@ import type { AnyResource } from '../../../declare/resource.ts';
 import { erasurePlan } from '../../../records/erasure-plan.ts';
 import { isMarked } from './is-marked.ts';
 
-// What a project hides and calls so is a secret, and tells nothing of a person.
-const SECRET = /(password|passcode|token|hash|digest|secret|salt)s?$/i;
+// What a project hides and calls so is a secret, and tells nothing of a person. Short words count as whole ones: `apiKey`, not `monkey`.
+const SECRETS = [
+  /(password|passcode|passphrase|token|hash|digest|secret|salt|credential|recovery_?code|backup_?code)s?$/i,
+  /((^|_)(key|seed|pin|otp|nonce)|(Key|Seed|Pin|Otp|OTP|Nonce))s?$/,
+];
+const isSecret = (name: string) => SECRETS.some((secret) => secret.test(name));
 
 /** A field of a resource, to those that a record is about. */
 export interface ExportedField {
@@ -31,7 +35,7 @@ export function exportedFields(resource: AnyResource, isUser: boolean): Exported
     if (spec.kind === 'password') return [];
     const concealed = spec.hidden === true || spec.writeOnly === true;
     const marked = isMarked(resource, name);
-    const held = marked || (personal.has(name) && !SECRET.test(name));
+    const held = marked || (personal.has(name) && !isSecret(name));
     const visibleTo = spec.visibleTo === undefined ? undefined : compilePolicy(spec.visibleTo, () => undefined);
     return [{ name, held, concealed, visibleTo }];
   });

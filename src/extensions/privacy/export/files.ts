@@ -5,6 +5,7 @@ import type { ExportFile } from './export-file.ts';
 import { namingRecords, ownRecords } from './resource-files.ts';
 
 const ROWS_AT_ONCE = 20;
+const NAME = /^[a-z][a-zA-Z0-9]{0,60}$/;
 
 async function* inBatches(rows: AsyncIterable<Record<string, unknown>>): AsyncGenerator<Record<string, unknown>[]> {
   let batch: Record<string, unknown>[] = [];
@@ -20,13 +21,35 @@ async function* inBatches(rows: AsyncIterable<Record<string, unknown>>): AsyncGe
 /** `apiKeys` → `api-keys`. */
 const fileName = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
+/** Files whose paths are each one's own: two resources may have one plural, as `datum` and `data`. */
+function distinct(files: readonly ExportFile[]): ExportFile[] {
+  const taken = new Set<string>();
+  return files.map((file) => {
+    let { path } = file;
+    for (let n = 2; taken.has(path); n++) path = file.path.replace(/\.ndjson$/, `-${n}.ndjson`);
+    taken.add(path);
+    return { ...file, path };
+  });
+}
+
+/** What is wrong with the names of user data, which are those of files, a line each. */
+export function nameMistakes(userData: readonly UserData[]): string[] {
+  const names = userData.map(({ name }) => name);
+  return [
+    ...names
+      .filter((name) => !NAME.test(name))
+      .map((name) => `user data "${name}": the name must be letters and digits in camelCase, as "apiKeys"`),
+    ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `user data "${name}": two features have it`),
+  ];
+}
+
 /** The files of every export of an app: of each resource, and of what features hold about users. */
 export function exportFiles(
   parts: Pick<Host, 'database' | 'service' | 'resources'>,
   users: ResourceView,
   userData: readonly UserData[],
 ): ExportFile[] {
-  return [
+  return distinct([
     ...parts.resources.flatMap((view) => ownRecords(parts, view, users) ?? []),
     ...parts.resources.flatMap((view) => namingRecords(parts, view, users) ?? []),
     ...userData.map((data) => ({
@@ -35,5 +58,5 @@ export function exportFiles(
       description: data.description,
       rows: (user: Viewer) => inBatches(data.rows(user.id)),
     })),
-  ];
+  ]);
 }

@@ -1,10 +1,12 @@
 import { whenUsersAreDeleted } from '../../../accounts/deleted-users.ts';
-import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceView } from '../../../declare/host.ts';
-import { exportFiles } from './files.ts';
+import type { Half } from '../half.ts';
+import { exportFiles, nameMistakes } from './files.ts';
 import { createLinks } from './links.ts';
 import { createExportComposer, EXPORT_MAIL } from './mail.ts';
 import { createMakeExport } from './make-export.ts';
+import { removeWithPassword } from './remove-with-password.ts';
 import { exportRoutes } from './routes.ts';
 import { EXPORT_DEFAULTS, type ExportOptions } from './settings.ts';
 import { REMOVE_OF_USERS } from './sql.ts';
@@ -18,7 +20,7 @@ export { privacyExportChunks, privacyExports } from './tables.ts';
 const JOB = 'export';
 
 /** Exports of what is held about users: routes, the job that makes them, and what removes them. */
-export function exportParts(host: ExtensionHost, users: ResourceView, options: ExportOptions) {
+export function exportParts(host: ExtensionHost, users: ResourceView, options: ExportOptions): Half {
   const { exportHours, exportsPerDay } = { ...EXPORT_DEFAULTS, ...options };
   const exports = createExports(host);
   const links = createLinks(host);
@@ -42,6 +44,8 @@ export function exportParts(host: ExtensionHost, users: ResourceView, options: E
     consumers: [whenUsersAreDeleted(REMOVE_OF_USERS)],
     mails: { [EXPORT_MAIL]: createExportComposer(exports, users, links) },
     userData: [exportData(host)],
+    mistakes: () => nameMistakes(host.userData()),
+    listeners: removeWithPassword(exports),
     encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
-  } satisfies FeatureParts;
+  };
 }

@@ -1,11 +1,10 @@
-import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceView, StoredRecord } from '../../../declare/host.ts';
 import { pluralName } from '../../../declare/naming.ts';
 import type { Viewer } from '../../../declare/viewer.ts';
 import { ownerFieldOf } from '../../../records/compile.ts';
 import type { ExportFile, Writing } from './export-file.ts';
 import { type ExportedField, exportedFields, recordOf, seesField } from './exported-fields.ts';
-import { isMarked } from './is-marked.ts';
+import { namingFields } from './naming-fields.ts';
 import { columnOf, readRecords } from './read-records.ts';
 
 type Parts = Pick<Host, 'database' | 'service'>;
@@ -54,37 +53,18 @@ export function ownRecords(parts: Parts, view: ResourceView, users: ResourceView
   };
 }
 
-/** A field that names users. */
-interface Naming {
-  name: string;
-  /** The condition that it names the user $1. */
-  where: string;
-  /** Whether the declaration says that it makes the record personal. */
-  marked: boolean;
-}
-
-function namingFields(view: ResourceView, owner: string | undefined): Naming[] {
-  return Object.entries(view.declaration.fields as Fields).flatMap(([name, { spec }]) => {
-    if (name === owner) return [];
-    const marked = isMarked(view.declaration, name);
-    if (spec.target === 'user') return [{ name, where: `${columnOf(name)} = $1`, marked }];
-    if (spec.inner?.spec.target === 'user') return [{ name, where: `${columnOf(name)} @> array[$1]::text[]`, marked }];
-    return [];
-  });
-}
-
 /**
  * Records of others that name the user in a reference; undefined where there can be none. Of a record that the user may read it is
  * told that it names them. Where the reference is marked as personal it is told of every record, with what the user sees of it.
  */
 export function namingRecords(parts: Parts, view: ResourceView, users: ResourceView): ExportFile | undefined {
   const owner = ownerOf(view, users);
-  const naming = namingFields(view, owner);
+  const naming = namingFields(view.declaration, owner);
   if (naming.length === 0) return undefined;
   const fields = exportedFields(view.declaration, view === users);
   const times = view.declaration.timestamps !== false;
-  const names = naming.map(({ where }) => where).join(' or ');
-  const where = owner === undefined ? names : `(${names}) and ${columnOf(owner)} is distinct from $1`;
+  const named = naming.map(({ where }) => where).join(' or ');
+  const where = owner === undefined ? named : `(${named}) and ${columnOf(owner)} is distinct from $1`;
 
   async function tell(record: StoredRecord, user: Viewer): Promise<Record<string, unknown>[]> {
     const looking = { user, doc: record, req: undefined, service: parts.service };
@@ -93,11 +73,9 @@ export function namingRecords(parts: Parts, view: ResourceView, users: ResourceV
     if (readable) {
       for (const field of fields) if (await seesField(field, looking, false)) seen.push(field.name);
     }
-    const by = naming.filter(({ name, marked }) => {
-      const value = record[name];
-      const isNamed = Array.isArray(value) ? value.includes(user.id) : value === user.id;
-      return isNamed && (marked || seen.includes(name));
-    });
+    const by = naming.filter(
+      ({ name, marked, names }) => names(record[name], user.id) && (marked || seen.includes(name)),
+    );
     if (by.length === 0) return [];
     const told = recordOf(record, by.some(({ marked }) => marked) ? seen : [], times);
     const deleted = record.deletedAt === undefined ? {} : { deletedAt: record.deletedAt };

@@ -48,11 +48,14 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
 
   async function start(userId: string, ctx: RouteContext): Promise<Export> {
     const by = ctx.user!.id;
-    const verdict = await limiter?.consume(`${by}:${userId}`);
-    if (verdict?.allowed === false)
-      throw new ApiError('RATE_LIMITED', undefined, { retryAfter: Math.max(1, Math.ceil(verdict.leftMs / 1000)) });
     const made = await exports.create(userId, by);
     if (made === undefined) return (await exports.read(userId, by)) ?? start(userId, ctx);
+    // Only now: of many calls at once, one begins an export.
+    const verdict = await limiter?.consume(`${by}:${userId}`);
+    if (verdict?.allowed === false) {
+      await exports.remove(userId, by);
+      throw new ApiError('RATE_LIMITED', undefined, { retryAfter: Math.max(1, Math.ceil(verdict.leftMs / 1000)) });
+    }
     host.events.emit('security.export_requested', { userId, by, ip: addressOf(ctx.req) });
     await begin(made.id);
     return made;

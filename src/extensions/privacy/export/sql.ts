@@ -37,6 +37,9 @@ export const REMOVE_OVER =
 /** $1 user, $2 who asks. */
 export const REMOVE = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
 
+/** $1 who asked. By privacy_exports_requested_by_index. */
+export const REMOVE_ASKED_BY = 'delete from privacy_exports where requested_by = $1';
+
 /** $1 id. */
 export const READ_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
 
@@ -102,12 +105,14 @@ export const CHUNK = 'select data from privacy_export_chunks where export_id = $
  * Those of users who are gone or about to be, and those that nobody may fetch any more. $1 how many.
  *
  * @param users the table of users
- * @param status whether they have one
+ * @param has whether they have a status, and roles
  */
-export const removeDead = (users: string, status: boolean) => `
+export const removeDead = (users: string, has: { status: boolean; roles: boolean }) => `
   delete from privacy_exports where id in (
     select e.id from privacy_exports e
-    where not exists (select from ${users} u where u.id = e.user_id ${status ? `and coalesce(u.status, '') <> 'deleting'` : ''})
-      or not exists (select from ${users} u where u.id = e.requested_by ${status ? `and coalesce(u.status, 'active') = 'active'` : ''})
+    where not exists (select from ${users} u where u.id = e.user_id ${has.status ? `and coalesce(u.status, '') <> 'deleting'` : ''})
+      or not exists (select from ${users} u where u.id = e.requested_by
+        ${has.status ? `and coalesce(u.status, 'active') = 'active'` : ''}
+        and (e.requested_by = e.user_id${has.roles ? ` or 'admin' = any(u.roles)` : ''}))
     limit $1 for update of e skip locked)
   returning 1`;

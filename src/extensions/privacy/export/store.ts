@@ -17,6 +17,7 @@ import {
   READ,
   READ_BY_ID,
   REMOVE,
+  REMOVE_ASKED_BY,
   REMOVE_OVER,
   RENEW,
 } from './sql.ts';
@@ -56,6 +57,8 @@ export interface Exports {
   /** Stores a new one that waits. Undefined: there is one. */
   create(userId: string, requestedBy: string): Promise<Export | undefined>;
   remove(userId: string, requestedBy: string): Promise<void>;
+  /** All that somebody asked for. */
+  removeAskedBy(userId: string): Promise<void>;
   readById(id: string): Promise<Export | undefined>;
   /** The one that a link leads to. */
   find(token: string): Promise<Export | undefined>;
@@ -118,6 +121,9 @@ export function createExports({ database, keyring }: Pick<Host, 'database' | 'ke
     },
     async remove(userId, requestedBy) {
       await database.write({ text: REMOVE, values: [userId, requestedBy] });
+    },
+    async removeAskedBy(userId) {
+      await database.write({ text: REMOVE_ASKED_BY, values: [userId] });
     },
     readById: async (id) => one(await database.read<ExportRow>({ text: READ_BY_ID, values: [id] })),
     find: async (token) => one(await database.read<ExportRow>({ text: FIND, values: [hashToken(token)] })),

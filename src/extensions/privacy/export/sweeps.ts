@@ -12,8 +12,9 @@ export function exportSweeps(
   users: ResourceView,
   { exports, begin }: { exports: Exports; begin(...ids: string[]): Promise<void> },
 ): Sweep[] {
-  const hasStatus = (users.declaration.fields as Fields).status !== undefined;
-  const dead = removeDead(quoteIdentifier(users.table), hasStatus);
+  const { status, roles } = users.declaration.fields as Fields;
+  const has = { status: status !== undefined, roles: roles !== undefined };
+  const dead = removeDead(quoteIdentifier(users.table), has);
   return [
     {
       name: 'exports that wait',

@@ -20,6 +20,9 @@ function sharesOf(resources: readonly ResourceView[], users: ResourceView): Shar
   });
 }
 
+const tablesOf = ({ table, archiveTable }: ResourceView) =>
+  [table, ...(archiveTable === undefined ? [] : [archiveTable])].map(quoteIdentifier);
+
 const stillThere = ({ name, emptied }: EmptiedField) =>
   `b.data->>${quoted(name)} is distinct from ${emptied === null ? 'null' : quoted(emptied)}`;
 
@@ -27,8 +30,8 @@ const stillThere = ({ name, emptied }: EmptiedField) =>
 function tellsOfRecord({ view, plan }: Share): string {
   const field = quoted(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
-  const stored = [view.table, ...(view.archiveTable === undefined ? [] : [view.archiveTable])].map(
-    (table) => `exists (select from ${quoteIdentifier(table)} r where r."id" = b.data->>'id' and r.${column} = $1)`,
+  const stored = tablesOf(view).map(
+    (table) => `exists (select from ${table} r where r."id" = b.data->>'id' and r.${column} = $1)`,
   );
   const personal = plan.personal.map(stillThere).join(' or ') || 'false';
   const name = quoted(view.name);
@@ -45,7 +48,13 @@ function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<
     if (share === undefined) return [];
     const theirs = `jsonb_build_object(${quoted(share.plan.ownerField!)}, $1::text)`;
     const data = `b.data->${quoted(field)}`;
-    const expanded = `${data} @> ${theirs} or ${data} @> jsonb_build_array(${theirs})`;
+    // Who gets it need not be told whose the expanded record is.
+    const stored = tablesOf(share.view).map(
+      (table) => `exists (
+        select from jsonb_path_query(${data}, '$.id') one(id) join ${table} r on r."id" = one.id #>> '{}'
+        where r.${quoteIdentifier(share.plan.ownerColumn!)} = $1)`,
+    );
+    const expanded = [`${data} @> ${theirs}`, `${data} @> jsonb_build_array(${theirs})`, ...stored].join(' or ');
     return [`split_part(d.type, '.', 1) = ${quoted(name)} and (${expanded})`];
   });
 }

@@ -4,6 +4,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import {
   apiKeys,
   audit,
+  defineExtension,
   defineResource,
   defineUser,
   f,
@@ -49,6 +50,7 @@ const invoice = defineResource('invoice', {
   fields: { amount: f.integer(), address: f.string(), buyer: f.ref('user').owner() },
   onOwnerDelete: 'keep',
   policies: open,
+  softDelete: true,
 });
 const photo = defineResource('photo', {
   fields: { file: f.string(), stuck: f.boolean(), author: f.ref('user').owner() },
@@ -62,16 +64,41 @@ const photo = defineResource('photo', {
     afterDelete: (record) => void hooked.push(`after ${record.file}`),
   },
 });
+// Whose a memo is, who gets a pin is not told.
+const memo = defineResource('memo', {
+  fields: { email: f.string(), author: f.ref('user').owner().visibleTo('admin') },
+  policies: open,
+});
+const pin = defineResource('pin', {
+  fields: { memo: f.ref('memo').populate(), memos: f.array(f.ref('memo')).populate(), by: f.ref('user').owner() },
+  policies: open,
+});
+/** Whose data features were asked to erase. */
+const inquiries: string[] = [];
+const counting = defineExtension({
+  name: 'counting',
+  setup: () => ({
+    userData: [
+      {
+        name: 'counted',
+        description: 'Nothing',
+        async *rows() {},
+        erase: async (userId) => inquiries.push(userId) * 0,
+      },
+    ],
+  }),
+});
 const place = defineResource('place', { fields: { city: f.string(), ip: f.string() }, policies: open });
 
 const { app, call, person, env, url } = await startTestApp(
   {
-    resources: [user, note, comment, invoice, photo, place],
+    resources: [user, note, comment, invoice, photo, place, memo, pin],
     extensions: [
       privacy(),
       softDelete(),
       apiKeys(),
       twoFactor(),
+      counting,
       audit(),
       webhooks({ allowPrivate: true, requireHttps: false }),
     ],
@@ -126,6 +153,7 @@ test('an account is erased with all that is personal in it: nothing of it is lef
   await ann.call('POST', '/api/webhooks', { url: `${receiver.url}/annabella`, events: ['*'] });
   await ann.call('PATCH', '/api/auth/me', { phone: '+49 170 annabella' });
   await ann.call('POST', '/api/auth/api-keys', { name: 'Annabella script', scopes: ['notes:read'], expiresInDays: 5 });
+  await app.push.send({ to: ann.id, title: 'Annabella has no device yet' });
   await ann.call('POST', '/api/auth/devices', { token: 'a'.repeat(64), platform: 'ios', name: 'Annabella’s phone' });
   await bob.call('POST', '/api/auth/devices', { token: 'b'.repeat(64), platform: 'ios' });
   await app.push.send({ to: ann.id, title: 'Hello Annabella' });
@@ -139,6 +167,7 @@ test('an account is erased with all that is personal in it: nothing of it is lef
   const gone = await make(ann, 'comments', { text: 'I was annabella', nick: 'annabella' });
   await ann.call('DELETE', `/api/comments/${gone}`);
   const bill = await make(ann, 'invoices', { amount: 3, address: 'Elsewhere 1' });
+  await ann.call('DELETE', `/api/invoices/${await make(ann, 'invoices', { amount: 4 })}`);
   await make(ann, 'photos', { file: 'a.png' });
   await make(ann, 'photos', { file: 'b.png', stuck: true });
   const others = await make(bob, 'notes', { title: 'Bob’s', email: 'bob@home.example' });
@@ -158,9 +187,9 @@ test('an account is erased with all that is personal in it: nothing of it is lef
     requestedBy: ann.id,
     deleted: { note: 2, photo: 2, user: 1 },
     anonymized: { comment: 2 },
-    erased: { sessions: 1, apiKeys: 1, webhookEndpoints: 1, devices: 1, pushes: 2, mails: 1 },
+    erased: { sessions: 1, apiKeys: 1, webhookEndpoints: 1, devices: 1, pushes: 3, mails: 1 },
   });
-  expect(told.kept).toContainEqual({ name: 'invoice', count: 1, why: expect.stringContaining('onOwnerDelete') });
+  expect(told.kept).toContainEqual({ name: 'invoice', count: 2, why: expect.stringContaining('onOwnerDelete') });
   expect(told.kept).toContainEqual({ name: 'auditEntries', count: null, why: expect.stringContaining('append-only') });
   expect((await root.call('GET', `/api/invoices/${bill}`)).body.data).toMatchObject({
     amount: 3,
@@ -199,10 +228,24 @@ test('an account is erased with all that is personal in it: nothing of it is lef
   // Ids stay where they are told to: who did what, the kept record, that it was erased, a list of receivers.
   expect(
     (await tablesWith(ann.id)).filter((name) => !['webhook_deliveries', 'webhook_endpoints'].includes(name)),
-  ).toEqual(['audit_entries', 'invoices', 'privacy_erasures', 'pushes']);
+  ).toEqual(['audit_entries', 'invoices', 'invoices_deleted', 'privacy_erasures', 'pushes']);
   expect((await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD })).status).toBe(401);
   await receiver.close();
 }, 120_000);
+
+test('what others were sent of a record inside of their own goes, though they were not told whose it is', async () => {
+  const receiver = await startReceiver();
+  const [una, bob] = [await person('Una'), await person('Bob')];
+  await bob.call('POST', '/api/webhooks', { url: receiver.url, events: ['pin.*'] });
+  const memoId = await make(una, 'memos', { email: 'una@home.example' });
+  await make(bob, 'pins', { memo: memoId });
+  await make(bob, 'pins', { memos: [memoId] });
+  const sent = () => count('webhook_deliveries', `body like '%una@home%' and body not like $1`, `%${una.id}%`);
+  await vi.waitUntil(async () => (await sent()) === 2, patience);
+  await finished((await erase(una)).body.data.id);
+  expect(await sent()).toBe(0);
+  await receiver.close();
+});
 
 test('with a wrong password, or a missing or wrong code of two-factor, nothing is erased', async () => {
   const cat = await person('Cat');
@@ -348,6 +391,8 @@ test('an account that was soft-deleted, disabled, or has nothing, is erased by a
   await root.call('PATCH', `/api/users/${kim.id}`, { status: 'disabled' });
   const asked = await root.call('POST', `/api/admin/users/${kim.id}/erase`);
   expect(await finished(asked.body.data.id)).toMatchObject({ deleted: { user: 1 }, anonymized: {} });
+  // Some of it is found by walking through all that there is: once is enough for who has no records.
+  expect(inquiries.filter((id) => id === kim.id)).toHaveLength(1);
 
   const lou = await person('Louise');
   await make(lou, 'notes', { title: 'Mine', email: 'louise@home.example' });

@@ -46,6 +46,15 @@ test.each([
     { fields: { title: f.string() }, owner: '_id', onOwnerDelete: 'anonymize' },
     "onOwnerDelete: 'anonymize' needs an owner field",
   ],
+  [
+    'a default that would stand in many records of a unique index',
+    {
+      fields: { author, nick: f.string().required().default('-').pii(), place: f.string() },
+      indexes: [{ fields: ['place', '-nick'], unique: true }],
+      onOwnerDelete: 'anonymize',
+    },
+    "indexes: place, nick: onOwnerDelete: 'anonymize' would leave the same values in many records",
+  ],
 ])('%s is a mistake that names resource, option and mend', (_, options, told) => {
   expect(mistakes(options)).toContain(`resource "note": ${told}`);
 });
@@ -65,9 +74,19 @@ test('a user resource without a status is a mistake', () => {
 
 test.each([
   ['a required one with a default', { author, email: f.string().required().default('-') }],
+  [
+    'a required one with a default, unique for each owner',
+    { author, nick: f.string().required().default('-').pii() },
+    [{ fields: ['author', 'nick'], unique: true }],
+  ],
+  [
+    'an optional one that is unique',
+    { author, nick: f.string().pii(), place: f.string() },
+    [{ fields: ['place', 'nick'], unique: true }],
+  ],
   ['optional ones', { author, email: f.string(), phone: f.string().encrypted() }],
-])('%s can be emptied', (_, fields) => {
-  expect(mistakes({ fields, onOwnerDelete: 'anonymize' })).not.toContain('onOwnerDelete');
+])('%s can be emptied', (_, fields, indexes: object[] = []) => {
+  expect(mistakes({ fields, indexes, onOwnerDelete: 'anonymize' })).not.toContain('onOwnerDelete');
 });
 
 test('without the extension the options are mistakes that name it', () => {

@@ -7,6 +7,7 @@ const user = defineUser({
   fields: {
     phone: f.string().hidden(),
     resetPhoneToken: f.string().hidden(),
+    totpSeed: f.string().hidden(),
     score: f.integer().visibleTo('admin'),
     introducedBy: f.ref('user'),
   },
@@ -26,6 +27,7 @@ const diary = defineResource('diary', {
   },
   personalFields: ['nickname'],
   softDelete: true,
+  audit: true,
 });
 
 const task = defineResource('task', {
@@ -33,6 +35,7 @@ const task = defineResource('task', {
     title: f.string(),
     assignee: f.ref('user').pii(),
     watchers: f.array(f.ref('user')),
+    review: f.object({ by: f.ref('user'), votes: f.array(f.object({ of: f.ref('user'), note: f.string() })) }),
     reporter: f.ref('user').visibleTo('admin'),
     estimate: f.integer().visibleTo('admin'),
     owner: f.ref('user').owner(),
@@ -41,10 +44,15 @@ const task = defineResource('task', {
   policies: { read: ['owner', ({ doc }) => doc?.secretive !== true] },
 });
 
+// Two resources with one plural.
+const own = { fields: { a: f.string(), author: f.ref('user').owner() }, crud: false } as const;
+const datum = defineResource('datum', { ...own, path: '/a-datum', collection: 'a_datum' });
+const data = defineResource('data', { ...own, path: '/some-data', collection: 'some_data' });
+
 /** Starts an app with something of everything that an export tells. */
 export async function startPrivacyApp() {
   const extensions = [privacy(), softDelete(), audit(), apiKeys(), webhooks({ allowPrivate: true })];
-  return startTestApp({ resources: [user, diary, task], extensions });
+  return startTestApp({ resources: [user, diary, task, datum, data], extensions });
 }
 
 /** Asks until an export is ready or has failed; gives what is told of it then. */

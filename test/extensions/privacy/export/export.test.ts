@@ -12,7 +12,7 @@ const { app, url, call, env, person } = running;
 const platform = await openPlatform(env);
 afterAll(() => platform.close());
 const exports = createExports(platform);
-const users = { table: 'users', declaration: { fields: { status: {} } } } as never;
+const users = { table: 'users', declaration: { fields: { status: {}, roles: {} } } } as never;
 const sweep = exportSweeps(platform, users, { exports, begin: async () => undefined })[1]!;
 const client = new Client({ connectionString: env.DATABASE_URL! });
 await client.connect();
@@ -52,7 +52,9 @@ test('own records are told with what is personal in them whoever sees it, decryp
   const gone = await diaries.create({ text: 'gone', author: ada.id } as never);
   await diaries.delete(gone.id);
   await diaries.create({ text: 'of Bob', author: bob.id } as never);
-  await app.service('user').update(ada.id, { phone: '+49 170', resetPhoneToken: 'r3set', score: 7 } as never);
+  await app
+    .service('user')
+    .update(ada.id, { phone: '+49 170', resetPhoneToken: 'r3set', totpSeed: 's33d', score: 7 } as never);
 
   const files = await exportOf(ada, running);
   const { remark: _, inner: __, ...told } = values;
@@ -77,6 +79,7 @@ test('own records are told with what is personal in them whoever sees it, decryp
   expect(listed.find(({ holds }: { holds: string }) => holds === 'user').leftOut).toEqual([
     'password',
     'resetPhoneToken',
+    'totpSeed',
     'score',
   ]);
   expect(Object.keys(files).sort()).toEqual(
@@ -94,6 +97,9 @@ test("others' records that name the user are told where they may read them; wher
   const watched = await tasks.create({ title: 'watched', watchers: [bob.id, ada.id], owner } as never);
   await tasks.create({ title: 'watched in secret', watchers: [ada.id], secretive: true, owner } as never);
   await tasks.create({ title: 'reported', reporter: ada.id, owner } as never);
+  const votes = [{ of: bob.id }, { of: ada.id }];
+  const reviewed = await tasks.create({ title: 'reviewed', review: { by: bob.id, votes }, owner } as never);
+  await tasks.create({ title: 'of Bob alone', review: { votes: [{ of: bob.id, note: ada.id }] }, owner } as never);
   await tasks.create({ title: 'of nobody', owner } as never);
   await tasks.create({ title: 'own', owner: ada.id, assignee: ada.id } as never);
 
@@ -103,6 +109,7 @@ test("others' records that name the user are told where they may read them; wher
     { id: readable.id, title: 'shared', assignee: ada.id, owner, ...TIMES, namedIn: ['assignee'] },
     { id: hidden.id, ...TIMES, namedIn: ['assignee'] },
     { id: watched.id, ...TIMES, namedIn: ['watchers'] },
+    { id: reviewed.id, ...TIMES, namedIn: ['review'] },
   ]);
 });
 
@@ -176,6 +183,39 @@ test.each([
   expect(rows).toEqual([{ id: other.id }]);
 });
 
+test('with a new password the links go that somebody else may have asked for', async () => {
+  const ada = await person('Ada');
+  const { url: link } = await finished(ada.call);
+  const newPassword = 'incorrect horse battery';
+  await ada.call('POST', '/api/auth/password', { currentPassword: 'correct horse battery', newPassword });
+  await waitFor(async () => expect(await statusOf(link)).toBe(404));
+});
+
+test('two resources of one plural are in files of their own', async () => {
+  const ada = await person('Ada');
+  await app.service('datum').create({ a: 'one', author: ada.id } as never);
+  await app.service('data').create({ a: 'all', author: ada.id } as never);
+  const files = await exportOf(ada, running);
+  expect(files['records/data.ndjson']).toMatchObject([{ a: 'one' }]);
+  expect(files['records/data-2.ndjson']).toMatchObject([{ a: 'all' }]);
+});
+
+test('of what the user did the audit trail does not tell them values that they do not see', async () => {
+  const ada = await person('Ada');
+  await ada.call('POST', '/api/diaries', { text: 'x', remark: 'boring' });
+  await waitFor(async () => {
+    const { rows } = await client.query(`select 1 from audit_entries where user_id = $1 and resource = 'diary'`, [
+      ada.id,
+    ]);
+    expect(rows).toHaveLength(1);
+  });
+  const told = (await exportOf(ada, running))['account/audit-entries.ndjson'];
+  expect(told.find(({ resource }: { resource: string }) => resource === 'diary').changes).toMatchObject({
+    text: { to: 'x' },
+    remark: { changed: true },
+  });
+});
+
 test('an export goes with its account', async () => {
   const ada = await person('Ada');
   const { url: link } = await finished(ada.call);
@@ -219,6 +259,11 @@ test('an admin exports the data of a user: the link is theirs alone, and dead wh
   });
   await app.service('user').update(root.id, { roles: ['user'] } as never);
   expect(await statusOf(link)).toBe(404);
+  const { url: own } = await finished(root.call);
+  await sweep.run();
+  const left = await client.query('select user_id from privacy_exports where requested_by = $1', [root.id]);
+  expect(left.rows).toEqual([{ user_id: root.id }]);
+  expect(await statusOf(own)).toBe(200);
 });
 
 test('an account that is being erased is not exported', async () => {

@@ -30,3 +30,16 @@ test('so many exports of a user as exportsPerDay says may be begun by one who as
   await begin(root);
   expect(await app.captured.mails()).toEqual([]);
 });
+
+test('of many calls at once one begins an export, and the others count for nothing', async () => {
+  const bea = await person('Bea');
+  const answers = await Promise.all(Array.from({ length: 20 }, () => bea.call('GET', PATH)));
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
+  expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
+  await bea.call('DELETE', PATH);
+  expect((await bea.call('GET', PATH)).status).toBe(202);
+  await bea.call('DELETE', PATH);
+  expect((await bea.call('GET', PATH)).status).toBe(429);
+  // The one that was refused is not there either.
+  expect((await bea.call('GET', PATH)).status).toBe(429);
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineResource, f, privacy } from '../../../../src/index.ts';
+import { defineExtension, defineResource, defineUser, f, privacy } from '../../../../src/index.ts';
 import { startupError } from '../../../support/startup-error.ts';
 
 test.each([
@@ -16,4 +16,15 @@ test.each([
 test('privacy() without accounts is a mistake', () => {
   const note = defineResource('note', { fields: { title: f.string() } });
   expect(startupError({ resources: [note], extensions: [privacy()] })).toContain('needs accounts, see defineUser');
+});
+
+test.each([
+  ['../../etc/passwd', 'user data "../../etc/passwd": the name must be letters and digits in camelCase'],
+  ['/root', 'user data "/root": the name must be letters'],
+  ['', 'user data "": the name must be letters'],
+  ['sessions', 'user data "sessions": two features have it'],
+])('user data with the name "%s" is a mistake: it names a file', (name, told) => {
+  const data = { name, description: 'x', async *rows() {}, erase: async () => 0 };
+  const hostile = defineExtension({ name: 'hostile', setup: () => ({ userData: [data] }) });
+  expect(startupError({ resources: [defineUser()], extensions: [hostile, privacy()] })).toContain(told);
 });
