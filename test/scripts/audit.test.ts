@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { readAuditArguments } from '../../scripts/audit/arguments.ts';
 import { audit, defineResource, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { BARE_ENV } from '../support/processes.ts';
 import { makeProject } from '../support/project.ts';
+import { runScript } from '../support/scripts.ts';
 
 // Every command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
@@ -23,18 +20,7 @@ const client = new Client({ connectionString: own.DATABASE_URL! });
 await client.connect();
 afterAll(() => client.end());
 
-/** Runs the command, as its npm command does. */
-async function run(args: string) {
-  const script = join(project.folder, 'scripts', 'audit.ts');
-  const env = { ...BARE_ENV, DATABASE_URL: own.DATABASE_URL! };
-  const child = spawn(process.execPath, [script, ...args.split(' ')], { env });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const out = { said: '', wrong: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.wrong += text));
-  const [code] = await once(child, 'close');
-  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
-}
+const run = (args: string) => runScript(project.folder, `audit.ts ${args}`, { DATABASE_URL: own.DATABASE_URL! });
 
 test.each([
   ['', 'Say what to do:'],

@@ -1,25 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { readPrivacyArguments } from '../../scripts/privacy/arguments.ts';
-import { BARE_ENV } from '../support/processes.ts';
 import { makeProject } from '../support/project.ts';
+import { runScript } from '../support/scripts.ts';
 
 const project = makeProject();
 afterAll(project.remove);
 
-/** Runs the command, as its npm command does. */
-async function run(args: string) {
-  const script = join(project.folder, 'scripts', 'privacy.ts');
-  const child = spawn(process.execPath, [script, ...args.split(' ')], { env: BARE_ENV });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const out = { said: '', wrong: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.wrong += text));
-  const [code] = await once(child, 'close');
-  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
-}
+const run = (args: string) => runScript(project.folder, `privacy.ts ${args}`);
 
 test.each([
   ['', 'Say what to do:'],

@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startReceiver } from '../fakes/receiver.ts';
 import { blog } from '../fixtures/blog/app.ts';
 import { startTestApp } from '../support/app.ts';
 import { newKey } from '../support/patients.ts';
-import { BARE_ENV } from '../support/processes.ts';
 import { BLOG, makeProject } from '../support/project.ts';
+import { runScript } from '../support/scripts.ts';
 
 // Every command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
@@ -28,17 +25,8 @@ const stores = {
   SVC_ENCRYPTION_KEYS,
 };
 
-/** Runs a command, as its npm command does. */
-async function webhooks(args: string, env: Record<string, string> = stores) {
-  const script = join(project.folder, 'scripts', 'webhooks.ts');
-  const child = spawn(process.execPath, [script, ...args.split(' ').filter(Boolean)], { env: { ...BARE_ENV, ...env } });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const out = { said: '', wrong: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.wrong += text));
-  const [code] = await once(child, 'close');
-  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
-}
+const webhooks = (args: string, env: Record<string, string> = stores) =>
+  runScript(project.folder, `webhooks.ts ${args}`, env);
 
 test('what is wrong at the command line is told with how the command is called', async () => {
   const { readWebhookArguments } = await import('../../scripts/webhooks/arguments.ts');

@@ -22,3 +22,13 @@ export function startScript(root: string, command: string, env: Record<string, s
   const ended = once(child, 'close').then(([code, signal]) => ({ code: code ?? signal, said: out.said.trim() }));
   return { child, out, ended };
 }
+
+/** The same to its end, with what it says on standard output (`said`) and on standard error (`wrong`) apart. */
+export async function runScript(root: string, command: string, env: Record<string, string> = {}) {
+  const { child, ended } = startScript(root, command, env);
+  const out = { said: '', wrong: '' };
+  child.stdout.on('data', (text: string) => (out.said += text));
+  child.stderr.on('data', (text: string) => (out.wrong += text));
+  const { code } = await ended;
+  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
+}

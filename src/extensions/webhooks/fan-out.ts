@@ -17,35 +17,35 @@ import { laneOf, wakeUp } from './wake-up.ts';
 // Rows of one insert: bodies are up to a record each, and a statement should not hold hundreds of megabytes of them.
 const INSERT_ROWS = 1000;
 const OWNERS_AT_ONCE = 16;
-// Of one transaction, at most; but one event at least. What is left over has a turn of its own.
+// Of one transaction, at most; but one event at least. What is left over is put behind the other events.
 const DELIVERIES = 5000;
 
 /** What is to be done in one transaction. */
-interface Turn {
+interface Batch {
   /** By owner, what his endpoints are to be asked about. */
   byOwner: Map<string, OwnerShare>;
   /** The events with more endpoints than have been looked at, and the last one of those. */
   rest: [event: OutgoingEvent, after: string][];
 }
 
-function turnOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Turn {
-  const turn: Turn = { byOwner: new Map(), rest: [] };
+function batchOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
+  const batch: Batch = { byOwner: new Map(), rest: [] };
   let room = DELIVERIES;
   for (const event of events) {
     const { candidates: found, end } = pageOf(event);
     if (room < found.length && room < DELIVERIES) {
-      turn.rest.push([event, event.after]);
+      batch.rest.push([event, event.after]);
       continue;
     }
     room -= found.length;
-    if (end !== undefined) turn.rest.push([event, end]);
+    if (end !== undefined) batch.rest.push([event, end]);
     for (const candidate of found) {
-      const share: OwnerShare = turn.byOwner.get(candidate.ownerId) ?? new Map();
-      turn.byOwner.set(candidate.ownerId, share);
+      const share: OwnerShare = batch.byOwner.get(candidate.ownerId) ?? new Map();
+      batch.byOwner.set(candidate.ownerId, share);
       share.set(event, [...(share.get(event) ?? []), candidate]);
     }
   }
-  return turn;
+  return batch;
 }
 
 /** Turns events into deliveries for the endpoints whose owners may have them. */
@@ -66,13 +66,13 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
   async function store(
     events: readonly OutgoingEvent[],
     tx: Executor,
-  ): Promise<{ reached: Map<string, boolean>; rest: Turn['rest'] }> {
+  ): Promise<{ reached: Map<string, boolean>; rest: Batch['rest'] }> {
     const found = await tx.write<CandidateRow>({
       name: 'webhook_candidates',
       text: candidatesText,
       values: candidateQuery(events),
     });
-    const { byOwner, rest } = turnOf(events, matchCandidates(found));
+    const { byOwner, rest } = batchOf(events, matchCandidates(found));
     const slow = new Map(found.map(([, id, , isSlow]) => [id, isSlow]));
     const reached = new Map<string, boolean>();
     if (byOwner.size === 0) return { reached, rest };
@@ -99,7 +99,7 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
       if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone] });
       const events = rows.filter(isEvent).map((row) => readOutgoing(row, views));
       const reached = new Map<string, boolean>();
-      const rest: Turn['rest'] = [];
+      const rest: Batch['rest'] = [];
       for (const list of Map.groupBy(events, (event) => event.after).values()) {
         const stored = await store(list, tx);
         for (const [id, slow] of stored.reached) reached.set(id, slow);
