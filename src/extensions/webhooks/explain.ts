@@ -1,7 +1,7 @@
 import type { Host, StoredRecord } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import type { OutboxRow } from '../../platform/outbox/table.ts';
+import { type RawOutboxRow, readOutboxRow } from '../../platform/outbox/table.ts';
 import type { showEndpoint } from './endpoint.ts';
 import { sentResources, subscribableAs, TEST_EVENT } from './event-names.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from './outgoing-event.ts';
@@ -45,18 +45,6 @@ interface Known {
   isReadable(): Promise<boolean>;
 }
 
-type RawRow = [
-  number,
-  string,
-  string,
-  string | null,
-  string | null,
-  string | null,
-  string | null,
-  OutboxRow['payload'],
-  string,
-];
-
 const DAY_MS = 86_400_000;
 const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 
@@ -94,11 +82,10 @@ export function createExplain(host: Host, settings: WebhookSettings) {
     event.view === undefined ? { owner: event.owner } : { resource: event.view.name, record: event.record };
 
   async function fromOutbox(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
-    const [raw] = await database.readSlowly<RawRow>({ text: WAITING, values: [id] });
+    const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING, values: [id] });
     if (raw === undefined) return undefined;
-    const [rowId, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;
-    if (resource === null ? name !== OWN_ROW : !sent.has(resource)) return undefined;
-    const row = { id: rowId, eventId, name, resource, recordId, userId, requestId, payload, createdAt };
+    const row = readOutboxRow(raw);
+    if (row.resource === null ? row.name !== OWN_ROW : !sent.has(row.resource)) return undefined;
     const event = readOutgoing(row, views);
     // Of an event with many endpoints the relay has dealt with some of them.
     const waits = endpoint.id > event.after;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from '../log.ts';
 import type { Database, Executor } from '../postgres/database.ts';
-import type { OutboxRow } from './table.ts';
+import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, readOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
 
 /** Runs when the transaction is committed: adds the jobs. Must not throw. */
@@ -27,10 +27,10 @@ export interface Sweep {
 
 // Relies on the primary key's order; locked rows belong to another stream or relay.
 const CLAIM = `
-  select id, event_id, name, resource, record_id, user_id, request_id, payload, created_at
+  select ${OUTBOX_COLUMNS}
   from outbox where available_at <= now() order by id limit $1 for update skip locked`;
 const CLAIM_ONE = `
-  select id, event_id, name, resource, record_id, user_id, request_id, payload, created_at
+  select ${OUTBOX_COLUMNS}
   from outbox where id = $1 for update skip locked`;
 const REMOVE = 'delete from outbox where id = any($1::bigint[])';
 // 5 s, 10 s, 20 s … an hour.
@@ -38,23 +38,6 @@ const POSTPONE = `
   update outbox set attempts = attempts + 1, error = $2,
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
   where id = any($1::bigint[])`;
-
-type Raw = [
-  number,
-  string,
-  string,
-  string | null,
-  string | null,
-  string | null,
-  string | null,
-  OutboxRow['payload'],
-  string,
-];
-
-function toRow(raw: Raw): OutboxRow {
-  const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;
-  return { id, eventId, name, resource, recordId, userId, requestId, payload, createdAt };
-}
 
 /** A relay that runs. */
 export interface RunningRelay {
@@ -97,7 +80,9 @@ export function startRelay(options: RelayOptions): RunningRelay {
     let rows: OutboxRow[] = [];
     try {
       const after = await database.transaction(async (tx) => {
-        rows = (await tx.write<Raw>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(toRow);
+        rows = (await tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(
+          readOutboxRow,
+        );
         return rows.length > 0 ? work(rows, tx) : [];
       });
       await Promise.all(after.map((then) => then()));
@@ -113,7 +98,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function takeOne(id: number): Promise<void> {
     try {
       const after = await database.transaction(async (tx) => {
-        const rows = (await tx.write<Raw>({ text: CLAIM_ONE, values: [id] })).map(toRow);
+        const rows = (await tx.write<RawOutboxRow>({ text: CLAIM_ONE, values: [id] })).map(readOutboxRow);
         return rows.length > 0 ? work(rows, tx) : [];
       });
       await Promise.all(after.map((then) => then()));

@@ -43,6 +43,28 @@ export interface OutboxRow {
   createdAt: string;
 }
 
+/** The columns that `readOutboxRow` reads, as SQL. */
+export const OUTBOX_COLUMNS = 'id, event_id, name, resource, record_id, user_id, request_id, payload, created_at';
+
+/** A row of these columns. */
+export type RawOutboxRow = [
+  id: number,
+  eventId: string,
+  name: string,
+  resource: string | null,
+  recordId: string | null,
+  userId: string | null,
+  requestId: string | null,
+  payload: OutboxRow['payload'],
+  createdAt: string,
+];
+
+/** Reads a row. */
+export function readOutboxRow(raw: RawOutboxRow): OutboxRow {
+  const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;
+  return { id, eventId, name, resource, recordId, userId, requestId, payload, createdAt };
+}
+
 /**
  * Whether a row is a change of a record. A row of an extension's own may name a resource, too, so that a change of encryption keys finds
  * what is encrypted in it.

@@ -1,3 +1,5 @@
+import { OUTBOX_COLUMNS } from '../../../platform/outbox/table.ts';
+
 /** What is known of an event from a delivery of it to an endpoint of the caller. */
 export type DeliveredRow = [
   eventId: string,
@@ -30,4 +32,4 @@ export const PUBLISHED = 'select name, owner_id, created_at from webhook_events 
 
 /** $1 event: as it waits in the outbox, which has an index by age alone. */
 export const WAITING = `
-  select id, event_id, name, resource, record_id, user_id, request_id, payload, created_at from outbox where event_id = $1 limit 1`;
+  select ${OUTBOX_COLUMNS} from outbox where event_id = $1 limit 1`;
