@@ -1,6 +1,7 @@
 /**
  * The SQL that keeps the audit trail as it is, whoever asks: rows are never changed, and not removed before their time; the newest
- * anchor stays. The days stand in the function and not in a table, so that nothing that the app may write shortens them.
+ * anchor stays. The days stand in the function and not in a table, so that nothing that the app may write shortens them. Its path is
+ * set: whoever may create operators somewhere would have it compare times by theirs.
  *
  * @param keepDays a whole number
  */
@@ -11,7 +12,7 @@ create or replace trigger audit_table_stays before truncate on ${table} for each
 alter table ${table} enable always trigger audit_row_stays;
 alter table ${table} enable always trigger audit_table_stays;`;
   return [
-    `create or replace function audit_stays() returns trigger language plpgsql as $$
+    `create or replace function audit_stays() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   newest bigint;
 begin

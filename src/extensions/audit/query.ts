@@ -40,7 +40,7 @@ const time = z.iso
 
 const after = z
   .string()
-  .max(100)
+  .max(100, { error: 'Must be the "meta.next" of a list' })
   .transform((text, context) => {
     const position = positionOf(text);
     if (position === undefined) context.addIssue({ code: 'custom', message: 'Must be the "meta.next" of a list' });

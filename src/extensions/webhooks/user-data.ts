@@ -18,8 +18,8 @@ const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled'
 const BODIES_AT_ONCE = 20;
 const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt', 'body'];
 
-// A body may be as large as a record.
-const DELIVERIES_AT_ONCE = 1000;
+// Each body is parsed, within the time that a statement has.
+const DELIVERIES_AT_ONCE = 200;
 
 /** What webhooks hold of a user. */
 export function webhookData(

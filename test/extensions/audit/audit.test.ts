@@ -403,6 +403,7 @@ describe('GET /api/admin/audit', () => {
     ['limit=201', 'limit'],
     ['limit=x', 'limit'],
     ['after=x', 'after'],
+    [`after=${'A'.repeat(101)}`, 'meta.next'],
     ['from=0000-01-01T00:00:00Z', 'from'],
     ['from=0001-01-01T00:00:00%2B14:00', 'from'],
     ['to=9999-12-31T23:59:59-12:00', 'to'],

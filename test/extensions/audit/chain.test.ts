@@ -124,6 +124,26 @@ describe('append-only: the role of the app cannot', () => {
     await asApp.query('delete from audit_anchors where id = 0');
   });
 
+  test('get around it by operators and functions of its own, in a schema that it may create things in', async () => {
+    await written(1);
+    const role = `audit_maker_${process.pid}`;
+    const schema = `${role}_things`;
+    await database.query(
+      `create role ${role}; create schema ${schema} authorization ${role}; grant select, insert, delete on audit_entries, audit_anchors to ${role}`,
+    );
+    onTestFinished(async () => {
+      await database.query(`drop owned by ${role} cascade; drop role ${role}`);
+    });
+    const options = `-c role=${role} -c search_path=${schema},pg_catalog,public`;
+    const asMaker = new Client({ connectionString: env.DATABASE_URL!, options });
+    await asMaker.connect();
+    onTestFinished(() => asMaker.end());
+    await asMaker.query(`
+      create function always(timestamptz, timestamptz) returns boolean language sql as 'select true';
+      create operator <= (leftarg = timestamptz, rightarg = timestamptz, function = always)`);
+    await expect(asMaker.query('delete from audit_entries')).rejects.toMatchObject({ code: '42501' });
+  });
+
   test('but remove rows past their days', async () => {
     await written(1);
     await tamper(`update audit_entries set at = now() - interval '31 days'`);

@@ -81,9 +81,10 @@ export function aboutUser(resources: readonly ResourceView[], users: ResourceVie
       `split_part(payload->>'name', '.', 1) = ${quoted(view.name)} and payload->'record'->>${quoted(plan.ownerColumn!)} = $1`,
   );
   return {
+    // "offset 0": a body is parsed once, and not wherever it is looked into.
     deliveries: `
   select d.id, coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)
-  from webhook_deliveries d, lateral (select d.body::jsonb->'data' as data) b
+  from webhook_deliveries d, lateral (select d.body::jsonb->'data' as data offset 0) b
   where d.id > $2 order by d.id limit $3`,
     removeWaiting: `
   delete from outbox where id in (
