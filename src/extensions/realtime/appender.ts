@@ -15,6 +15,23 @@ const DEADLINE_MS = 300;
 // Nothing waits for a tick, and a process that has just started is busy.
 const TICK_DEADLINE_MS = 5000;
 const RETRY_MS = 1000;
+/** Characters that are sent before the next are. */
+const MOST_AT_ONCE = 2_000_000;
+
+/** Entries in parts that take a moment each, however large they are. */
+function inParts<E extends readonly [string, string]>(entries: readonly E[]): E[][] {
+  const parts: E[][] = [];
+  let length = MOST_AT_ONCE;
+  for (const entry of entries) {
+    if (length >= MOST_AT_ONCE) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)!.push(entry);
+    length += entry[1].length;
+  }
+  return parts;
+}
 
 /** Makes what adds to the stream. It never waits long for Redis, and while that is away it asks once a second. */
 export function createAppender(
@@ -41,7 +58,7 @@ export function createAppender(
     return false;
   }
 
-  async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
+  async function addPart(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
     if (away && performance.now() < retryAt) return false;
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
@@ -54,6 +71,11 @@ export function createAppender(
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
+    for (const part of inParts(entries)) if (!(await addPart(deadlineMs, part))) return false;
+    return true;
   }
 
   return {

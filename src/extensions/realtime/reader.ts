@@ -47,6 +47,24 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
   let running: Promise<void> | undefined;
   let wanted = false;
 
+  /**
+   * What Redis answers, as long as it is read. A client that is closed between two connections leaves its commands without an
+   * answer for ever.
+   */
+  async function untilStopped<T>(asked: Promise<T>): Promise<T> {
+    const { signal } = stopping;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    asked.then(resolve, reject);
+    const stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop);
+    try {
+      signal.throwIfAborted();
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
   const first = async (on: ReturnType<typeof redis.patient>) => (await on.xrange(key, '-', '+', 'COUNT', 1))[0];
 
   /** The end of the stream. An empty one gets an entry, so that it has an end that can be found again. */
@@ -57,10 +75,9 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
 
   /** Gives where the next reading begins. */
   async function readSome(on: ReturnType<typeof redis.patient>, from: string): Promise<string> {
-    const [reply, oldest] = await Promise.all([
-      on.xread('COUNT', AT_ONCE, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<Reply>,
-      first(on),
-    ]);
+    const [reply, oldest] = await untilStopped(
+      Promise.all([on.xread('COUNT', AT_ONCE, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<Reply>, first(on)]),
+    );
     const entries = (reply?.[0]?.[1] ?? []).map(toEntry);
     if (entries.length === 0 || stopping.signal.aborted) return from;
     // The last entry that was taken is no longer there: nobody knows what else is not, or Redis was emptied.
@@ -81,7 +98,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     while (!stopping.signal.aborted) {
       try {
         if (position === undefined) {
-          position = await end(on);
+          position = await untilStopped(end(on));
           if (stopping.signal.aborted) break;
           await take([], position, false);
         }

@@ -9,9 +9,13 @@ export const ADD_WAITING = `
 /** One relay at a time moves what waits, so that it stays in order. Held to the end of the transaction. */
 export const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('realtime_waiting', 0))`;
 
-/** $1 most. By realtime_waiting_position_index. */
+/** $1 most, $2 bytes of which no more are taken: one at least. By realtime_waiting_position_index. */
 export const TAKE_WAITING = `
-  delete from realtime_waiting where event_id in (select event_id from realtime_waiting order by position limit $1)
+  delete from realtime_waiting where event_id in (
+    select event_id from (
+      select event_id, sum(octet_length(entry)) over (order by position, event_id) - octet_length(entry) as before
+      from (select event_id, position, entry from realtime_waiting order by position, event_id limit $1) oldest
+    ) sized where before < $2)
   returning position, entry`;
 
 /** $1 the id of the row that tells of it, $2 seconds after which an event is too old, $3 most. Gives a row for each that was dropped. */

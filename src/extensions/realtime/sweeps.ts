@@ -10,6 +10,7 @@ const MOVE_EVERY_MS = 500;
 const TICK_EVERY_MS = 10_000;
 const TICKETS_EVERY_MS = 60_000;
 const MOVED_AT_ONCE = 500;
+const BYTES_AT_ONCE = 8_000_000;
 // A relay that is asked to stop waits for the run in work.
 const BATCHES_A_RUN = 100;
 /** The id of the row that tells that events were dropped. It can be no event's. */
@@ -33,11 +34,12 @@ export function createSweeps(
     database.transaction(async (tx) => {
       const [lock] = await tx.write<[boolean]>({ text: TRY_LOCK, values: [] });
       if (lock?.[0] !== true) return false;
-      const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values: [MOVED_AT_ONCE] });
+      const values = [MOVED_AT_ONCE, BYTES_AT_ONCE];
+      const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values });
       const sorted = rows.sort(([a], [b]) => a - b);
       const entries = sorted.map(([, text]) => [text === '' ? FIELDS.lost : FIELDS.event, text] as const);
       if (entries.length > 0 && !(await appender.add(entries))) throw new RedisAwayError();
-      return rows.length === MOVED_AT_ONCE;
+      return rows.length > 0;
     });
 
   async function move(): Promise<void> {

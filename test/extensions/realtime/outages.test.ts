@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createAppender } from '../../../src/extensions/realtime/appender.ts';
+import { createSweeps } from '../../../src/extensions/realtime/sweeps.ts';
 import { createApp, defineResource, defineUser, f, realtime, webhooks } from '../../../src/index.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -21,7 +22,10 @@ const options = {
 } as const;
 
 let proxy: Awaited<ReturnType<typeof startTcpProxy>> | undefined;
-const { app, url, env, person } = await startTestApp(options, { start: { roles: ['web', 'relay', 'webhook-worker'] } });
+const { app, url, env, person } = await startTestApp(options, {
+  env: () => ({ METRICS_TOKEN: 'of-the-test' }),
+  start: { roles: ['web', 'relay', 'webhook-worker'] },
+});
 afterAll(() => proxy?.close());
 const redis = new Redis(env.REDIS_URL!);
 const database = new Client({ connectionString: env.DATABASE_URL! });
@@ -42,7 +46,7 @@ async function startBehindProxy(roles: readonly ('web' | 'relay')[]) {
   const other = createApp(options, { ...env, REDIS_URL: proxy.url, LOG_LEVEL: 'silent' });
   onTestFinished(() => other.close());
   const started = await other.start({ port: 0, roles });
-  return { url: started.url, service: other.service('note'), proxy };
+  return { url: started.url, service: other.service('note'), proxy, close: () => other.close() };
 }
 
 test.each(['shut', 'hang'] as const)(
@@ -76,6 +80,45 @@ test('a stream that is opened while Redis is away is let in when it is back', as
   const stream = await opening;
   const { id } = await notes.create({ title: 'x' });
   await stream.wait(({ data }) => data?.id === id);
+});
+
+test('when the last stream closes while Redis is away, the next is let in when it is back; the process ends meanwhile, too', async () => {
+  const web = await startBehindProxy(['web']);
+  const metrics = async () =>
+    (await fetch(`${web.url}/metrics`, { headers: { authorization: 'Bearer of-the-test' } })).text();
+  const first = await ready(web.url, 'subscribe=note');
+  web.proxy.shut();
+  // It waits between two attempts to connect.
+  await until(async () => (await fetch(`${web.url}/readyz`)).status === 503);
+  first.close();
+  await until(async () => (await metrics()).includes('belfry_realtime_streams 0'));
+  web.proxy.reopen();
+  const second = await ready(web.url, 'subscribe=note');
+  web.proxy.shut();
+  await until(async () => (await fetch(`${web.url}/readyz`)).status === 503);
+  await web.close();
+  await second.ended;
+  web.proxy.reopen();
+});
+
+test('what waits is moved in parts, however large it is, and in its order', async () => {
+  // The relay of the app leaves it to this test.
+  await database.query(`select pg_advisory_lock(hashtextextended('realtime_waiting', 0))`);
+  await database.query(
+    `insert into realtime_waiting (event_id, position, entry)
+     select 'large' || n, n, n || repeat('x', 1000000) from generate_series(1, 20) n union all select 'small', 21, '21x'`,
+  );
+  const moved: string[][] = [];
+  const add = async (entries: readonly (readonly [string, string])[]) =>
+    Boolean(moved.push(entries.map(([, text]) => text.split('x', 1)[0]!)));
+  const query = async (statement: { text: string; values: unknown[] }) =>
+    (await database.query({ text: statement.text, values: statement.values, rowMode: 'array' })).rows;
+  const own = { read: query, write: query, transaction: (work: (tx: object) => unknown) => work({ write: query }) };
+  const [move] = createSweeps({ database: own } as never, { add, tick: async () => undefined }, { windowSeconds: 600 });
+  await move!.run();
+  await database.query('select pg_advisory_unlock_all()');
+  expect(moved.flat()).toEqual(Array.from({ length: 21 }, (_, i) => String(i + 1)));
+  expect(moved.map((part) => part.length)).toEqual([8, 8, 5]);
 });
 
 test('while the relay has no Redis, changes wait in Postgres, and come in their order; webhooks do not wait for them', async () => {
