@@ -287,6 +287,24 @@ test('from the moment that it is asked for, nobody is signed in: login answers 4
   expect(await count('notes', 'id = $1', noteId)).toBe(0);
 });
 
+test('what is kept and takes too long to count is told without a number: the account goes all the same', async () => {
+  const nat = await person('Nat');
+  await make(nat, 'invoices', { amount: 1 });
+  const holder = new Client({ connectionString: env.DATABASE_URL! });
+  await holder.connect();
+  await holder.query('begin; lock table invoices_deleted in access exclusive mode');
+  const { id } = (await erase(nat)).body.data;
+  // As Postgres ends a statement whose time is over.
+  const waiting = `datname = current_database() and wait_event_type = 'Lock' and query like '%count(*)%invoices%'`;
+  await vi.waitUntil(
+    async () => (await rows(`select pg_cancel_backend(pid) from pg_stat_activity where ${waiting}`)).length > 0,
+    patience,
+  );
+  await holder.query('rollback');
+  await holder.end();
+  expect((await finished(id)).kept).toContainEqual({ name: 'invoice', count: null, why: expect.any(String) });
+});
+
 test('asked for twice at once, by the user and by an admin, it is one erasure', async () => {
   const eve = await person('Eve');
   await make(eve, 'notes', { title: 'x' });
