@@ -3,9 +3,9 @@ import type { Logger } from '../platform/log.ts';
 import { createMicroBatch } from '../platform/micro-batch.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { type ClaimedChunk, type ClaimedDevice, claimChunks } from './claim-chunks.ts';
-import type { Claims } from './claims.ts';
 import type { ChunkKey } from './jobs.ts';
 import { prepare } from './prepare.ts';
+import type { ClaimRenewals } from './renew-claims.ts';
 import { retryAt } from './retry.ts';
 import type { Answer, AnsweredChunk } from './store-answers.ts';
 import { type Sending, sendThrough, type Transport, type TransportResult } from './transport.ts';
@@ -21,7 +21,7 @@ const STORED_AT_ONCE = 100;
 export interface ChunkSenderParts {
   database: Database;
   log: Logger;
-  claims: Claims;
+  claims: ClaimRenewals;
   handleAnswers(transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { ChunkKey } from './jobs.ts';
 import type { PushContent } from './message.ts';
 import type { TransportDevice } from './transport.ts';
 
-/** A worker that lives renews its claims; those of one that died are had by others after that long. */
+/** A worker that lives renews its claims; those of one that died go to others after that long. */
 const LEASE_SECONDS = 30;
 /** How often a worker renews them. */
 export const RENEW_MS = 10_000;
@@ -97,7 +97,7 @@ type DeviceRow = [
   number,
 ];
 
-/** Claims chunks for this worker. Those that can't be had (answered, not due, in another worker's hands, or removed) are left out. */
+/** Claims chunks for this worker. Those that cannot be had (answered, not due, in another worker's hands, or removed) are left out. */
 export async function claimChunks(database: Database, keys: readonly ChunkKey[]): Promise<ClaimedChunk[]> {
   const rows = await database.write<ChunkRow>({
     name: 'push_claim',

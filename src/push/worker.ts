@@ -4,10 +4,10 @@ import type { Platform } from '../platform/platform.ts';
 import type { RunningWorker } from '../platform/queues.ts';
 import { storeNextPage } from './audience-pages.ts';
 import { createChunkSender } from './chunk-sender.ts';
-import { createClaims } from './claims.ts';
 import type { Finished } from './finished.ts';
 import { createAnswerHandler } from './handle-answers.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceOf, chunkOf, PUSH_QUEUE, queueOf } from './jobs.ts';
+import { createClaimRenewals } from './renew-claims.ts';
 import { emitOutcome } from './status.ts';
 import type { Transport, TransportResult } from './transport.ts';
 
@@ -86,7 +86,7 @@ export async function startPushWorker(
     }
   }
 
-  const claims = createClaims(parts);
+  const claims = createClaimRenewals(parts);
   const handleAnswers = createAnswerHandler(parts, installed, finished);
   const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOf(name, installed))].map((queue) => {
     const sender = createChunkSender({ database, log, claims, handleAnswers }, transportOf);

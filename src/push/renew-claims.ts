@@ -1,15 +1,15 @@
 import type { Platform } from '../platform/platform.ts';
 import { type ClaimedChunk, RENEW_MS, renewClaims } from './claim-chunks.ts';
 
-/** The chunks that a worker has, so that others leave them to it for as long as it lives. */
-export interface Claims {
+/** Renews the claims of the chunks that a worker has, so that others leave them to it for as long as it lives. */
+export interface ClaimRenewals {
   add(chunk: ClaimedChunk): void;
   remove(chunk: ClaimedChunk): void;
   stop(): void;
 }
 
-/** Renews the claims of a worker. */
-export function createClaims({ database, log }: Pick<Platform, 'database' | 'log'>): Claims {
+/** Makes it. Claims are renewed until `stop`. */
+export function createClaimRenewals({ database, log }: Pick<Platform, 'database' | 'log'>): ClaimRenewals {
   const held = new Set<ClaimedChunk>();
   const timer = setInterval(() => {
     if (held.size === 0) return;
