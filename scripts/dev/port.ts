@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Why this process can't listen on a TCP port, as an error code such as EADDRINUSE; undefined when it can. */
+/** Why this process cannot listen on a TCP port, as an error code such as EADDRINUSE; undefined when it can. */
 export function portProblem(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer();

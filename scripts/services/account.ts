@@ -13,7 +13,7 @@ function idOf(name: string, flag: '-u' | '-g'): number | undefined {
 
 /**
  * Whom Postgres must run as: it refuses root, so as root that is the system user `postgres`, created when missing.
- * Undefined when this process is not root. Throws when the user can't be made.
+ * Undefined when this process is not root. Throws when the user cannot be made.
  */
 export function postgresAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;

@@ -85,7 +85,7 @@ function volumeFor(kind: string, dataDir: string | undefined): string | undefine
   return `belfry-${readFileSync(note, 'utf8')}-${kind}`;
 }
 
-/** Postgres in a container; with `dataDir` its data outlives it in a volume. Throws when the container can't start. */
+/** Postgres in a container; with `dataDir` its data outlives it in a volume. Throws when the container cannot start. */
 export function startPostgresContainer(dataDir: string | undefined): Promise<Service> {
   const password = dataDir === undefined ? randomBytes(18).toString('hex') : 'belfry';
   const settings = ['max_connections=300'];
@@ -106,7 +106,7 @@ export function startPostgresContainer(dataDir: string | undefined): Promise<Ser
   });
 }
 
-/** Redis in a container; with `dataDir` what it holds outlives it in a volume. Throws when the container can't start. */
+/** Redis in a container; with `dataDir` what it holds outlives it in a volume. Throws when the container cannot start. */
 export function startRedisContainer(dataDir: string | undefined): Promise<Service> {
   const keep = dataDir === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', 'everysec'];
   return startContainer({

@@ -9,7 +9,7 @@ export function notedPostgres(dataDir: string): { folder: string; password: stri
 }
 
 /**
- * Empties a data folder, and with it the place outside it where Postgres keeps its data when the project can't be
+ * Empties a data folder, and with it the place outside it where Postgres keeps its data when the project cannot be
  * reached by its user. Servers that a killed run has left there are stopped first. `keep` names files that stay.
  */
 export async function emptyDataFolder(dataDir: string, keep: string[]): Promise<void> {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Account, mayUse } from './account.ts';
 
-/** A place that only root writes to and everyone may enter: for what the `postgres` user can't reach in the clone. */
+/** A place that only root writes to and everyone may enter: for what the `postgres` user cannot reach in the clone. */
 export const ROOT_PLACE = '/var/lib/belfry';
 
 const platform = process.platform === 'win32' ? 'windows' : process.platform;

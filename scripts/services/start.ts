@@ -42,7 +42,7 @@ async function fromContainer(name: string, start: () => Promise<Service>, announ
  * Provides Postgres and Redis: named by the environment (DATABASE_URL and REDIS_URL; TEST_DATABASE_URL and
  * TEST_REDIS_URL in mode 'test'), else in containers when a Docker engine answers, else servers of our own. Announces
  * each in one line. In mode 'dev' the address names a database `belfry`, in mode 'test' the maintenance database of a
- * superuser. What is started here dies with this process. Throws when a service can't be had.
+ * superuser. What is started here dies with this process. Throws when a service cannot be had.
  */
 export async function startServices({ mode, dataDir, inMemory, announce }: ServicesSettings): Promise<Services> {
   if (mode === 'dev' && dataDir === undefined) throw new Error('startServices: mode "dev" needs a dataDir.');

@@ -9,7 +9,7 @@ export function wrongPassword(field: string): ApiError {
 
 /**
  * Makes sure that the signed-in user knows the password. The thief of a session must not find it by trying: wrong ones
- * are counted like failed sign-ins, but apart from them, so that a thief can't keep the user from signing in either.
+ * are counted like failed sign-ins, but apart from them, so that a thief cannot keep the user from signing in either.
  *
  * @param field of the body, for the error
  * @returns the hash that the password was checked against

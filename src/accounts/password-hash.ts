@@ -21,7 +21,7 @@ export interface PasswordHasher {
   verify(password: string, stored: string): Promise<boolean>;
   /** The work of a `verify` for an account that does not exist, so that time does not tell. Always false. */
   verifyNothing(password: string): Promise<boolean>;
-  /** Whether `stored` has a lower cost than this hasher's, or can't be read. */
+  /** Whether `stored` has a lower cost than this hasher's, or cannot be read. */
   needsRehash(stored: string): boolean;
 }
 

@@ -138,7 +138,7 @@ function pushVariables(variables: Record<string, string | undefined>): Record<st
   return Object.fromEntries(present);
 }
 
-/** What production can't do without; elsewhere there is a default. */
+/** What production cannot do without; elsewhere there is a default. */
 function missingInProduction(variables: Record<string, string | undefined>): string[] {
   if ((variables.NODE_ENV ?? 'production') !== 'production') return [];
   const faults: string[] = [];
@@ -183,7 +183,7 @@ export interface Environment {
   pushWorker: boolean;
 }
 
-/** Thrown when the environment or the declarations can't be worked with: `faults` lists every mistake found, a line each. */
+/** Thrown when the environment or the declarations cannot be worked with: `faults` lists every mistake found, a line each. */
 export class StartupError extends Error {
   readonly faults: readonly string[];
 

@@ -34,7 +34,7 @@ export function createSemaphore(size: number, { maxQueue = Number.POSITIVE_INFIN
     async run(task) {
       if (running >= size) {
         if (waiting.size >= maxQueue) throw new SemaphoreFullError(`More than ${maxQueue} tasks are waiting`);
-        // The place passes from hand to hand, so a newcomer can't overtake those who wait.
+        // The place passes from hand to hand, so a newcomer cannot overtake those who wait.
         await new Promise<void>((resolve) => waiting.add(resolve));
       } else {
         running += 1;

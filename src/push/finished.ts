@@ -4,7 +4,7 @@ import { waitAtMost } from './wait-at-most.ts';
 
 /** Waits for one push to finish. */
 export interface Waiter {
-  /** Resolves once the end of the push can't be missed any more, at most after `ms`. */
+  /** Resolves once the end of the push cannot be missed any more, at most after `ms`. */
   ready(ms: number): Promise<void>;
   /** Resolves when the push was announced, at most after `ms`. */
   wait(ms: number): Promise<void>;

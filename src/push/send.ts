@@ -109,7 +109,7 @@ export function createSender(parts: SendParts, transports: readonly Transport[],
         await dispatch(until - performance.now());
         return await resultOf(id, waiter, until);
       } catch (error) {
-        // It is stored and will be sent: that its result can't be read now is no reason to call it not sent.
+        // It is stored and will be sent: that its result cannot be read now is no reason to call it not sent.
         log.warn({ err: error, push: id }, 'the result of a push could not be read');
       } finally {
         waiter.stop();

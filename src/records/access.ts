@@ -9,7 +9,7 @@ import { scopeConditions } from './query/scope.ts';
 import type { Store } from './store/store.ts';
 import { owns } from './view.ts';
 
-/** Whether a policy can't be met without being signed in, whatever the record. */
+/** Whether a policy cannot be met without being signed in, whatever the record. */
 export function needsUser(policy: CompiledPolicy): boolean {
   return !policy.public && policy.functions.length === 0;
 }

@@ -70,7 +70,7 @@ export interface CompiledResource {
   policies: Record<Action | 'reference', CompiledPolicy>;
   actions: ReadonlySet<Action>;
   defaultSort: readonly SortTerm[];
-  /** Columns of the index that gives the default order, the id last; undefined when an index can't hold them. */
+  /** Columns of the index that gives the default order, the id last; undefined when an index cannot hold them. */
   defaultOrder: readonly SortTerm[] | undefined;
   /** Fields that are the first of an index, so that sorting by them reads no more than a page. */
   indexedSorts: ReadonlySet<string>;

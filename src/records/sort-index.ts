@@ -17,7 +17,7 @@ export function totalOrder(sorted: readonly SortTerm[]): SortTerm[] {
 }
 
 /**
- * The columns of the index that gives a resource's default order; undefined when an index can't hold them. One that descends
+ * The columns of the index that gives a resource's default order; undefined when an index cannot hold them. One that descends
  * all the way is read backwards.
  *
  * @param specOf what is declared of a field; undefined for the record's own

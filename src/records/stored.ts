@@ -45,7 +45,7 @@ export interface Codec {
 
 /**
  * The class of a resource's records. A record's own keys are the fields that everybody may see; the others are there to be read
- * and written by name, but no spread, clone, log line or JSON takes them along: `{ ...record }` in an answer can't leak them.
+ * and written by name, but no spread, clone, log line or JSON takes them along: `{ ...record }` in an answer cannot leak them.
  */
 function storedClass(resource: CompiledResource): new () => object {
   class Stored {

@@ -22,7 +22,7 @@ interface Validation extends Writing {
   unknownFields: 'reject' | 'strip';
   /** Values that were checked already: what is still the same is not checked, nor transformed, a second time. */
   settled: Values;
-  /** A hook is still to come: it may fill what clients can't send. */
+  /** A hook is still to come: it may fill what clients cannot send. */
   hooked: boolean;
 }
 

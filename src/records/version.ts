@@ -14,7 +14,7 @@ export function versionOfTime(time: string): string {
   return Date.parse(time).toString(36);
 }
 
-/** The time behind a version, ISO 8601; undefined for what can't be one. */
+/** The time behind a version, ISO 8601; undefined for what cannot be one. */
 export function timeOfVersion(version: string): string | undefined {
   const time = Number.parseInt(version, 36);
   if (time.toString(36) !== version || !(time >= 0 && time < YEAR_10000)) return undefined;

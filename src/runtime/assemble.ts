@@ -52,7 +52,7 @@ export interface AppAdministration extends Administration {
   /**
    * Connects to the database and makes sure that it has the tables.
    *
-   * @throws StartupError when it can't be reached, or lacks some
+   * @throws StartupError when it cannot be reached, or lacks some
    */
   ready(): Promise<void>;
 }

@@ -57,7 +57,7 @@ function fail(faults: readonly (string | undefined)[]): void {
 /**
  * Waits for Postgres, a few times.
  *
- * @throws StartupError when it can't be reached
+ * @throws StartupError when it cannot be reached
  */
 export async function connectPostgres(platform: Platform): Promise<void> {
   fail([await postgresFault(platform)]);
@@ -66,7 +66,7 @@ export async function connectPostgres(platform: Platform): Promise<void> {
 /**
  * Waits for Postgres and Redis, a few times.
  *
- * @throws StartupError naming each that can't be reached
+ * @throws StartupError naming each that cannot be reached
  */
 export async function connect(platform: Platform): Promise<void> {
   fail(await Promise.all([postgresFault(platform), redisFault(platform)]));

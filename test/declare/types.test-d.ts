@@ -128,7 +128,7 @@ export async function calls() {
   await posts.create({ title: 1 });
   // @ts-expect-error the city is required in a place
   await posts.create({ title: 'x', place: {} });
-  // @ts-expect-error a required field can't be cleared
+  // @ts-expect-error a required field cannot be cleared
   await posts.update(made.id, { title: null });
   // @ts-expect-error an unknown field
   await posts.update(made.id, { nope: 1 });
@@ -322,7 +322,7 @@ export async function wrong() {
   await kind.create({ ...input, form: { a: 'x' } });
   // @ts-expect-error what a schema takes, not what it makes
   await kind.create({ ...input, counted: 5 });
-  // @ts-expect-error a required field can't be cleared
+  // @ts-expect-error a required field cannot be cleared
   await kind.update('x', { text: null });
   // @ts-expect-error a boolean is no text
   await kind.update('x', { boolean: 'true' });

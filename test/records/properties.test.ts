@@ -246,7 +246,7 @@ test('what was taken comes back as it was sent, trimmed where strings are, from 
   const trimmed = (text: string) => text.trim();
   const property = fc.asyncProperty(good, async (value) => {
     const made = await ann.call('POST', '/api/things', value);
-    // A json value may hold what can't be stored; a site may be taken.
+    // A json value may hold what cannot be stored; a site may be taken.
     if (made.status === 422 || made.status === 409) return;
     expect(made.status).toBe(201);
     const { id, title, sealed, tags, count, numbers, at, price, data, place } = made.body.data;

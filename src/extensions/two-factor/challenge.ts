@@ -10,7 +10,7 @@ import type { verifyInput } from './input.ts';
 import type { challengeShape } from './output.ts';
 import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, OPEN_CHALLENGE } from './sql.ts';
 
-/** Unlike any session's token or API key, so that it can't be taken for one. */
+/** Unlike any session's token or API key, so that it cannot be taken for one. */
 const PREFIX = 'svc_mfa_';
 const TOKEN = new RegExp(`^${PREFIX}[0-9a-f]{64}$`);
 const MINUTE_MS = 60_000;

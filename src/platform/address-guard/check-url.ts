@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { isPublicAddress } from './is-public-address.ts';
 
 /**
- * Why a URL was refused: it can't be parsed; it is neither http nor https; it is not https where that is asked for; it carries a
+ * Why a URL was refused: it cannot be parsed; it is neither http nor https; it is not https where that is asked for; it carries a
  * user name or password; its host is not a public name; its host is an address that is not public.
  */
 type UrlFault = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'host' | 'address';

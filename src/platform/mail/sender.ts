@@ -39,7 +39,7 @@ export function createMailSender(store: MailStore, database: Executor, queues: Q
   async function enqueue(given: NewMail, within: MailTransaction | undefined): Promise<{ id: string }> {
     const id = newId();
     await store.insert(id, given, within?.database ?? database);
-    // Not waited for: it never fails, and where it can't add the job the sweep does.
+    // Not waited for: it never fails, and where it cannot add the job the sweep does.
     const dispatch = () => void queues.add(MAIL_QUEUE, [mailJob(id)]);
     if (within === undefined) dispatch();
     else within.afterCommit(dispatch);

@@ -48,7 +48,7 @@ export interface ClaimedMail {
   createdAt: string;
   /** Who makes its text; undefined when it has one. */
   maker: { kind: string; data: Record<string, unknown> } | undefined;
-  /** Its text. Throws when it can't be decrypted. */
+  /** Its text. Throws when it cannot be decrypted. */
   read(): WholeMail;
 }
 

@@ -33,7 +33,7 @@ export function isContended(error: unknown): boolean {
   return CONTENDED.has(codeOf(error));
 }
 
-/** Whether the error says that the database can't be reached or has no room now (not that a statement is wrong). */
+/** Whether the error says that the database cannot be reached or has no room now (not that a statement is wrong). */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   // Classes 08 connection, 53 resources, 57P shutdown.
@@ -52,7 +52,7 @@ export function isDatabaseError(error: unknown): boolean {
 }
 
 /**
- * What a client learns of a database error: 503 when the store is down or others were in the way, 422 for a value that Postgres can't hold (a net:
+ * What a client learns of a database error: 503 when the store is down or others were in the way, 422 for a value that Postgres cannot hold (a net:
  * validation should have said so), undefined when it is a fault of ours.
  */
 export function publicDatabaseError(error: unknown): ApiError | undefined {

@@ -25,7 +25,7 @@ interface Lane {
 
 /** A few connections shared by all reads: queries are sent without waiting for the answers of those before them. */
 export interface Pipeline {
-  /** Runs a read. Fails at once when the database can't be reached. */
+  /** Runs a read. Fails at once when the database cannot be reached. */
   query<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
   close(): Promise<void>;
 }

@@ -24,7 +24,7 @@ export function textKeywords(spec: FieldSpec): JsonSchema {
   const bounds = boundKeywords(spec, 'minLength', 'maxLength');
   // An empty text does not count as present.
   if (spec.required && !(Number(bounds.minLength) >= 1)) bounds.minLength = 1;
-  // What trimming and changing of case make of a text can't be expressed by a pattern of what is sent.
+  // What trimming and changing of case make of a text cannot be expressed by a pattern of what is sent.
   const changed = spec.trim || spec.lowercase || spec.uppercase;
   const { pattern } = spec;
   const expressible = pattern !== undefined && !changed && /^[dguy]*$/.test(pattern.regex.flags);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isStorable } from '../../platform/postgres/storable.ts';
 import type { FieldType } from './field-type.ts';
 
-/** Message of JSON that Postgres can't hold. */
+/** Message of JSON that Postgres cannot hold. */
 export const UNSTORABLE_JSON = 'Must be JSON without NUL or broken characters';
 
 /** Whether every string and key of a JSON value can be stored. The depth is capped where the body is read. */

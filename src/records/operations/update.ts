@@ -82,7 +82,7 @@ export async function update(
 }
 
 /**
- * The condition under which an answer that was given for `record` still holds: a policy, rule or hook can't be asked inside the
+ * The condition under which an answer that was given for `record` still holds: a policy, rule or hook cannot be asked inside the
  * statement; whether the row is the one that it saw can.
  */
 export function unchanged({ resource }: Entity, record: StoredRecord): WriteCondition[] {

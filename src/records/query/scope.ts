@@ -130,7 +130,7 @@ const pending = new WeakMap<Looker, Map<CompiledResource, Promise<Condition[]>>>
 /**
  * The conditions of the resource's service scope filter for this viewer; a promise where the scope gave one.
  *
- * @throws Error when it gave no filter, or one that can't be applied
+ * @throws Error when it gave no filter, or one that cannot be applied
  */
 export function scopeConditions(resource: CompiledResource, looker: Looker): Condition[] | Promise<Condition[]> {
   const { scope } = resource.declaration;

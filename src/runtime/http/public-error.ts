@@ -3,7 +3,7 @@ import { publicDatabaseError } from '../../platform/postgres/errors.ts';
 import { isSemaphoreFull } from '../../platform/semaphore.ts';
 import { InputError } from '../../records/input-error.ts';
 
-/** Express: a path that can't be decoded, for example `%zz`. It marks its own error; one of the project's code is no 404. */
+/** Express: a path that cannot be decoded, for example `%zz`. It marks its own error; one of the project's code is no 404. */
 function isUndecodablePath(error: unknown): boolean {
   return error instanceof URIError && (error as { status?: unknown }).status === 400;
 }

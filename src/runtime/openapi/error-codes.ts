@@ -51,7 +51,7 @@ export function errorCodes(route: Route, { policy, written, scoped, limited }: R
   const changesRecord = route.crud === 'update' || route.crud === 'delete';
   add(takesBody(route), ...OF_BODIES);
   add(scoped || canForbid(policy, route), 'FORBIDDEN');
-  // A path that can't be decoded names nothing either.
+  // A path that cannot be decoded names nothing either.
   add(/[:*]/.test(route.path), 'NOT_FOUND');
   const isConditional = route.method === 'GET' && !route.eventStream;
   add(isConditional || (route.resource !== undefined && isItemPath(route.path)), 'PRECONDITION_FAILED');

@@ -44,7 +44,7 @@ function settle(converted: Json, name: string, components: Components): Json {
   return recursive ? { $ref: `#/components/schemas/${names.get('#')}` } : (mapObjects(root, point) as Json);
 }
 
-/** What zod can't say in JSON Schema stays open; records are referred to; an answer may gain members later. */
+/** What zod cannot say in JSON Schema stays open; records are referred to; an answer may gain members later. */
 function zodSchema(schema: z.ZodType, direction: Direction, components: Components): Json {
   return z.toJSONSchema(schema, {
     io: direction,

@@ -46,7 +46,7 @@ const nothingWaits = () => until(async () => (await count('outbox')) === 0);
 
 beforeEach(async () => {
   await nothingWaits();
-  // One table at a time: whoever holds no lock while it waits for one can't be part of a deadlock with a worker or a sweep.
+  // One table at a time: whoever holds no lock while it waits for one cannot be part of a deadlock with a worker or a sweep.
   await client.query('truncate webhook_endpoints');
   await client.query('truncate webhook_deliveries');
   await client.query(`delete from users where name = 'n'`);

@@ -16,7 +16,7 @@ const FEW_HOLDERS = 1000;
 
 /**
  * The endpoints that events could reach, by event name and by who could read the records; of each source the first by their ids.
- * One statement for a batch; an endpoint that can't receive is not even looked at, except where more than a thousand users hold
+ * One statement for a batch; an endpoint that cannot receive is not even looked at, except where more than a thousand users hold
  * a role.
  *
  * $1 owners of the records, $2 roles that may read, $3 event names for $1 and for global endpoints, $4 event names for $2,

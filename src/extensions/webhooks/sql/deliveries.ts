@@ -65,7 +65,7 @@ export const INSERT_TEST = `
 
 /**
  * $1 delivery, $2 endpoint: due now, its schedule from the start; that of a test stays used up. One that is being sent stays as it is:
- * it can't be sent more at once than that. Attempts are numbered on.
+ * it cannot be sent more at once than that. Attempts are numbered on.
  */
 export const SEND_AGAIN = `
   update webhook_deliveries d set

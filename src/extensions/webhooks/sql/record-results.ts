@@ -12,7 +12,7 @@ import { TEST_EVENT } from '../event-names.ts';
  *
  * A row counts only while its claim holds, so that an attempt written twice counts once: `pending` and of the attempt before when it
  * was claimed in a turn, `sending` and of this attempt when it was claimed by itself. Endpoints are locked in the order of their ids,
- * so that two workers can't wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail do not
+ * so that two workers cannot wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail do not
  * count as failures in a row.
  */
 export const RECORD_RESULTS = `

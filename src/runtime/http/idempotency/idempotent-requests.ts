@@ -67,7 +67,7 @@ export function createIdempotentRequests(
     return hash('sha256', JSON.stringify([who, route.method, route.path, req.params, key]));
   }
 
-  /** What can't be noted costs a repetition its answer, not this request. */
+  /** What cannot be noted costs a repetition its answer, not this request. */
   async function note(work: Promise<void>): Promise<void> {
     await work.catch((error) =>
       log.warn({ err: error }, 'the state of a request with an Idempotency-Key was not noted'),
