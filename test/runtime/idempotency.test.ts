@@ -1,6 +1,6 @@
 import express from 'express';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ApiError, createApp, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
@@ -199,21 +199,6 @@ test('an answer without a body comes again', async () => {
   for (let n = 0; n < 3; n++)
     expect((await ann.call('POST', '/api/posts/silent', undefined, withKey(key))).status).toBe(204);
   expect(times('silent')).toBe(before + 1);
-});
-
-test('who waits longer than the first one takes is told to come back', { timeout: 20_000 }, async () => {
-  const key = newKey();
-  const before = times('pay');
-  const open = Promise.withResolvers<void>();
-  gate = open.promise;
-  const first = ann.call('POST', '/api/posts/pay', undefined, withKey(key));
-  await vi.waitUntil(() => times('pay') > before);
-  const late = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
-  expect([codeOf(late), late.headers.get('retry-after'), replayed(late)]).toEqual([[409, 'CONFLICT'], '5', null]);
-  open.resolve();
-  gate = undefined;
-  expect((await first).status).toBe(202);
-  expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).body).toEqual((await first).body);
 });
 
 test.each([
@@ -551,27 +536,45 @@ test('after 24 hours a key begins anew, swept or not; the sweep removes what is 
   expect(left).not.toContain(anew.body.data.id);
 });
 
-test('a try whose process died is taken over when its lease is over; a create finds its record', async () => {
-  const key = newKey();
-  const first = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
-  const { id } = first.body.data;
-  const forget = (until: string) =>
-    database.query(
-      `update idempotency_keys set status = null, answer = null, claimed_until = now() + $2::interval where record_id = $1`,
-      [id, until],
-    );
-  await forget('0');
-  const again = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
-  expect([again.status, again.body, replayed(again)]).toEqual([201, first.body, 'true']);
-  expect(
-    (await database.query('select answer from idempotency_keys where record_id = $1', [id])).rows[0].answer,
-  ).not.toBeNull();
-  // Nor is a lease waited for, when the record is there.
-  await forget('1 hour');
-  const waited = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
-  expect([waited.status, waited.body, replayed(waited)]).toEqual([201, first.body, 'true']);
-  expect((await database.query(`select 1 from posts where title = 'Found'`)).rowCount).toBe(1);
-}, 15_000);
+// Each waits for seconds.
+describe.concurrent('an answer that is not there', () => {
+  test('who waits longer than the first one takes is told to come back', { timeout: 20_000 }, async () => {
+    const key = newKey();
+    const before = times('pay');
+    const open = Promise.withResolvers<void>();
+    gate = open.promise;
+    const first = ann.call('POST', '/api/posts/pay', undefined, withKey(key));
+    await vi.waitUntil(() => times('pay') > before);
+    const late = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
+    expect([codeOf(late), late.headers.get('retry-after'), replayed(late)]).toEqual([[409, 'CONFLICT'], '5', null]);
+    open.resolve();
+    gate = undefined;
+    expect((await first).status).toBe(202);
+    expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).body).toEqual((await first).body);
+  });
+
+  test('a try whose process died is taken over when its lease is over; a create finds its record', async () => {
+    const key = newKey();
+    const first = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
+    const { id } = first.body.data;
+    const forget = (until: string) =>
+      database.query(
+        `update idempotency_keys set status = null, answer = null, claimed_until = now() + $2::interval where record_id = $1`,
+        [id, until],
+      );
+    await forget('0');
+    const again = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
+    expect([again.status, again.body, replayed(again)]).toEqual([201, first.body, 'true']);
+    expect(
+      (await database.query('select answer from idempotency_keys where record_id = $1', [id])).rows[0].answer,
+    ).not.toBeNull();
+    // Nor is a lease waited for, when the record is there.
+    await forget('1 hour');
+    const waited = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
+    expect([waited.status, waited.body, replayed(waited)]).toEqual([201, first.body, 'true']);
+    expect((await database.query(`select 1 from posts where title = 'Found'`)).rowCount).toBe(1);
+  }, 15_000);
+});
 
 test('an answer that cannot be noted is given all the same; repeated, the create finds its record', async () => {
   const key = newKey();

@@ -3,15 +3,18 @@ import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startBlog } from '../support/processes.ts';
+import { BARE_ENV, startBlog } from '../support/processes.ts';
 
 // Each starts processes, which take long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 /** Runs a process of the app until it ends, or 40 seconds have passed. */
 async function run(entry: string, env: Record<string, string>) {
-  const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, [entry], { env: { PATH, ...env }, timeout: 40_000, killSignal: 'SIGKILL' });
+  const child = spawn(process.execPath, [entry], {
+    env: { ...BARE_ENV, ...env },
+    timeout: 40_000,
+    killSignal: 'SIGKILL',
+  });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
   const [code] = (await once(child, 'close')) as [number | null];
