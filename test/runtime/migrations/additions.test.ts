@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField, Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating, schemaOf } from '../../support/migrating.ts';
+import { type Migrating, migrating, schemaOf } from '../../support/migrating.ts';
 
 const post = (fields: Fields) => defineResource('post', { fields: { title: f.string(), ...fields } });
 
-async function withRow() {
-  const project = await migrating();
+async function withRow(atEnd?: Parameters<typeof migrating>[0]) {
+  const project = await migrating(atEnd);
   await project.change([post({})]);
   await project.query(`insert into posts (id, title) values ('0123456789abcdef01234567', 'kept')`);
   return project;
 }
 
-test.each([
+const DEFAULTS = [
   ['an enum', f.enum(['active', 'gone']).default('active').filterable(), 'active'],
   ['a required one', f.string().required().default("it's"), "it's"],
   ['a normalised one', f.string().lowercase().default(' Mixed '), 'mixed'],
@@ -26,21 +26,36 @@ test.each([
   ['an empty array', f.array(f.integer()).default([]), []],
   ['an object', f.object({ a: f.string() }).default({ a: "x'y" }), { a: "x'y" }],
   ['json', f.json().default([1, null, { a: 'b' }]), [1, null, { a: 'b' }]],
-] as [string, AnyField, unknown][])(
-  'rows that are there get the default of a new field, %s, as a new record does; the column keeps none',
-  async (_, field, value) => {
-    const project = await withRow();
-    await project.change([post({ v: field })]);
-    const service = project.app(post({ v: field })).service('post');
-    const made = await service.create({ title: 'new' });
-    const { data } = await service.list();
-    expect(data.map((record) => (record as Record<string, unknown>).v)).toEqual([value, value]);
-    expect((made as { v?: unknown }).v).toEqual(value);
+] as [string, AnyField, unknown][];
+
+describe('rows that are there get the default of a new field, as a new record does; the column keeps none', () => {
+  const after = post(Object.fromEntries(DEFAULTS.map(([, field], i) => [`v${i}`, field])));
+  let project: Migrating;
+  let made: Record<string, unknown>;
+  let records: Record<string, unknown>[];
+  const removes: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    project = await withRow((remove) => removes.push(remove));
+    await project.change([after]);
+    const service = project.app(after).service('post');
+    made = (await service.create({ title: 'new' })) as Record<string, unknown>;
+    records = (await service.list()).data as Record<string, unknown>[];
+  });
+  afterAll(async () => {
+    for (const remove of removes) await remove();
+  });
+
+  test.each(DEFAULTS.map(([name, , value], i) => [name, value, `v${i}`] as const))('%s', (_name, value, field) => {
+    expect(records.map((record) => record[field])).toEqual([value, value]);
+    expect(made[field]).toEqual(value);
+  });
+
+  test('the tables are as they are when they are made anew', async () => {
     const fresh = await migrating();
-    await fresh.sync([post({ v: field })]);
+    await fresh.sync([after]);
     expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
-  },
-);
+  });
+});
 
 test.each([
   ['a function', f.string().default(() => 'made'), 'its default is a function'],
