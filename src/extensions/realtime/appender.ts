@@ -4,8 +4,11 @@ import type { RealtimeSettings } from './settings.ts';
 
 /** Adds entries to the Redis stream. */
 export interface Appender {
-  /** @returns whether all of them are in it; false: Redis is away, and some may be in it nevertheless */
-  add(entries: readonly (readonly [field: string, text: string])[]): Promise<boolean>;
+  /**
+   * @param deadlineMs for each part of a few megabytes; as long as webhooks may wait, when left out
+   * @returns whether all of them are in it; false: Redis is away, and some may be in it nevertheless
+   */
+  add(entries: readonly (readonly [field: string, text: string])[], deadlineMs?: number): Promise<boolean>;
   /** Moves the end on, and drops what is older than the window. */
   tick(): Promise<void>;
 }
@@ -14,6 +17,7 @@ export interface Appender {
 const DEADLINE_MS = 300;
 // Nothing waits for a tick, and a process that has just started is busy.
 const TICK_DEADLINE_MS = 5000;
+const COUNTED_MS = 50;
 const RETRY_MS = 1000;
 /** Characters that are sent before the next are. */
 const MOST_AT_ONCE = 2_000_000;
@@ -61,7 +65,12 @@ export function createAppender(
   async function addPart(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
     if (away && performance.now() < retryAt) return false;
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+    let left = deadlineMs;
+    // Counted while this process has time to read an answer: that it is busy is no fault of Redis.
+    const timer = setInterval(() => {
+      left -= COUNTED_MS;
+      if (left <= 0) late.reject(new Error(`no answer within ${deadlineMs} ms`));
+    }, COUNTED_MS);
     try {
       await Promise.race([send(entries), late.promise]);
       away = false;
@@ -69,7 +78,7 @@ export function createAppender(
     } catch (error) {
       return leave(error);
     } finally {
-      clearTimeout(timer);
+      clearInterval(timer);
     }
   }
 
@@ -79,7 +88,7 @@ export function createAppender(
   }
 
   return {
-    add: (entries) => addWithin(DEADLINE_MS, entries),
+    add: (entries, deadlineMs = DEADLINE_MS) => addWithin(deadlineMs, entries),
     async tick() {
       if (!(await addWithin(TICK_DEADLINE_MS, [[FIELDS.tick, '']]))) return;
       await redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000).catch(leave);

@@ -109,7 +109,11 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
         await nextTurn();
       }
       const bundles = new Set([...told.keys()].flatMap((group) => [...group.bundles]));
-      for (const bundle of bundles) write(bundle, told);
+      let written = 0;
+      for (const bundle of bundles) {
+        write(bundle, told);
+        if (++written % GROUPS_AT_ONCE === 0) await nextTurn();
+      }
     },
     /**
      * Sends changes to one listener.

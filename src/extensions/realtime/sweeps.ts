@@ -10,6 +10,8 @@ const MOVE_EVERY_MS = 500;
 const TICK_EVERY_MS = 10_000;
 const TICKETS_EVERY_MS = 60_000;
 const MOVED_AT_ONCE = 500;
+// What is given up comes twice; nothing waits for it.
+const MOVE_DEADLINE_MS = 5000;
 const BYTES_AT_ONCE = 8_000_000;
 // A relay that is asked to stop waits for the run in work.
 const BATCHES_A_RUN = 100;
@@ -38,7 +40,7 @@ export function createSweeps(
       const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values });
       const sorted = rows.sort(([a], [b]) => a - b);
       const entries = sorted.map(([, text]) => [text === '' ? FIELDS.lost : FIELDS.event, text] as const);
-      if (entries.length > 0 && !(await appender.add(entries))) throw new RedisAwayError();
+      if (entries.length > 0 && !(await appender.add(entries, MOVE_DEADLINE_MS))) throw new RedisAwayError();
       return rows.length > 0;
     });
 

@@ -203,6 +203,17 @@ test('hundreds of clients that come back at once get all that they missed', asyn
     ).toEqual(ids);
 });
 
+test('that the process is busy is no fault of Redis', async () => {
+  const own = `${env.REDIS_PREFIX}:busy`;
+  const warnings: unknown[] = [];
+  const log = { warn: (...told: unknown[]) => warnings.push(told) };
+  const host = { redis: { commands: redis }, env: { redisPrefix: own }, log } as never;
+  const appender = createAppender(host, { windowSeconds: 60, windowEvents: 10_000 });
+  const adding = appender.add([['e', 'x'.repeat(4_000_000)]]);
+  for (const end = performance.now() + 700; performance.now() < end; );
+  expect([await adding, warnings]).toEqual([true, []]);
+});
+
 test('the window is bounded by age and by number, and nothing inside of it is dropped', async () => {
   const own = `${env.REDIS_PREFIX}:window`;
   const host = { redis: { commands: redis }, env: { redisPrefix: own }, log: { warn: () => undefined } } as never;
