@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating, schemaOf } from '../../support/migrating.ts';
+import { type Migrating, migrating, schemaOf } from '../../support/migrating.ts';
 
 const post = (fields: Fields, options: object = {}) => defineResource('post', { fields, ...options });
 
@@ -20,14 +20,22 @@ const after = (renamed = true) => {
   );
 };
 
-async function withRows() {
-  const project = await migrating();
+async function withRows(atEnd?: Parameters<typeof migrating>[0]) {
+  const project = await migrating(atEnd);
   await project.change([before()]);
   await project.query(
     `insert into posts (id, title, views) select lpad(i::text, 24, '0'), 'post ' || i, i from generate_series(1, 3) i`,
   );
   return project;
 }
+
+/** For all that is refused, and so changes nothing. */
+let refusing: Migrating;
+let remove = async () => {};
+beforeAll(async () => {
+  refusing = await withRows((end) => (remove = end));
+});
+afterAll(() => remove());
 
 const TITLES = 'select array_agg(headline order by id) as titles from posts';
 const KEPT = [{ titles: ['post 1', 'post 2', 'post 3'] }];
@@ -72,8 +80,7 @@ test('a rename can be asked for instead of declared', async () => {
 });
 
 test('a dropped and an added column of one type are refused with the commands for a rename and for a drop', async () => {
-  const project = await withRows();
-  const { ok, lines } = await project.generate([after(false)], 'new', 'title');
+  const { ok, lines } = await refusing.generate([after(false)], 'new', 'title');
   expect(ok).toBe(false);
   expect(lines).toEqual([
     'This would lose data:',
@@ -128,8 +135,7 @@ test.each([
 );
 
 test('a resource whose table is called otherwise is refused with the command for its rename', async () => {
-  const project = await withRows();
-  const { ok, lines } = await project.generate([article()]);
+  const { ok, lines } = await refusing.generate([article()]);
   expect(ok).toBe(false);
   expect(lines).toContain('  - table posts: it has 3 rows');
   expect(lines).toContain(
@@ -189,8 +195,7 @@ test.each([
   [[after(false)], ['--rename', 'notes.title=headline'], '--rename notes.title=headline: no table notes is declared'],
   [[before()], ['--rename-table', 'notes=posts'], '--rename-table notes=posts: the migrations have no table notes'],
 ])('a rename that cannot be is refused with a line (%#)', async (resources, given, line) => {
-  const project = await withRows();
-  await expect(project.generate(resources, ...given)).rejects.toThrow(line);
+  await expect(refusing.generate(resources, ...given)).rejects.toThrow(line);
 });
 
 const secret = (name: string, options: object = {}) =>
