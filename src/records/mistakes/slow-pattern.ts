@@ -6,9 +6,8 @@ import { TooManyWays } from './patterns/pumps.ts';
 /** Whether some text of at most so many characters makes an expression backtrack for longer than a request may take. */
 export type SlowPattern = (regex: RegExp, most: number) => boolean;
 
-const BUDGET_MS = 50;
 // A busy machine makes a quick expression look slow once; what backtracks stays slow however often and long it is tried.
-const SECOND_LOOKS_MS = [100, 250, 250];
+const LOOKS_MS: readonly number[] = [50, 100, 250, 250];
 /** Stands for texts without a declared maximum. */
 const LONGEST_PROBE = 5000;
 /** For expressions that are too large to be looked through. */
@@ -46,7 +45,7 @@ function* textsOf({ head, pumps, tails }: Attack, length: number): Generator<str
  * Looks for texts that can be read in ever more ways as they grow, and tries those: what has none takes a time that grows with
  * the text's length alone, and what looks dangerous but is not (a repetition with a low limit, a short text) passes the trial.
  */
-function isSlowPattern(regex: RegExp, most: number): boolean {
+function isSlowPattern(regex: RegExp, most: number, looksMs: readonly number[]): boolean {
   const found = attacks(regex);
   if (found.length === 0) return false;
   const sandbox = createContext({ regex: new RegExp(regex.source, regex.flags.replace('g', '')), text: '' });
@@ -61,18 +60,22 @@ function isSlowPattern(regex: RegExp, most: number): boolean {
   for (const attack of found) {
     for (const text of textsOf(attack, Math.min(most, attack.most, LONGEST_PROBE))) {
       sandbox.text = text;
-      if (!answers(BUDGET_MS) && !SECOND_LOOKS_MS.some(answers)) return true;
+      if (!looksMs.some(answers)) return true;
     }
   }
   return false;
 }
 
-/** Judges patterns, each only once. */
-export function createSlowPattern(): SlowPattern {
+/**
+ * Judges patterns, each only once.
+ *
+ * @param looksMs how long it may take each time it is tried, in milliseconds
+ */
+export function createSlowPattern(looksMs = LOOKS_MS): SlowPattern {
   const known = new Map<string, boolean>();
   return (regex, most) => {
     const key = `${most} ${regex}`;
-    const slow = known.get(key) ?? isSlowPattern(regex, most);
+    const slow = known.get(key) ?? isSlowPattern(regex, most, looksMs);
     known.set(key, slow);
     return slow;
   };
