@@ -1,3 +1,4 @@
+import { TEST_EVENT } from '../event-names.ts';
 import { isOpen } from './claim.ts';
 import { IN_TURN } from './turns.ts';
 import type { UsersSql } from './users.ts';
@@ -51,8 +52,11 @@ const STATE = `case when not e.enabled then 'disabled' when e.consecutive_failur
 export const ENDPOINT_STATES = `
   select ${STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
 
-/** By webhook_deliveries_failed_index. */
-export const FAILED = `select count(*) from webhook_deliveries where status = 'failed'`;
+// Tests have no schedule, and nobody sends them again.
+const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
+
+/** Deliveries that used up their schedule. By webhook_deliveries_failed_index. */
+export const FAILED = `select count(*) from webhook_deliveries where ${IS_FAILED}`;
 
 /**
  * How attempts of late ended: null for a success, else the error. $1 ms, $2 so many of the newest deliveries are looked at, so that it
@@ -79,7 +83,7 @@ export type WorstRow = [
 
 /** The endpoints for which most is due, has failed, or waits. $1 how many. */
 export const WORST = `
-  with failed as (select endpoint_id, count(*) as n from webhook_deliveries where status = 'failed' group by endpoint_id)
+  with failed as (select endpoint_id, count(*) as n from webhook_deliveries where ${IS_FAILED} group by endpoint_id)
   select e.id, e.url, ${STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
     case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
   from webhook_endpoints e left join (${PENDING}) p on p.endpoint_id = e.id left join failed f on f.endpoint_id = e.id
