@@ -36,12 +36,13 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
   // `*` leaves it out.
   const writer = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
   const archive = quoteIdentifier(archiveTable(resource.table));
-  const kept = [...columns, ...(resource.timestamps ? ['"created_at"', '"updated_at"'] : [])].join(', ');
+  const withTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
+  const kept = withTimes('"created_at"', '"updated_at"');
   const keep = resource.softDelete
     ? `\n  _kept as (insert into ${archive} (${kept}, "deleted_at") select ${kept}, now() from _new),`
     : '';
   // A restored record is another state of it: a version must never come again.
-  const restored = kept.replace('"updated_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
+  const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
   const updates = new Map<string, string>();
 
   function update(changed: readonly CompiledField[], where: string, given: number): string {

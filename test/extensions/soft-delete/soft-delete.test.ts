@@ -35,10 +35,16 @@ const untimed = defineResource('untimed', {
   timestamps: false,
   softDelete: true,
 });
+const stamped = defineResource('stamped', {
+  fields: { updated_at: f.string() },
+  policies: { read: 'public', create: 'public', delete: 'public' },
+  timestamps: false,
+  softDelete: true,
+});
 
 const { app, call, person, env } = await startTestApp(
   {
-    resources: [defineUser(), note, comment, plain, judged, untimed],
+    resources: [defineUser(), note, comment, plain, judged, untimed, stamped],
     extensions: [softDelete({ keepDays: 7 }), webhooks({ allowPrivate: true, requireHttps: false })],
   },
   { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
@@ -248,3 +254,10 @@ function purgeHost() {
     (await database.query({ text, values, rowMode: 'array' })).rows;
   return { resources: [{ name: 'note', archiveTable: 'notes_deleted' }], database: { write } };
 }
+
+test('a restore leaves a field of the project’s own alone, also one that is called like a timestamp', async () => {
+  const { data } = (await call('POST', '/api/stampeds', { updated_at: 'long ago' })).body;
+  expect((await call('DELETE', `/api/stampeds/${data.id}`)).status).toBe(204);
+  const restored = await call('POST', `/api/stampeds/${data.id}/restore`);
+  expect([restored.status, restored.body.data]).toEqual([200, data]);
+});
