@@ -1,14 +1,14 @@
 import type { Host } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
+import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 
-const EVERY_MS = 60 * 60_000;
-const AT_ONCE = 1000;
+const EVERY_MS = 10 * 60_000;
 
 function purgeSql(table: string): string {
   const name = quoteIdentifier(table);
   return `delete from ${name} where id in (
-    select id from ${name} where deleted_at < now() - $1 * interval '1 day' order by deleted_at limit ${AT_ONCE} for update skip locked
+    select id from ${name} where deleted_at < now() - $1 * interval '1 day' order by deleted_at limit $2 for update skip locked
   ) returning 1`;
 }
 
@@ -17,9 +17,7 @@ export function createPurge({ resources, database }: Host, keepDays: number): Sw
   return resources.flatMap(({ name, archiveTable }) => {
     if (archiveTable === undefined) return [];
     const text = purgeSql(archiveTable);
-    const run = async () => {
-      while ((await database.write({ text, values: [keepDays] })).length === AT_ONCE);
-    };
+    const run = () => removeInBatches(database, text, [keepDays]);
     return [{ name: `deleted records of ${name}`, everyMs: EVERY_MS, run }];
   });
 }
