@@ -58,8 +58,7 @@ function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
   const ends = new Map<Source, string>();
   for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
     const most = MOST_CANDIDATES[source];
-    const ids = list.map(([, id]) => id).sort();
-    if (ids.length > most) ends.set(source, ids[most - 1]!);
+    if (list.length > most) ends.set(source, list.map(([, id]) => id).sort()[most - 1]!);
   }
   return ends;
 }
