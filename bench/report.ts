@@ -81,6 +81,8 @@ ${rows.join('\n')}
   relay writes a webhook delivery for each row meanwhile.
 - \`webhooks.deliveries\`: undici alone, signing alike, to the same receiver process. Belfry's worker also claims each delivery
   and writes its result; 20 endpoints, deliveries of 1 KB that are in the table already.
+- \`audit.create\`: creates of a resource that is audited, to the same without. \`audit.relay\`: events that become audit rows, each in
+  the chain, to events that the relay only throws away.
 - \`start.*\`: a process of \`web\` with fifty resources of ten fields each (\`bench/fifty.ts\`), compiled before (NODE_COMPILE_CACHE, as in the Procfile): from its start to a ready answer of
   \`/readyz\`; its resident memory after three idle seconds.
 - \`webhooks.latency\`: from when web knows that a create is committed to when the receiver sees its webhook, in ms; web, relay,
