@@ -131,6 +131,8 @@ test('without accounts, by setting or for lack of a user resource with e-mail an
       ['POST', 'login'],
       ['POST', 'logout'],
       ['GET', 'me'],
+      ['GET', 'devices'],
+      ['POST', 'devices'],
     ]) {
       expect((await one.call(method!, `/api/auth/${path}`, method === 'POST' ? {} : undefined)).status).toBe(404);
     }
@@ -213,7 +215,8 @@ test('logout ends this session at once, in every process, and no other one', asy
   const ann = await person('Ann');
   const second = clientOf(url, (await login(ann.email)).body.data.token);
   expect((await ann.call('POST', '/api/auth/logout')).status).toBe(204);
-  expect((await ann.call('GET', '/api/auth/me')).status).toBe(401);
+  const { status, body } = await ann.call('GET', '/api/auth/me');
+  expect([status, body.error.message]).toEqual([401, 'Session is invalid or has expired']);
   expect((await ann.call('GET', '/api/notes')).status).toBe(401);
   expect((await second('GET', '/api/auth/me')).status).toBe(200);
   expect((await call('POST', '/api/auth/logout')).status).toBe(401);
@@ -287,6 +290,7 @@ test.each([
     for (const path of ['/api/auth/me', '/api/notes']) {
       const { status, body } = await call('GET', path, undefined, { authorization });
       expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
+      expect(body.error.message).toBe('Session is invalid or has expired');
     }
     expect((await call('POST', '/api/auth/login', {}, { authorization: 'Bearer x' })).status).toBe(401);
   },

@@ -1,11 +1,24 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { defineUser } from '../../src/index.ts';
+import { z } from 'zod';
+import { defineResource, defineUser, f } from '../../src/index.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
 const events: { name: string; payload: unknown }[] = [];
 const { app, person, env } = await startTestApp({
-  resources: [defineUser()],
+  resources: [
+    defineUser(),
+    defineResource('greeting', {
+      fields: { text: f.string() },
+      routes: (route) => [
+        route.post(
+          '/send',
+          { policy: 'authenticated', input: z.record(z.string(), z.unknown()) },
+          ({ push, user, input }) => push.send({ to: user!.id, ...input }),
+        ),
+      ],
+    }),
+  ],
   listeners: (app) => {
     for (const name of ['push.sent', 'push.failed', 'push.receipt']) {
       app.on(name, (payload) => events.push({ name, payload }));
@@ -27,6 +40,18 @@ async function register(who: Person, token = `token-${++count}-0123456789abcdefg
 const devicesOf = async (who: Person) => (await who.call('GET', '/api/auth/devices')).body.data;
 
 describe('without a transport, outside production', () => {
+  test('a handler sends by ctx.push: it gets the result, and a bad message is a 422 with the fields', async () => {
+    const ann = await person('Ann');
+    const device = await register(ann);
+    const { status, body } = await ann.call('POST', '/api/greetings/send', { title: 'Hi' });
+    expect([status, body.data]).toEqual([
+      200,
+      { id: expect.any(String), status: 'captured', devices: 1, results: [{ device, ok: true }] },
+    ]);
+    const bad = await ann.call('POST', '/api/greetings/send', { title: 7 });
+    expect([bad.status, Object.keys(bad.body.error.details)]).toEqual([422, ['title']]);
+  });
+
   test('a send is captured for every device of the user, with results and one event', async () => {
     const ann = await person('Ann');
     const ids = [await register(ann), await register(ann)];

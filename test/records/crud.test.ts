@@ -109,3 +109,9 @@ test('code without a user acts as the system: hidden fields are there, policies 
     status: 403,
   });
 });
+
+test('a page holds at most 100 records unless the project says otherwise', async () => {
+  expect((await call('GET', '/api/posts?limit=100')).status).toBe(200);
+  const { status, body } = await call('GET', '/api/posts?limit=101');
+  expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
+});

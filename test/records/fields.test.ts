@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
 import type { AnyField } from '../../src/declare/field.ts';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
@@ -63,7 +64,7 @@ const thing = defineResource('thing', {
   policies: { list: 'public', read: 'public', create: 'public', update: 'public' },
 });
 
-const { call, app } = await startTestApp({ resources: [defineUser(), thing] });
+const { call, app, env } = await startTestApp({ resources: [defineUser(), thing] });
 
 async function create(field: string, value: unknown) {
   const { status, body } = await call('POST', '/api/things', { [field]: value });
@@ -324,9 +325,18 @@ test('a check sees the record as it would become, on create and on update', asyn
   expect((await call('PATCH', `/api/things/${id}`, { integer: 5, checkedAgain: 1 })).status).toBe(200);
 });
 
+test.each([8, 128])('a password of %d characters is accepted', async (length) => {
+  expect((await call('POST', '/api/things', { password: 'Bell '.repeat(26).slice(0, length) })).status).toBe(201);
+});
+
 test('a password is stored as a hash, is in no answer, and is not changed by an update', async () => {
   const { id, ...created } = (await call('POST', '/api/things', { password: 'correct horse' })).body.data;
   expect(created).not.toHaveProperty('password');
+  const database = new Client({ connectionString: env.DATABASE_URL });
+  await database.connect();
+  onTestFinished(() => database.end());
+  const { rows } = await database.query('select password from things where id = $1', [id]);
+  expect(rows[0].password).toMatch(/^\$scrypt\$/);
   const { status, body } = await call('PATCH', `/api/things/${id}`, { password: 'another horse' });
   expect([status, body.error.details]).toEqual([
     422,

@@ -33,6 +33,11 @@ const resources = [
     create: ({ user, doc }) => doc === undefined && user?.name === 'Ann',
     list: async ({ user, doc }) => doc === undefined && later(user?.name === 'Ann'),
   }),
+  owned('knocked', {
+    list: ({ req }) => req?.headers['x-knock'] === 'twice',
+    read: ({ req }) => req?.headers['x-knock'] === 'twice',
+    create: 'public',
+  }),
 ] as const;
 
 const { call, person, app } = await startTestApp({ resources });
@@ -234,4 +239,17 @@ test('a record that may be removed, but not read, stays, and answers like one th
     }
     expect(await service(resource).read(id)).toMatchObject({ title: 'x' });
   }
+});
+
+test('a policy function gets the request as req; code that acts as a user has none', async () => {
+  const { id } = (await ann.call('POST', '/api/knockeds', { title: 'in there' })).body.data;
+  for (const [path, refused] of [
+    [`/api/knockeds/${id}`, 404],
+    ['/api/knockeds', 403],
+  ] as const) {
+    expect((await ann.call('GET', path, undefined, { 'x-knock': 'twice' })).status).toBe(200);
+    expect((await ann.call('GET', path)).status).toBe(refused);
+  }
+  const user = { ...ann, roles: ['user'], status: 'active' } as never;
+  await expect(app.service('knocked').read(id, { user })).rejects.toMatchObject({ status: 404 });
 });

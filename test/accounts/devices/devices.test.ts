@@ -26,6 +26,21 @@ async function another(who: Person): Promise<Person> {
   return { ...who, token: body.data.token, call: clientOf(run.url, body.data.token) };
 }
 
+test.each([
+  ['GET', '/api/devices', 404],
+  ['GET', '/api/devices/:id', 404],
+  ['DELETE', '/api/devices/:id', 404],
+  ['GET', `${DEVICES}/:id`, 405],
+  ['PATCH', `${DEVICES}/:id`, 405],
+  ['PUT', `${DEVICES}/:id`, 405],
+  ['PATCH', DEVICES, 405],
+  ['PUT', DEVICES, 405],
+])('devices have no other routes: %s %s', async (method, path, expected) => {
+  const ann = await run.person('Ann');
+  const { id } = (await register(ann)).body.data;
+  expect((await ann.call(method, path.replace(':id', id), method === 'GET' ? undefined : {})).status).toBe(expected);
+});
+
 test('a registered device is answered with 201, its fields, and its token masked', async () => {
   const ann = await run.person('Ann');
   const token = newToken();

@@ -136,3 +136,19 @@ test('an e-mail that the mail server put off carries a new link, the one before 
   expect(told).toEqual(['requested']);
   await sql.end();
 });
+
+test('a reset counts against the limit of sign-ins', async () => {
+  const strict = await startTestApp({
+    resources: [defineUser()],
+    settings: {
+      auth: { password: cheap },
+      rateLimit: { enabled: true, global: false, auth: { limit: 3, windowMs: 3_600_000 } },
+    },
+  });
+  const statuses = [];
+  for (let i = 0; i < 5; i++) {
+    const body = { token: 'x'.repeat(65), password: 'a staple that is new' };
+    statuses.push((await strict.call('POST', '/api/auth/password/reset', body)).status);
+  }
+  expect(statuses).toEqual([400, 400, 400, 429, 429]);
+});

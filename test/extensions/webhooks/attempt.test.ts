@@ -154,6 +154,15 @@ test('a private address and a name that does not exist look the same to who asks
   }
 });
 
+test('an address that was stored when it was allowed is refused at delivery: no https, or a password in it', async () => {
+  const made = await receiver((socket) => socket.write(whole('200 OK')));
+  const strict = { ...shared, settings: { ...shared.settings, requireHttps: true } };
+  const refused = { ok: false, statusCode: null, error: 'address not allowed or not found' };
+  expect(await attempt(made.url, strict)).toMatchObject(refused);
+  expect(await attempt(made.url.replace('http://', 'http://user:secret@'))).toMatchObject(refused);
+  expect(made.requests).toBe(0);
+});
+
 test('a secret that cannot be decrypted costs a failed attempt that says so, and nothing is sent', async () => {
   const other = createKeyring([Buffer.alloc(32, 2).toString('base64')]);
   const made = await receiver((socket) => socket.write(whole('200 OK')));

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
-import { startTestApp } from '../../support/app.ts';
+import { clientOf, startTestApp } from '../../support/app.ts';
 
 const post = defineResource('post', { fields: { title: f.string() } });
 const secretPlan = defineResource('plan', { fields: { title: f.string() }, webhooks: false });
@@ -188,6 +188,59 @@ test('400 for a query of the delivery log that is unknown, malformed or out of r
     const { status, body } = await get(`?${bad}`);
     expect([bad, status, body.error.code]).toEqual([bad, 400, 'BAD_REQUEST']);
   }
+});
+
+test('the delivery log: the newest first, 50 unless told otherwise, by status', async () => {
+  const dan = await person('Dan');
+  const { id } = (await create(dan, {})).body.data;
+  await query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, status, finished_at, next_attempt_at)
+     select lpad(n::text, 24, '0'), $1, lpad(n::text, 24, '0'), 'msg_' || n, 'note.created', '{}', status,
+       case when status <> 'pending' then now() end, now() + interval '1 day'
+     from generate_series(1, 120) n, lateral (select (array['pending', 'succeeded', 'failed'])[n % 3 + 1] as status) s`,
+    [id],
+  );
+  const get = async (text = '') =>
+    (await dan.call('GET', `/api/webhooks/${id}/deliveries${text}`)).body.data as { id: string; status: string }[];
+  const numbers = (list: { id: string }[]) => list.map((one) => Number(one.id));
+  const from = (count: number) => Array.from({ length: count }, (_, i) => 120 - i);
+  expect(numbers(await get())).toEqual(from(50));
+  expect(numbers(await get('?limit=7'))).toEqual(from(7));
+  expect(numbers(await get('?limit=100'))).toEqual(from(100));
+  for (const [n, status] of ['pending', 'succeeded', 'failed'].entries()) {
+    const list = await get(`?status=${status}&limit=20`);
+    expect(new Set(list.map((one) => one.status))).toEqual(new Set([status]));
+    expect(numbers(list)).toEqual(
+      from(120)
+        .filter((number) => number % 3 === n)
+        .slice(0, 20),
+    );
+  }
+  expect(await get('?status=sending')).toEqual([]);
+});
+
+test('policy and globalPolicy decide who may have an endpoint, and a global one; the latter may be a function', async () => {
+  const only = createApp(
+    {
+      resources,
+      extensions: [webhooks({ policy: 'admin', globalPolicy: ({ user }) => user?.name === 'Root' })],
+    },
+    { ...env, REDIS_PREFIX: `${env.REDIS_PREFIX}-only` },
+  );
+  const { url: base } = await only.start({ port: 0, roles: ['web'] });
+  onTestFinished(() => only.close());
+  const other = await person('Other', ['admin']);
+  const post = (who: { token: string }, scope: string) =>
+    clientOf(base, who.token)('POST', '/api/webhooks', { url, events: ['post.created'], scope });
+  expect((await post(await person('Eve'), 'own')).status).toBe(403);
+  expect((await post(other, 'own')).status).toBe(201);
+  expect((await post(other, 'global')).status).toBe(403);
+  expect((await post(root, 'global')).status).toBe(201);
+});
+
+test('signed out there is no list, and no endpoint can be made', async () => {
+  expect((await call('GET', '/api/webhooks')).status).toBe(401);
+  expect((await call('POST', '/api/webhooks', { url: 'https://example.com/', events: ['*'] })).status).toBe(401);
 });
 
 test('a setting that is wrong stops the start and is named', () => {

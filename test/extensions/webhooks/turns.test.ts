@@ -37,8 +37,8 @@ interface Subscriber {
   secret: string;
 }
 
-async function subscribe(more: object = {}): Promise<Subscriber> {
-  const [who, receiver] = [await person('Ann'), await receive()];
+async function subscribe(more: object = {}, roles?: string[]): Promise<Subscriber> {
+  const [who, receiver] = [await person('Ann', roles), await receive()];
   const input = { url: receiver.url, events: ['note.created'], ...more };
   const { body } = await who.call('POST', '/api/webhooks', input);
   return { who, receiver, id: body.data.id, path: `/api/webhooks/${body.data.id}`, secret: body.data.secret };
@@ -64,8 +64,8 @@ const turnIsOver = async ({ id }: Subscriber) =>
   (await client.query('select from webhook_turns where endpoint_id = $1 and holder is null', [id])).rowCount === 1;
 
 /** An endpoint whose receiver takes its time over each of forty deliveries that were claimed together. */
-async function inMidTurn(): Promise<Subscriber> {
-  const one = await subscribe({ ordered: true });
+async function inMidTurn(more: object = {}, roles?: string[]): Promise<Subscriber> {
+  const one = await subscribe({ ordered: true, ...more }, roles);
   one.receiver.answer(async (_, res) => {
     await sleep(250);
     res.writeHead(204).end();
@@ -90,6 +90,15 @@ test.each([
   expect(one.receiver.requests.length).toBeLessThan(FEW);
   const { pending = 0, succeeded = 0 } = await counts(one);
   expect(pending + succeeded).toBe(kept);
+});
+
+test('a global endpoint whose owner loses the role in the middle of a turn gets few of the deliveries that were claimed', async () => {
+  const one = await inMidTurn({ scope: 'global' }, ['user', 'admin']);
+  await app.service('user').update(one.who.id, { roles: ['user'] });
+  await until(() => turnIsOver(one));
+  expect(one.receiver.requests.length).toBeLessThan(FEW);
+  const { pending = 0, succeeded = 0 } = await counts(one);
+  expect(pending + succeeded).toBe(40);
 });
 
 test('an endpoint that gets another url and another secret in the middle of a turn goes on there, in order, with both secrets', async () => {

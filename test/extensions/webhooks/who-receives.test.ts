@@ -80,7 +80,9 @@ test('an endpoint receives only what its owner may read, and the record as he re
   const others = await subscribe(bob, ['diary.*', '*']);
   const admins = await subscribe(root, ['diary.created']);
   const auditors = await subscribe(auditor, ['*']);
+  const everything = await subscribe(root, ['diary.created'], 'global');
   watched = [
+    { id: everything.id, who: root },
     { id: mine.id, who: ann },
     { id: others.id, who: bob },
     { id: admins.id, who: root },
@@ -98,6 +100,9 @@ test('an endpoint receives only what its owner may read, and the record as he re
   expect(data(others)).toEqual([]);
   expect(data(mine)[0]).toMatchObject({ mood: 'good', writer: { id: ann.id, email: ann.email } });
   expect(data(mine)[0]).not.toHaveProperty('note');
+  // What is hidden is hidden from a global endpoint, too.
+  expect(ofAnn(data(everything))).toEqual([await read(root)]);
+  expect(JSON.stringify(data(everything))).not.toContain('1234');
   expect(ofAnn(data(auditors))[0]).not.toHaveProperty('mood');
   for (const receiver of [mine, admins, auditors]) {
     for (const { body: text } of receiver.requests) expect(text).not.toMatch(/hiddenField|never|pin|1234|scrypt/);

@@ -330,3 +330,9 @@ test('two routes with one operationId, or a name that no method can have, stop t
   // What stands before a CRUD route replaces it.
   expect(startupError((route) => [route.get('/', { operationId: 'listPosts' }, handler)])).toBe('');
 });
+
+test('what a route says of itself stands in the document: description, tags, summary', () => {
+  expect(at('getThingsStats').description).toContain('How many there are.');
+  expect(at('runProbe').tags).toEqual(['probe']);
+  expect(at('runProbe').summary).toBe('Run the probe');
+});

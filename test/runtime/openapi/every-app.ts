@@ -228,6 +228,7 @@ const probe = defineExtension({
         path: '/probe/run',
         scope: 'probe:run',
         tags: ['probe'],
+        summary: 'Run the probe',
         status: 202,
         output: z.object({ ok: z.boolean() }),
         errors: [],

@@ -68,7 +68,6 @@ test('a silent message is a background notification that shows nothing', async (
     image: 'https://example.com/i.png',
     data: { sync: 1 },
   });
-  delete silent.title;
   const { headers, payload } = await sent(silent);
   expect(payload).toEqual({ pushId: PUSH_ID, sync: 1, aps: { 'content-available': 1 } });
   expect(headers).toMatchObject({ 'apns-push-type': 'background', 'apns-priority': '5' });

@@ -88,7 +88,6 @@ describe('ttl', () => {
 
 test('a silent message is data alone, in normal priority', async () => {
   const silent = content({ silent: true, sound: false, data: { sync: 1 } });
-  delete silent.title;
   expect(await sent(silent)).toEqual({
     token: 'fcm:token',
     data: { pushId: PUSH_ID, sync: '1' },
