@@ -3,6 +3,7 @@ import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceView } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../declare/route.ts';
+import { assertScope } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf, clientKey } from '../../platform/http/client-address.ts';
 import { setIdentity } from '../../platform/http/identity.ts';
@@ -57,18 +58,14 @@ export function createStreamOpener(
   const followable = createFollowable(host);
 
   /** A key follows only what it could list or read. */
-  function assertScope(route: Route, auth: Auth | undefined): void {
+  function assertReach(route: Route, auth: Auth | undefined): void {
     if (auth?.via !== 'api-key') return;
-    for (const { scheme } of host.authenticators()) {
-      const needed = scheme?.scopesOf?.(route);
-      if (needed === undefined || needed.some((scope) => auth.scopes.includes(scope))) continue;
-      throw new ApiError('FORBIDDEN', `This needs the scope "${needed[0]}"`);
-    }
+    for (const { scheme } of host.authenticators()) assertScope(scheme?.scopesOf?.(route), auth.scopes);
   }
 
   async function begin(requested: RequestedSubscription, { user, auth }: Who, goesOn: boolean): Promise<Subscription> {
     const { view, route } = followable(requested);
-    assertScope(route, auth);
+    assertReach(route, auth);
     const { text, id, filters } = requested;
     const following = await view.follow({ id, filters, goesOn }, { user, req: undefined, service });
     return { text, view, id, filters, following };

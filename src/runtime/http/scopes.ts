@@ -1,6 +1,6 @@
 import type { Authenticator } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { assertScope } from '../../declare/scope.ts';
 import type { SignedIn } from './sign-in.ts';
 
 /**
@@ -11,11 +11,6 @@ import type { SignedIn } from './sign-in.ts';
 export function createScopeCheck(route: Route, authenticators: readonly Authenticator[]): (by: SignedIn) => void {
   const needs = new Map(authenticators.map((one) => [one, one.scheme?.scopesOf?.(route)]));
   return ({ authenticator, auth }) => {
-    const needed = authenticator === undefined ? undefined : needs.get(authenticator);
-    if (needed === undefined || needed.some((scope) => auth!.scopes.includes(scope))) return;
-    throw new ApiError(
-      'FORBIDDEN',
-      needed.length === 0 ? 'An API key cannot be used here' : `This needs the scope "${needed[0]}"`,
-    );
+    if (authenticator !== undefined) assertScope(needs.get(authenticator), auth!.scopes);
   };
 }
