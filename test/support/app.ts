@@ -1,4 +1,4 @@
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished, TestRunner } from 'vitest';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp } from '../../src/index.ts';
 import type { App, AppOptions } from '../../src/runtime/create-app.ts';
@@ -62,7 +62,8 @@ export interface TestApp<R extends readonly AnyResource[]> {
 let people = 0;
 
 /**
- * Makes and starts an app for the whole test file; it is closed, and its database dropped, after the file's last test.
+ * Makes and starts an app for the whole test file, or for one test when that asks for it; it is closed, and its database
+ * dropped, after the file's last test, or that one.
  * Passwords are hashed cheaply.
  *
  * @param how `env`: what the environment has beside (or instead of) the test's own services
@@ -80,7 +81,9 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
   const cheap = { logN: 4, r: 8, p: 1 };
   const settings = { ...options.settings, auth: { password: cheap, ...options.settings?.auth } };
   const app = createApp({ ...options, settings }, env);
-  afterAll(async () => {
+  // Within a test vitest takes an afterAll and forgets it.
+  const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished;
+  atEnd(async () => {
     await app.close();
     await database.drop();
   });
