@@ -44,6 +44,8 @@ const folder = makeThrowAway('chaos', postgresAccount());
 const [postgres, redis] = await Promise.all([startPostgres(folder), startRedis(folder, say)]);
 await ensureDatabase(postgres.url);
 const receivers = await startReceivers(seeded(seed + 1));
+/** Processes that ended without having been killed: none may. */
+let fallen = 0;
 const tiers = await startTiers(
   {
     NODE_ENV: 'development',
@@ -55,6 +57,10 @@ const tiers = await startTiers(
     SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
   },
   ['relay', 'webhook-worker'],
+  (tier, code) => {
+    fallen += 1;
+    say(`  ${tier} ended by itself (${code})`);
+  },
 );
 const stop = async () => {
   await tiers.stop();
@@ -133,7 +139,7 @@ say(
 );
 const begun = performance.now();
 const [expected] = await Promise.all([load.run(runMs), strikeAll(planFaults(kills, random), runMs)]);
-for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(200)) {
+for (const end = Date.now() + PATIENCE_MS; Date.now() < end && fallen === 0; await sleep(200)) {
   if ((await unfinished(postgres.url)) === 0) break;
   if (hurry) await hurryUp(postgres.url, [...held.values()]);
 }
@@ -141,7 +147,8 @@ const took = (performance.now() - begun) / 1000;
 const books = balance(expected, receivers, [...held.values()]);
 await stop();
 
-if (json) console.log(JSON.stringify({ seed, kills, seconds: Math.round(took), held: held.size, ...books }));
+const wrong = fallen > 0 || isWrong(books);
+if (json) console.log(JSON.stringify({ seed, kills, seconds: Math.round(took), held: held.size, fallen, ...books }));
 else {
   const lines: [string, number][] = [
     ['sent', books.sent],
@@ -153,11 +160,12 @@ else {
     ['under another webhook-id', books.otherIds],
     ['not meant for the endpoint', books.strangers],
     ['signature refused', books.refused],
+    ['processes that ended by themselves', fallen],
   ];
   console.log('');
   for (const [name, count] of lines) console.log(`  ${name.padEnd(36)}${shown(count)}`);
   console.log(
-    `\n${isWrong(books) ? 'Something is wrong: see above.' : 'Every delivery arrived.'} ${Math.round(took)} s, seed ${seed}.`,
+    `\n${wrong ? 'Something is wrong: see above.' : 'Every delivery arrived.'} ${Math.round(took)} s, seed ${seed}.`,
   );
 }
-process.exit(isWrong(books) ? 1 : 0);
+process.exit(wrong ? 1 : 0);

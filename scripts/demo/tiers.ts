@@ -35,13 +35,16 @@ export interface Tiers {
  *
  * @param env their environment
  * @param beside which ones run beside `web`
+ * @param onEnded told of each that ends without having been asked to
  * @throws when `web` ends before it listens
  */
 export async function startTiers(
   env: Record<string, string>,
   beside: readonly Tier[] = ['relay', 'webhook-worker', 'push-worker'],
+  onEnded: (tier: Tier, code: number | string) => void = () => undefined,
 ): Promise<Tiers> {
   const running = new Map<Tier, ChildProcess>();
+  const asked = new Set<ChildProcess>();
   const alone = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', PORT: '0' };
 
   function start(tier: Tier): ChildProcess {
@@ -51,12 +54,16 @@ export async function startTiers(
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     running.set(tier, child);
+    child.once('exit', (code, signal) => {
+      if (!asked.has(child)) onEnded(tier, code ?? signal!);
+    });
     if (tier !== 'web') child.stdout!.pipe(process.stderr, { end: false });
     return child;
   }
 
   const gone = async (child: ChildProcess, signal: NodeJS.Signals) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
+    asked.add(child);
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;

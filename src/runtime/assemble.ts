@@ -29,7 +29,7 @@ import { encryptedColumns } from '../records/encryption/columns.ts';
 import { compileResources, createRecords, type Records, resourceTables, withArchives } from '../records/index.ts';
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
 import { featureRouteMistakes, pageMistakes } from '../records/mistakes/route-mistakes.ts';
-import { connectPostgres } from './connect.ts';
+import { withPostgres } from './connect.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
 import { extensionMistakes } from './extension-mistakes.ts';
 import { idempotencyParts, idempotencyTables } from './http/idempotency/index.ts';
@@ -244,10 +244,7 @@ export function assemble(
     withArchives(compiled),
     declared.extensions.flatMap((extension) => extension.statements ?? []),
   );
-  const ready = async () => {
-    await connectPostgres(platform);
-    await checkSchema(platform.database, tables);
-  };
+  const ready = () => withPostgres(platform, () => checkSchema(platform.database, tables));
   return {
     platform,
     host,
@@ -264,10 +261,10 @@ export function assemble(
     apis,
     tables,
     declared: about,
-    async migrate(options) {
-      await connectPostgres(platform);
-      await migrateDatabase(platform.database, { tables, declared: about }, options, platform.log);
-    },
+    migrate: (options) =>
+      withPostgres(platform, () =>
+        migrateDatabase(platform.database, { tables, declared: about }, options, platform.log),
+      ),
     async close() {
       await platform.queues.close();
       await Promise.all([platform.redis.close(), platform.database.close()]);

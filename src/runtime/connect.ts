@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartupError } from '../platform/environment.ts';
 import type { Platform } from '../platform/platform.ts';
+import { isTooSlow, isUnavailable } from '../platform/postgres/errors.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
@@ -55,19 +56,38 @@ function fail(faults: readonly (string | undefined)[]): void {
 }
 
 /**
- * Waits for Postgres, a few times.
- *
- * @throws StartupError when it cannot be reached
+ * Waits until all is reached, and does the work. When Postgres goes away in the middle, as for a restart, it waits again and begins the
+ * work anew: a process that ended instead would be started again by its platform, but each time later.
  */
-export async function connectPostgres(platform: Platform): Promise<void> {
-  fail([await postgresFault(platform)]);
+async function prepared<T>(platform: Platform, reach: () => Promise<void>, work: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    await reach();
+    try {
+      return await work();
+    } catch (error) {
+      if (!isUnavailable(error) || isTooSlow(error)) throw error;
+      const fault = `Postgres at ${place(platform.env.databaseUrl)} went away during the start: ${(error as Error).message}`;
+      if (tried === ATTEMPTS) fail([fault]);
+      platform.log.warn(`${fault}; beginning anew (${tried} of ${ATTEMPTS})`);
+    }
+  }
 }
 
 /**
- * Waits for Postgres and Redis, a few times.
+ * Waits for Postgres, a few times, and does work with it that may be begun anew when Postgres goes away in the middle.
+ *
+ * @throws StartupError when it cannot be reached
+ */
+export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
+  return prepared(platform, async () => fail([await postgresFault(platform)]), work);
+}
+
+/**
+ * The same with Postgres and Redis.
  *
  * @throws StartupError naming each that cannot be reached
  */
-export async function connect(platform: Platform): Promise<void> {
-  fail(await Promise.all([postgresFault(platform), redisFault(platform)]));
+export function withStores<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
+  const reach = async () => fail(await Promise.all([postgresFault(platform), redisFault(platform)]));
+  return prepared(platform, reach, work);
 }

@@ -4,7 +4,7 @@ import { listen } from '../platform/http/server.ts';
 import { addProcessMetrics } from '../platform/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
 import type { Assembly } from './assemble.ts';
-import { connect } from './connect.ts';
+import { withStores } from './connect.ts';
 import { createApi } from './http/api.ts';
 import { metricsApp } from './http/metrics.ts';
 import { checkSchema, missingParts } from './migrations/check-schema.ts';
@@ -77,10 +77,11 @@ export async function startRoles(
 ): Promise<{ url: string; metricsUrl: string }> {
   const { platform, features, tables, encryption } = parts;
   const roles = options.roles ?? rolesOf(platform.env);
-  await connect(platform);
-  await checkSchema(platform.database, tables);
-  await warnIfAhead(platform.database, platform.log);
-  const presence = await encryption.registerKeys();
+  const presence = await withStores(platform, async () => {
+    await checkSchema(platform.database, tables);
+    await warnIfAhead(platform.database, platform.log);
+    return encryption.registerKeys();
+  });
   stops.push(() => presence.leave());
   const startWorkers = async (role: Role) => {
     for (const feature of features) {

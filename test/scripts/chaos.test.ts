@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFailed, onTestFinished, test } from 'vitest';
 import { balance, isWrong } from '../../scripts/chaos/books.ts';
 import { planFaults } from '../../scripts/chaos/faults.ts';
 import { seeded } from '../../scripts/chaos/random.ts';
@@ -20,6 +20,7 @@ async function chaos(args: string) {
   onTestFinished(() => void child.kill('SIGTERM'));
   let said = '';
   let wrong = '';
+  onTestFailed(() => console.error(wrong));
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (wrong += text));
   const [code] = await once(child, 'close');
@@ -35,7 +36,7 @@ test('relay and worker killed, Redis emptied and Postgres restarted in the middl
   expect(wrong).toMatch(/FLUSHALL on Redis/);
   expect(wrong).toMatch(/Postgres restarted, \d+ deliveries in flight/);
   const books = JSON.parse(said);
-  expect(books).toMatchObject({ lost: 0, unexplained: 0, otherIds: 0, strangers: 0, refused: 0 });
+  expect(books).toMatchObject({ fallen: 0, lost: 0, unexplained: 0, otherIds: 0, strangers: 0, refused: 0 });
   expect(books.sent).toBeGreaterThanOrEqual(400);
   expect(books.received).toBe(books.sent);
   expect(code).toBe(0);
