@@ -9,9 +9,9 @@ const OTHERS = 700;
 const patience = { timeout: 90_000, interval: 5 };
 
 const { env, person } = await startTestApp(erasing, { start: { roles: ['web'] } });
-const database = new Client({ connectionString: env.DATABASE_URL! });
-await database.connect();
-afterAll(() => database.end());
+const [database, holder] = [1, 2].map(() => new Client({ connectionString: env.DATABASE_URL! })) as [Client, Client];
+await Promise.all([database.connect(), holder.connect()]);
+afterAll(() => Promise.all([database.end(), holder.end()]));
 
 const count = async (text: string, ...values: unknown[]): Promise<number> =>
   (await database.query(`select count(*)::int as n from ${text}`, values)).rows[0].n;
@@ -65,14 +65,30 @@ test('an erasure whose process is killed again and again goes on where it was, a
 
   const killed = await someone('Killed');
   const id = await asked(killed);
-  const left = () => count('photos where author = $1', killed.id);
+  // A deletion waits for the lock once so few are left.
+  await database.query(`
+    create table gate as select ${PHOTOS} as opens_above;
+    create function wait_at_gate() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock(1) from gate where (select count(*) from photos where author = '${killed.id}') <= opens_above;
+      return null;
+    end $$;
+    create trigger gate before delete on photos execute function wait_at_gate()`);
+  const waiting = `from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
+  await holder.query('select pg_advisory_lock(1)');
   for (const share of [0.9, 0.6, 0.3]) {
+    await database.query('update gate set opens_above = $1', [PHOTOS * share]);
     const { child, ended: end, said } = start();
-    await vi.waitUntil(async () => (await left()) < PHOTOS * share, patience);
+    await vi.waitUntil(async () => (await database.query(`select 1 ${waiting}`)).rowCount, patience);
     child.kill('SIGKILL');
     expect(await end, said()).toBe('SIGKILL');
+    // What the dead process had sent last must not be carried out after all.
+    await database.query(`select pg_terminate_backend(pid) ${waiting}`);
+    const left = await count('photos where author = $1', killed.id);
+    expect(left).toBeLessThanOrEqual(PHOTOS * share);
+    expect(left).toBeGreaterThan(0);
   }
-  expect(await left()).toBeGreaterThan(0);
+  await holder.query('select pg_advisory_unlock(1)');
+  await database.query('drop function wait_at_gate cascade');
   const last = start();
   const report = await finished(id);
 
