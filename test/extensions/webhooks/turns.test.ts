@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../src/index.ts';
-import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
+import { type Received, type Receiver, startReceiver } from '../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
 
 const note = defineResource('note', {
@@ -99,6 +99,26 @@ test('a global endpoint whose owner loses the role in the middle of a turn gets 
   expect(one.receiver.requests.length).toBeLessThan(FEW);
   const { pending = 0, succeeded = 0 } = await counts(one);
   expect(pending + succeeded).toBe(40);
+});
+
+test('a retry of a global endpoint waits while its owner lacks the role; then it has the same id and a timestamp of its own', async () => {
+  const one = await subscribe({ scope: 'global' }, ['user', 'admin']);
+  one.receiver.answer(async (_, res) => {
+    await app.service('user').update(one.who.id, { roles: ['user'] });
+    res.writeHead(500).end();
+  }, 204);
+  await enqueue(one, 1);
+  await one.receiver.received(1);
+  const late = `select from webhook_deliveries where endpoint_id = $1 and status = 'pending' and next_attempt_at < now() - interval '1 second'`;
+  await until(async () => (await client.query(late, [one.id])).rowCount === 1);
+  expect(one.receiver.requests).toHaveLength(1);
+  await app.service('user').update(one.who.id, { roles: ['user', 'admin'] });
+  await until(async () => (await counts(one)).succeeded === 1);
+  // It is signed anew.
+  const [first, second] = one.receiver.requests as [Received, Received];
+  expect(second.headers['webhook-id']).toBe(first.headers['webhook-id']);
+  expect(Number(second.headers['webhook-timestamp'])).toBeGreaterThan(Number(first.headers['webhook-timestamp']));
+  expect(verifyWebhook(one.secret, second.headers, second.body)).toBe(1);
 });
 
 test('an endpoint that gets another url and another secret in the middle of a turn goes on there, in order, with both secrets', async () => {

@@ -1,4 +1,5 @@
-import { afterAll, expect, test, vi } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
@@ -208,4 +209,26 @@ test('a disabled user receives nothing; a deleted user’s endpoints are gone', 
   await app.service('user').update(left.id, { status: 'active' });
   await ann.call('POST', '/api/articles', { title: 'y', status: 'published' });
   await lefts.received(1);
+});
+
+test('a globalPolicy that is a function is asked for each event, with the owner as they are then', async () => {
+  const own = await startTestApp({
+    resources: [defineUser(), puzzle],
+    extensions: [webhooks({ globalPolicy: ({ user }) => user?.name === 'Chief', pollMs: 100 })],
+  });
+  const sql = new Client(own.env.DATABASE_URL);
+  await sql.connect();
+  onTestFinished(() => sql.end());
+  const [chief, other] = [await own.person('Chief'), await own.person('Other')];
+  const receiver = await subscribe(chief, ['puzzle.created'], 'global');
+  const tell = (answer: string) => other.call('POST', '/api/puzzles', { answer });
+  await tell('one');
+  await receiver.received(1);
+  await own.app.service('user').update(chief.id, { name: 'Retired' });
+  await tell('two');
+  await until(async () => (await sql.query('select from outbox')).rowCount === 0);
+  await own.app.service('user').update(chief.id, { name: 'Chief' });
+  await tell('three');
+  await receiver.received(2);
+  expect(data(receiver).map(({ answer }) => answer)).toEqual(['one', 'three']);
 });
