@@ -41,16 +41,22 @@ export const RUNNING_RECOVERIES = `select id from webhook_recoveries where statu
  */
 export function recoverPage(users: UsersSql): string {
   return `
-  with r as (
+  with seen as materialized (
+    select after_at, after_id from webhook_recoveries where id = $1
+  ), r as (
     select r.*, coalesce(e.slow, false) as slow, coalesce(${isOpen(users, '$3')}, false) as open
     from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${users.table} u on u.id = e.owner_id
     where r.id = $1 and r.status = 'running' for update of r skip locked
   ), waiting as (
+    -- now() may be before the moment for which another process's page is due, and the look at the table after it.
     select count(*) as n from (
       select from webhook_deliveries d join r on r.endpoint_id = d.endpoint_id
-      where d.status = 'pending' and d.next_attempt_at <= now() limit $2) w
-  ), turn as (select r.*, r.open and (select n from waiting) < $2 as ready from r),
-  page as (
+      where d.status = 'pending' and d.next_attempt_at <= statement_timestamp() limit $2) w
+  ), turn as (
+    -- Another process may have written a page between this statement's look at the table and its lock: what waits is then more.
+    select r.*, r.open and (select n from waiting) < $2 as ready
+    from r join seen on (seen.after_at, seen.after_id) = (r.after_at, r.after_id)
+  ), page as (
     select d.id, d.created_at from webhook_deliveries d join turn t on t.endpoint_id = d.endpoint_id
     where t.ready and (d.created_at, d.id) > (t.after_at, t.after_id) and ${failedBy('t.created_at')}
     order by d.created_at, d.id limit $2
