@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compilePolicy, type Policy } from '../../declare/policy.ts';
+import { policySetting, settingMistakes } from '../../declare/extension-settings.ts';
 import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
 
 /** A century. More is a slip of the pen. */
@@ -10,11 +10,7 @@ const days = z.number().int().min(1).max(MOST_DAYS);
 const schema = z
   .strictObject({
     /** Who may make keys. */
-    policy: z
-      .custom<Policy>((value) => typeof value === 'string' || typeof value === 'function' || Array.isArray(value), {
-        error: 'must be a policy: words joined by |, a function, or an array of them',
-      })
-      .default('authenticated'),
+    policy: policySetting.default('authenticated'),
     /** Active ones. */
     maxKeysPerUser: z.number().int().positive().default(20),
     /** Of a key that is made without `expiresInDays`. */
@@ -47,13 +43,7 @@ export type ApiKeySettings = z.output<typeof schema>;
 
 /** Every setting that is unknown or malformed, a line each. */
 export function settingsMistakes(options: ApiKeyOptions): readonly string[] {
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    return parsed.error.issues.map((issue) => `${['apiKeys', ...issue.path].join('.')}: ${issue.message}`);
-  }
-  const faults: string[] = [];
-  compilePolicy(parsed.data.policy, (text) => faults.push(`apiKeys.policy: ${text}`));
-  return faults;
+  return settingMistakes('apiKeys', schema, options);
 }
 
 /** Fills the defaults of settings that are free of mistakes. */

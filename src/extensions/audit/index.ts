@@ -5,7 +5,7 @@ import { createEventWriter } from './event-writer.ts';
 import { createListeners } from './listeners.ts';
 import { createRetention } from './retention.ts';
 import { auditRoutes } from './routes.ts';
-import { type AuditOptions, KEEP_DAYS, keepDaysMistakes } from './settings.ts';
+import { type AuditOptions, readSettings, settingsMistakes } from './settings.ts';
 import { auditAnchors, auditEntries } from './tables.ts';
 import { auditData } from './user-data.ts';
 import { createVerify, type Verify } from './verify.ts';
@@ -23,14 +23,16 @@ export interface AuditApi {
  *
  * @example createApp({ resources, extensions: [audit({ keepDays: 730 })] }, process.env)
  */
-export function audit({ keepDays = KEEP_DAYS }: AuditOptions = {}): Extension<'audit', AuditApi> {
+export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> {
+  const mistakes = settingsMistakes(options);
   return defineExtension({
     name: 'audit',
     resourceOptions: ['audit'],
     tables: { audit_entries: auditEntries, audit_anchors: auditAnchors },
-    statements: keepDaysMistakes(keepDays).length === 0 ? appendOnly(keepDays) : [],
-    mistakes: () => keepDaysMistakes(keepDays),
+    statements: mistakes.length === 0 ? appendOnly(readSettings(options).keepDays) : [],
+    mistakes: () => mistakes,
     setup(host) {
+      const { keepDays } = readSettings(options);
       const writer = createEventWriter(host);
       // Events come in every process: each writes what it holds before it ends.
       const workers = {

@@ -1,16 +1,20 @@
-/** Settings of the audit trail. */
-export interface AuditOptions {
-  /** Days for which a row is kept, and can neither be changed nor removed. Default 365. */
-  keepDays?: number;
+import { z } from 'zod';
+import { settingMistakes, wholeSetting } from '../../declare/extension-settings.ts';
+
+const schema = z.strictObject({
+  /** Days for which a row is kept, and can neither be changed nor removed. */
+  keepDays: wholeSetting(36_500).default(365),
+});
+
+/** The settings of the extension as a project writes them: everything may be left out. */
+export type AuditOptions = z.input<typeof schema>;
+
+/** Every setting that is unknown or malformed, a line each. */
+export function settingsMistakes(options: AuditOptions): string[] {
+  return settingMistakes('audit', schema, options);
 }
 
-/** The default of `keepDays`. */
-export const KEEP_DAYS = 365;
-
-const LONGEST_DAYS = 36_500;
-
-/** What is wrong with the setting, a line each. */
-export function keepDaysMistakes(keepDays: unknown): string[] {
-  if (Number.isInteger(keepDays) && (keepDays as number) >= 1 && (keepDays as number) <= LONGEST_DAYS) return [];
-  return [`audit.keepDays: must be a whole number of days from 1 to ${LONGEST_DAYS}`];
+/** Fills the defaults of settings that are free of mistakes. */
+export function readSettings(options: AuditOptions): z.output<typeof schema> {
+  return schema.parse(options);
 }

@@ -4,10 +4,11 @@ import { StartupError } from '../../platform/environment.ts';
 import { erasureParts, erasures } from './erasure/index.ts';
 import {
   type ExportOptions,
-  exportMistakes,
   exportParts,
   privacyExportChunks,
   privacyExports,
+  readSettings,
+  settingsMistakes,
 } from './export/index.ts';
 import { joinHalves } from './half.ts';
 import { type PrivacyReport, privacyReport } from './report/report.ts';
@@ -34,14 +35,14 @@ export function privacy(options: PrivacyOptions = {}): Extension<'privacy', Priv
     name: 'privacy',
     resourceOptions: ['onOwnerDelete', 'personalFields'],
     tables: { privacy_exports: privacyExports, privacy_export_chunks: privacyExportChunks, privacy_erasures: erasures },
-    mistakes: () => exportMistakes(options),
+    mistakes: () => settingsMistakes(options),
     setup(host) {
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('privacy() cannot work:', ['it needs accounts, see defineUser']);
       }
       return {
-        ...joinHalves(exportParts(host, users, options), erasureParts(host, accounts, users)),
+        ...joinHalves(exportParts(host, users, readSettings(options)), erasureParts(host, accounts, users)),
         api: { report: (tables) => privacyReport(host.resources, users, host.userData(), tables) },
       };
     },

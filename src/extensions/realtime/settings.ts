@@ -1,15 +1,12 @@
 import { z } from 'zod';
-import { type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { policySetting, settingMistakes } from '../../declare/extension-settings.ts';
+import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 
 const count = z.number().int().positive();
-const policy = z.custom<Policy>(
-  (value) => typeof value === 'string' || typeof value === 'function' || Array.isArray(value),
-  { error: 'must be a policy: words joined by |, a function, or an array of them' },
-);
 
 const schema = z.strictObject({
   /** Who may open streams at all. What each is shown is for the policies of the resources. */
-  policy: policy.default('public'),
+  policy: policySetting.default('public'),
   /** How long events are kept for clients that come back. */
   windowSeconds: count.min(10).max(86_400).default(600),
   /** How many events are kept, at least, for clients that come back; fewer when they are older than the window. */
@@ -38,13 +35,7 @@ export type RealtimeSettings = Omit<z.output<typeof schema>, 'policy'> & { polic
 
 /** Every setting that is unknown or malformed, a line each. */
 export function settingsMistakes(options: RealtimeOptions): readonly string[] {
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    return parsed.error.issues.map((issue) => `${['realtime', ...issue.path].join('.')}: ${issue.message}`);
-  }
-  const faults: string[] = [];
-  compilePolicy(parsed.data.policy, (text) => faults.push(`realtime.policy: ${text}`));
-  return faults;
+  return settingMistakes('realtime', schema, options);
 }
 
 /** Fills the defaults of settings that are free of mistakes. */

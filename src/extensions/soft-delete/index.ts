@@ -1,10 +1,8 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { createPurge } from './purge.ts';
-import { keepDaysMistakes, type SoftDeleteOptions } from './settings.ts';
+import { readSettings, type SoftDeleteOptions, settingsMistakes } from './settings.ts';
 
 export type { SoftDeleteOptions } from './settings.ts';
-
-const KEEP_DAYS = 30;
 
 /**
  * Soft delete: deleted records of resources with `softDelete: true` are kept for some time, and those who may delete a record may
@@ -12,11 +10,11 @@ const KEEP_DAYS = 30;
  *
  * @example createApp({ resources, extensions: [softDelete({ keepDays: 90 })] }, process.env)
  */
-export function softDelete({ keepDays = KEEP_DAYS }: SoftDeleteOptions = {}): Extension {
+export function softDelete(options: SoftDeleteOptions = {}): Extension {
   return defineExtension({
     name: 'softDelete',
     resourceOptions: ['softDelete'],
-    mistakes: () => keepDaysMistakes(keepDays),
-    setup: (host) => ({ sweeps: createPurge(host, keepDays) }),
+    mistakes: () => settingsMistakes(options),
+    setup: (host) => ({ sweeps: createPurge(host, readSettings(options).keepDays) }),
   });
 }

@@ -1,13 +1,20 @@
-/** Settings of soft delete. */
-export interface SoftDeleteOptions {
-  /** Days for which a deleted record is kept. Default 30. */
-  keepDays?: number;
+import { z } from 'zod';
+import { settingMistakes, wholeSetting } from '../../declare/extension-settings.ts';
+
+const schema = z.strictObject({
+  /** Days for which a deleted record is kept. */
+  keepDays: wholeSetting(3650).default(30),
+});
+
+/** The settings of the extension as a project writes them: everything may be left out. */
+export type SoftDeleteOptions = z.input<typeof schema>;
+
+/** Every setting that is unknown or malformed, a line each. */
+export function settingsMistakes(options: SoftDeleteOptions): string[] {
+  return settingMistakes('softDelete', schema, options);
 }
 
-const LONGEST_DAYS = 3650;
-
-/** What is wrong with the setting, a line each. */
-export function keepDaysMistakes(keepDays: unknown): string[] {
-  if (Number.isInteger(keepDays) && (keepDays as number) >= 1 && (keepDays as number) <= LONGEST_DAYS) return [];
-  return [`softDelete.keepDays: must be a whole number of days from 1 to ${LONGEST_DAYS}`];
+/** Fills the defaults of settings that are free of mistakes. */
+export function readSettings(options: SoftDeleteOptions): z.output<typeof schema> {
+  return schema.parse(options);
 }

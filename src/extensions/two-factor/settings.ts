@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { settingMistakes } from '../../declare/extension-settings.ts';
 
 const DAY_MINUTES = 24 * 60;
 
@@ -32,8 +33,7 @@ export interface TwoFactorSettings extends Omit<z.output<typeof schema>, 'issuer
 
 /** Every setting that is unknown or malformed, a line each. */
 export function settingsMistakes(options: TwoFactorOptions): readonly string[] {
-  const issues = schema.safeParse(options).error?.issues ?? [];
-  return issues.map((issue) => `${['twoFactor', ...issue.path].join('.')}: ${issue.message}`);
+  return settingMistakes('twoFactor', schema, options);
 }
 
 /** Fills the defaults of settings that are free of mistakes. */

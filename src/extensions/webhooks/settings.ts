@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import { type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { policySetting, settingMistakes } from '../../declare/extension-settings.ts';
+import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 import { type EventDeclarations, eventMistakes } from './published-events.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';
 
 const count = z.number().int().positive();
-const policy = z.custom<Policy>(
-  (value) => typeof value === 'string' || typeof value === 'function' || Array.isArray(value),
-  { error: 'must be a policy: words joined by |, a function, or an array of them' },
-);
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {
   try {
     return parseSchedule(list);
@@ -19,9 +16,9 @@ const schedule = z.array(z.union([z.number(), z.string()])).transform((list, con
 
 const schema = z.strictObject({
   /** Who may have endpoints. */
-  policy: policy.default('authenticated'),
+  policy: policySetting.default('authenticated'),
   /** Who may have endpoints that receive every record. */
-  globalPolicy: policy.default('admin'),
+  globalPolicy: policySetting.default('admin'),
   /** Whether local receivers may be called. Default: outside production. */
   allowPrivate: z.boolean().optional(),
   /** Default: in production. */
@@ -64,15 +61,7 @@ export interface WebhookSettings
 
 /** Every setting that is unknown or malformed, a line each. */
 export function settingsMistakes(options: WebhookOptions): readonly string[] {
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    return parsed.error.issues.map((issue) => `${['webhooks', ...issue.path].join('.')}: ${issue.message}`);
-  }
-  const faults = eventMistakes(options.events);
-  for (const name of ['policy', 'globalPolicy'] as const) {
-    compilePolicy(parsed.data[name], (text) => faults.push(`webhooks.${name}: ${text}`));
-  }
-  return faults;
+  return [...settingMistakes('webhooks', schema, options), ...eventMistakes(options.events)];
 }
 
 /** Fills the defaults of settings that are free of mistakes. */

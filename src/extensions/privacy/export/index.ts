@@ -8,20 +8,23 @@ import { createExportComposer, EXPORT_MAIL } from './mail.ts';
 import { createMakeExport } from './make-export.ts';
 import { removeWithPassword } from './remove-with-password.ts';
 import { exportRoutes } from './routes.ts';
-import { EXPORT_DEFAULTS, type ExportOptions } from './settings.ts';
+import type { ExportSettings } from './settings.ts';
 import { REMOVE_OF_USERS } from './sql.ts';
 import { createExports, secretContext } from './store.ts';
 import { exportSweeps } from './sweeps.ts';
 import { exportData } from './user-data.ts';
 
-export { type ExportOptions, exportMistakes } from './settings.ts';
+export { type ExportOptions, readSettings, settingsMistakes } from './settings.ts';
 export { privacyExportChunks, privacyExports } from './tables.ts';
 
 const JOB = 'export';
 
 /** Exports of what is held about users: routes, the job that makes them, and what removes them. */
-export function exportParts(host: ExtensionHost, users: ResourceView, options: ExportOptions): Half {
-  const { exportHours, exportsPerDay } = { ...EXPORT_DEFAULTS, ...options };
+export function exportParts(
+  host: ExtensionHost,
+  users: ResourceView,
+  { exportHours, exportsPerDay }: ExportSettings,
+): Half {
   const exports = createExports(host);
   const links = createLinks(host);
   const begin = (...ids: string[]) => host.jobs.add(JOB, ids);

@@ -1,21 +1,25 @@
-/** Settings of exports. */
-export interface ExportOptions {
-  /** Hours for which an export is kept and its link works. Default 72. */
-  exportHours?: number;
-  /** Exports of a user that one who asks may begin in 24 hours. Default 5. */
-  exportsPerDay?: number;
+import { z } from 'zod';
+import { settingMistakes, wholeSetting } from '../../../declare/extension-settings.ts';
+
+const schema = z.strictObject({
+  /** Hours for which an export is kept and its link works. */
+  exportHours: wholeSetting(720).default(72),
+  /** Exports of a user that one who asks may begin in 24 hours. */
+  exportsPerDay: wholeSetting(1000).default(5),
+});
+
+/** Settings of exports as a project writes them: everything may be left out. */
+export type ExportOptions = z.input<typeof schema>;
+
+/** The settings with all defaults filled. */
+export type ExportSettings = z.output<typeof schema>;
+
+/** Every setting that is unknown or malformed, a line each. */
+export function settingsMistakes(options: ExportOptions): string[] {
+  return settingMistakes('privacy', schema, options);
 }
 
-/** The defaults. */
-export const EXPORT_DEFAULTS = { exportHours: 72, exportsPerDay: 5 } as const;
-
-const MOST = { exportHours: 720, exportsPerDay: 1000 } as const;
-
-/** What is wrong with the settings, a line each. */
-export function exportMistakes(options: ExportOptions): string[] {
-  return (['exportHours', 'exportsPerDay'] as const).flatMap((name) => {
-    const value: unknown = options[name] ?? EXPORT_DEFAULTS[name];
-    if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST[name]) return [];
-    return [`privacy.${name}: must be a whole number from 1 to ${MOST[name]}`];
-  });
+/** Fills the defaults of settings that are free of mistakes. */
+export function readSettings(options: ExportOptions): ExportSettings {
+  return schema.parse(options);
 }
