@@ -58,8 +58,9 @@ function filterParameters(field: CompiledField): Json[] {
     const text = `Records whose \`${name}\` ${means}.${seen}${twin}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
-    // Between commas must be something.
-    const item = compared.type === 'string' && compared.enum === undefined ? { minLength: 1, ...compared } : compared;
+    // Between commas must be something, and a comma, encoded or not, always stands between.
+    const item =
+      compared.type === 'string' && compared.enum === undefined ? { pattern: '^[^,]+$', ...compared } : compared;
     return commaList(parameterName, text, item, { maxItems: MOST_VALUES });
   };
   return [...(operators.has('eq') ? [one(name, 'eq')] : []), ...[...operators].map((op) => one(`${name}[${op}]`, op))];
