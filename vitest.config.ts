@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/fixed-seed.ts'],
     // Files run side by side in four processes, each file with a database of its own. A process goes on with the next file:
     // to load Belfry anew for each would take half of the time. So a file takes back what it changes of its process.
     pool: 'forks',

@@ -1,4 +1,7 @@
-const factor = Number(process.env.FUZZ_RUNS ?? 1);
+const given = process.env.FUZZ_RUNS;
 
-/** How many times a property is tried: `usual`, times FUZZ_RUNS where it is set (README, "Where to look next"). */
-export const runs = (usual: number) => Math.ceil(usual * factor);
+/** Whether properties are tried with other values each time, as many times as FUZZ_RUNS says (README, "Where to look next"). */
+export const isFuzzing = given !== undefined;
+
+/** How many times a property is tried: `usual`, times FUZZ_RUNS where it is set. */
+export const runs = (usual: number) => Math.ceil(usual * Number(given ?? 1));

@@ -233,7 +233,12 @@ test('.deleted and .restored are told to listeners and webhooks', async () => {
   await ada.call('POST', `/api/notes/${id}/restore`);
   await vi.waitUntil(() => told.length === 4, { timeout: 10_000 });
   expect(told).toEqual(['deleted', 'restored', title, ada.id]);
-  const types = () => receiver.requests.map(({ body }) => JSON.parse(String(body)).type).sort();
+  // Events of the tests before may still come to a new endpoint.
+  const ofThis = () => receiver.requests.map(({ body }) => JSON.parse(body)).filter(({ data }) => data.id === id);
+  const types = () =>
+    ofThis()
+      .map(({ type }) => type)
+      .sort();
   await vi.waitUntil(() => types().length === 3, { timeout: 15_000 });
   expect(types()).toEqual(['note.created', 'note.deleted', 'note.restored']);
 });
