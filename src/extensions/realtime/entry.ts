@@ -62,6 +62,16 @@ export function unpackEvent({ id, text }: Entry, views: ReadonlyMap<string, Reso
   );
 }
 
+/** As many of the first entries as have so many bytes together, or the first one alone. */
+export function firstOf(entries: readonly Entry[], bytes: number): readonly Entry[] {
+  let sum = 0;
+  const end = entries.findIndex(({ text }, i) => {
+    sum += Buffer.byteLength(text);
+    return i > 0 && sum > bytes;
+  });
+  return end < 0 ? entries : entries.slice(0, end);
+}
+
 const ID = /^(\d{1,15})-(\d{1,15})$/;
 
 /** Whether `text` has the form of an entry's id. */

@@ -3,7 +3,7 @@ import type { Host } from '../../declare/host.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
 import { createBroadcast } from './broadcast.ts';
 import { createDeduplicate } from './deduplicate.ts';
-import { type Entry, FIELDS, isBefore, type RecordChange, unpackEvent } from './entry.ts';
+import { type Entry, FIELDS, firstOf, isBefore, type RecordChange, unpackEvent } from './entry.ts';
 import { type EndReason, heartbeatFrame, readyFrame, resetFrame } from './frame.ts';
 import { createGroups, type Listener } from './groups.ts';
 import { createReader } from './reader.ts';
@@ -29,7 +29,10 @@ export interface Hub {
 
 const AGAIN_MS = 300;
 const CAUGHT_UP_AT_ONCE = 8;
+const ENTRIES_AT_FIRST = 25;
 const ENTRIES_AT_ONCE = 200;
+// What is sent waits in memory for a client that may not read.
+const BYTES_AT_ONCE = 1_048_576;
 // What a group is told of a change stays in memory until all groups know of it.
 const LOOKS_AT_ONCE = 10_000;
 const EMPTY = Buffer.alloc(0);
@@ -136,38 +139,52 @@ export function createHub(
     groups.add(listener);
   }
 
-  /** Tells a listener of what is behind `after`, at most up to where the others are. Gives how far it came; undefined: it is let in. */
-  async function catchUp(listener: Listener, after: string): Promise<string | undefined> {
+  /**
+   * Tells a listener of what is behind `after`, at most up to where the others are.
+   *
+   * @param most entries that are read
+   * @returns how far it came, and by how many entries; undefined: it is let in
+   */
+  async function catchUp(
+    listener: Listener,
+    after: string,
+    most: number,
+  ): Promise<{ cursor: string; entries: number } | undefined> {
     const upTo = await inOrder(async () => {
       if (position !== after) return position!;
       enter(listener, false);
       return undefined;
     });
     if (upTo === undefined) return undefined;
-    const entries = await reader.range(after, upTo, ENTRIES_AT_ONCE);
+    const entries = await reader.range(after, upTo, most);
     if (entries === undefined) {
       await inOrder(async () => enter(listener, true));
       return undefined;
     }
-    const { changes, lost } = read(entries);
+    const some = firstOf(entries, BYTES_AT_ONCE);
+    const { changes, lost } = read(some);
     if (lost) listener.stream.write(resetFrame(after));
     await broadcast.toListener(listener, changes);
-    if (entries.length > 0) return entries.at(-1)!.id;
+    if (some.length > 0) return { cursor: some.at(-1)!.id, entries: some.length };
     // The process that it comes from had read further than this one: which will be there soon.
     if (isBefore(upTo, after)) await sleep(AGAIN_MS);
-    return isBefore(upTo, after) ? after : upTo;
+    return { cursor: isBefore(upTo, after) ? after : upTo, entries: 0 };
   }
 
   async function letIn(listener: Listener, after: string | undefined): Promise<void> {
     const { stream } = listener;
     let cursor = after;
+    let most = ENTRIES_AT_FIRST;
     while (stream.isOpen && !stopped) {
       await positioned.promise;
       if (cursor === undefined) return inOrder(async () => enter(listener, false));
       try {
         const from: string = cursor;
-        cursor = await catching.run(() => catchUp(listener, from));
-        if (cursor === undefined) return;
+        const come = await catching.run(() => catchUp(listener, from, most));
+        if (come === undefined) return;
+        cursor = come.cursor;
+        // Large ones are read few at a time.
+        most = Math.min(ENTRIES_AT_ONCE, Math.max(1, 2 * come.entries));
         await stream.drained();
       } catch (error) {
         log.warn({ err: error }, 'a stream that came back has to wait');

@@ -302,6 +302,22 @@ test('a client that comes back gets what it missed, each once and in order, also
   expect(again.changes().map(({ data }) => data.data.title)).toEqual(['4', '4']);
 });
 
+test('who comes back to many large changes gets all of them in order, though they are far more than may wait for a client', async () => {
+  const { id } = await posts.create({ title: '0', status: 'published', author: ada.id });
+  const stream = await ready(url, `subscribe=post/${id}`);
+  await posts.update(id, { title: 'first' });
+  await stream.wait(({ data }) => data?.data?.title === 'first');
+  stream.close();
+  const titles = Array.from({ length: 40 }, (_, i) => `${i} `.padEnd(200_000, 'x'));
+  for (const title of titles) await posts.update(id, { title });
+  await posts.delete(id);
+  const back = await ready(url, `subscribe=post/${id}`, { after: stream.lastId() });
+  await back.named('post.deleted');
+  expect(back.received.some(({ event }) => event === 'reset')).toBe(false);
+  const told = back.changes().filter(({ event }) => event === 'post.updated');
+  expect(told.map(({ data }) => data.data.title.slice(0, 3))).toEqual(titles.map((title) => title.slice(0, 3)));
+});
+
 test.each(['nonsense', '0-0', '1-1', '99999999999999-0'])(
   'who comes back with the id %s, which is not in the window, is told to load anew',
   async (after) => {
