@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
+import type { PushSender } from './push.ts';
 import type { AnyResource } from './resource.ts';
 import type { Auth, Route } from './route.ts';
 import type { Services } from './service.ts';
@@ -123,26 +124,4 @@ export interface Host extends Platform {
   transaction: Transact;
   /** The transaction in whose function, or `before` hook, the caller runs: what belongs to it is stored by its statements. */
   currentTransaction(): Pick<Transaction, 'database' | 'afterCommit'> | undefined;
-}
-
-/** `app.push`. */
-export interface PushSender {
-  /**
-   * Sends a push message and waits for its result. After `push.waitMs`, and at once for more than 10,000 devices, it gives the
-   * status `queued`. Delivery problems are told in the result and never thrown.
-   *
-   * @throws ApiError VALIDATION_ERROR with a message per field
-   */
-  send(message: unknown): Promise<PushResult>;
-  /** Stores a push message to be sent and does not wait. */
-  enqueue(message: unknown): Promise<{ id: string }>;
-}
-
-/** The result of a send. */
-export interface PushResult {
-  id: string;
-  status: 'captured' | 'sent' | 'partial' | 'failed' | 'no-devices' | 'queued';
-  /** With `queued` and a large audience: those that are found so far. */
-  devices: number;
-  results: { device: string | null; ok: boolean; id?: string; error?: string }[];
 }

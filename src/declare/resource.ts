@@ -3,6 +3,7 @@ import type { Fields } from './field.ts';
 import type { CreateValues, RecordOf, UpdateValues } from './infer.ts';
 import { type ResourceName, resourceName } from './naming.ts';
 import type { Policy, Viewer } from './policy.ts';
+import type { PushSender } from './push.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
 import type { Services } from './service.ts';
 import type { Service } from './typed-service.ts';
@@ -33,6 +34,8 @@ export interface HookContext {
   user: Viewer | undefined;
   req: Request | undefined;
   service: Services;
+  /** `app.push`; what a `before` hook enqueues is part of the change, and is sent once that is committed. */
+  push: PushSender;
 }
 
 /** Code around writes. A hook refuses by throwing `ApiError` (returning false is an error); a `before` hook may return changed values. */

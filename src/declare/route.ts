@@ -4,6 +4,7 @@ import type { ErrorCode } from '../platform/errors.ts';
 import type { LimitRule } from '../platform/limits/rule.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Policy, Viewer } from './policy.ts';
+import type { PushSender } from './push.ts';
 import type { Services } from './service.ts';
 import type { StandardSchema } from './standard-schema.ts';
 import type { Transact } from './transaction.ts';
@@ -45,7 +46,7 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   service: Services;
   /** Changes of several records, all or nothing. */
   transaction: Transact;
-  push: { send(message: unknown): Promise<unknown>; enqueue(message: unknown): Promise<{ id: string }> };
+  push: PushSender;
   log: Logger;
 }
 

@@ -1,6 +1,6 @@
 import { deviceData, devicesOfDeletedUsers } from '../accounts/devices/index.ts';
 import type { FeatureParts } from '../declare/extension.ts';
-import type { PushSender } from '../declare/host.ts';
+import type { PushSender } from '../declare/push.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';
 import type { Platform } from '../platform/platform.ts';
 import { browserPages } from './browser/pages.ts';

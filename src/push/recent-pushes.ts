@@ -1,4 +1,4 @@
-import type { PushResult } from '../declare/host.ts';
+import type { PushResult } from '../declare/push.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { DEVICE_COLUMNS, type DeviceRow, type ShownDevice, showDevice } from './timeline.ts';
 

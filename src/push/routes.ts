@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PLATFORMS } from '../accounts/devices/index.ts';
-import type { PushSender } from '../declare/host.ts';
+import type { PushSender } from '../declare/push.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';

@@ -1,5 +1,5 @@
 import { endpointRule } from '../accounts/devices/index.ts';
-import type { PushResult, PushSender } from '../declare/host.ts';
+import type { PushResult, PushSender } from '../declare/push.ts';
 import type { Transaction } from '../declare/transaction.ts';
 import { newId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';

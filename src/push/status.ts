@@ -1,4 +1,4 @@
-import type { PushResult } from '../declare/host.ts';
+import type { PushResult } from '../declare/push.ts';
 import type { Events } from '../platform/events.ts';
 
 /** What a push came to, once every device was tried. */

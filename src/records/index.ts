@@ -5,7 +5,7 @@ import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createArchive, withArchives } from './archive.ts';
 import type { CompiledResource } from './compiled.ts';
-import type { Entity, RecordsContext } from './context.ts';
+import type { Entity, Pushes, RecordsContext } from './context.ts';
 import { createJoin } from './join.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { createResourceView } from './resource-view.ts';
@@ -41,6 +41,7 @@ export function createRecords(
   platform: Platform,
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,
+  push: Pushes,
 ): Records {
   const entities = new Map<string, Entity>();
   for (const resource of resources) {
@@ -59,6 +60,7 @@ export function createRecords(
     entities,
     names,
     service,
+    push,
     hashPassword,
     assertReach: transactions.assertOutside,
     afterCommit: (work) => work(context),

@@ -33,6 +33,7 @@ export function contextWithin(
   const context: RecordsContext = {
     ...outside,
     entities: { get },
+    push: { ...outside.push, enqueue: (message) => outside.push.enqueueWithin({ database, afterCommit }, message) },
     service: servicesBy((name) => {
       const entity = get(name);
       return entity && createService(context, entity);

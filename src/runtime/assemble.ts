@@ -178,10 +178,11 @@ export function assemble(
   const platform = platformOf(env, settings);
   const hasher = createPasswordHasher(settings.auth.password, { legacy: legacyOf(platform) });
   const compiled = compileResources(declared.resources, settings.unknownFields, taken);
-  const records = createRecords(platform, compiled, hasher.hash);
+  const push = createPush(platform, declared.transports);
+  const { enqueueWithin } = push;
+  const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
   const enabled = settings.auth.enabled && hasAccounts(declared.resources);
   const users = enabled ? records.views.find((view) => view.name === 'user') : undefined;
-  const push = createPush(platform, declared.transports);
   const mail = createMail(platform, () => Object.assign({}, ...features.map((feature) => feature.mails)));
   const host: Host = {
     ...platform,

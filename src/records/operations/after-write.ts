@@ -10,7 +10,8 @@ import type { Cause } from '../store/event.ts';
 
 /** What hooks get. */
 export function hookContext(context: RecordsContext, acting: Acting): HookContext {
-  return { user: acting.user, req: acting.req, service: context.service };
+  const { service, push } = context;
+  return { user: acting.user, req: acting.req, service, push };
 }
 
 /** Who is behind a write, for its outbox row. */

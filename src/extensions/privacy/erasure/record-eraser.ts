@@ -53,7 +53,7 @@ export interface RecordEraser {
  * @param rows as `view.columns` selects them, locked
  */
 type Remove = (rows: readonly unknown[][]) => Promise<void>;
-type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service'>;
+type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push'>;
 type Json = Record<string, unknown>;
 
 /** @param plan of a resource whose records have an owner */
@@ -94,10 +94,11 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
   async function removeWithin(tx: Transaction, rows: readonly unknown[][], spared: ReadonlySet<string>): Promise<void> {
     const records = hooked ? readable(rows) : [];
     const context = { user: undefined, req: undefined };
+    const push = { ...host.push, ...tx.push };
     for (const record of records) {
       if (hooks.beforeDelete === undefined || spared.has(record.id)) continue;
       try {
-        await hooks.beforeDelete(record as never, { ...context, service: tx.service });
+        await hooks.beforeDelete(record as never, { ...context, service: tx.service, push });
       } catch (error) {
         // That the database is away says nothing of the hook: all of it is tried again.
         if (isUnavailable(error instanceof ApiError ? error.cause : error)) throw error;
@@ -110,7 +111,7 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
     tx.afterCommit(async () => {
       for (const record of records) {
         try {
-          await hooks.afterDelete?.(record as never, { ...context, service: host.service });
+          await hooks.afterDelete?.(record as never, { ...context, service: host.service, push: host.push });
         } catch (error) {
           failed(record.id, 'afterDelete', error);
         }
