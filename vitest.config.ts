@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { runs } from './test/support/runs.ts';
 
 export default defineConfig({
   test: {
@@ -10,7 +11,7 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     maxWorkers: 4,
-    testTimeout: 20_000,
+    testTimeout: runs(20_000),
     hookTimeout: 60_000,
   },
 });
