@@ -13,5 +13,6 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: runs(20_000),
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
   },
 });

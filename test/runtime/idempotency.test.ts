@@ -185,7 +185,7 @@ test('20 at once on a custom route: it runs once', async () => {
   const open = Promise.withResolvers<void>();
   gate = open.promise;
   const all = Array.from({ length: 20 }, () => ann.call('POST', '/api/posts/pay', undefined, withKey(key)));
-  await vi.waitUntil(() => times('pay') > before);
+  await vi.waitUntil(() => times('pay') > before, { timeout: 10_000, interval: 20 });
   open.resolve();
   gate = undefined;
   const answers = await Promise.all(all);
@@ -544,7 +544,7 @@ describe.concurrent('an answer that is not there', () => {
     const open = Promise.withResolvers<void>();
     gate = open.promise;
     const first = ann.call('POST', '/api/posts/pay', undefined, withKey(key));
-    await vi.waitUntil(() => times('pay') > before);
+    await vi.waitUntil(() => times('pay') > before, { timeout: 10_000, interval: 20 });
     const late = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
     expect([codeOf(late), late.headers.get('retry-after'), replayed(late)]).toEqual([[409, 'CONFLICT'], '5', null]);
     open.resolve();

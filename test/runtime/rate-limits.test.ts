@@ -104,7 +104,10 @@ test('what is left of a window is rounded up: Retry-After is never too early and
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
   expect(limitsOf(answers[2]!)).toEqual([2, 0, 1]);
   expect(answers[2]!.headers.get('retry-after')).toBe('1');
-  await vi.waitUntil(async () => (await call('GET', '/api/posts/short')).status === 200, { interval: 30 });
+  await vi.waitUntil(async () => (await call('GET', '/api/posts/short')).status === 200, {
+    timeout: 10_000,
+    interval: 30,
+  });
 });
 
 test('every request counts, also one that finds no route', async () => {

@@ -3,6 +3,8 @@ import { newKey } from '../../../src/extensions/api-keys/key.ts';
 import { clientOf } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
+const patience = { timeout: 10_000, interval: 20 };
+
 const { app, url, call, person, key, query, seen } = await startKeysApp();
 const ann = await person('Ann');
 const root = await person('Root', ['admin']);
@@ -71,7 +73,7 @@ test('every refusal of a key is the same 401, on public routes too; the event te
   await vi.waitFor(async () => {
     const [row] = await query('select revoked_at, last_used_ip from api_keys where id = $1', [good.id]);
     expect([row.revoked_at === null, row.last_used_ip]).toEqual([false, null]);
-  });
+  }, patience);
   await refused(good.key, 'user_deleted');
 });
 
@@ -89,14 +91,14 @@ test('lastUsedAt and lastUsedIp are written at the first use, and then at most o
   const { id, call: script } = await key(cy);
   expect(await lastUse(id)).toEqual({ last_used_at: null, last_used_ip: null });
   await Promise.all(Array.from({ length: 10 }, () => script('GET', '/api/auth/me')));
-  await vi.waitFor(async () => expect((await lastUse(id)).last_used_ip).toBe('127.0.0.1'));
+  await vi.waitFor(async () => expect((await lastUse(id)).last_used_ip).toBe('127.0.0.1'), patience);
   const first = await lastUse(id);
   const [{ xmin }] = await query('select xmin from api_keys where id = $1', [id]);
   for (let use = 0; use < 10; use++) await script('GET', '/api/auth/me');
   expect((await query('select xmin from api_keys where id = $1', [id]))[0].xmin).toBe(xmin);
   await query(`update api_keys set last_used_at = now() - interval '61 seconds' where id = $1`, [id]);
   await script('GET', '/api/auth/me');
-  await vi.waitFor(async () => expect((await lastUse(id)).last_used_at > first.last_used_at).toBe(true));
+  await vi.waitFor(async () => expect((await lastUse(id)).last_used_at > first.last_used_at).toBe(true), patience);
   const [listed] = (await cy.call('GET', '/api/auth/api-keys')).body.data;
   expect(listed).toMatchObject({ id, lastUsedIp: '127.0.0.1', lastUsedAt: expect.stringMatching(/Z$/) });
 });
@@ -110,7 +112,7 @@ test('a process whose clock is an hour slow notes a use as the others do', async
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
   await script('GET', '/api/auth/me');
   vi.useRealTimers();
-  await vi.waitFor(async () => expect((await lastUse(id)).last_used_at > former).toBe(true));
+  await vi.waitFor(async () => expect((await lastUse(id)).last_used_at > former).toBe(true), patience);
 });
 
 test('a use that is noted late never revives a key that was revoked meanwhile', async () => {
