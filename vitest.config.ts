@@ -11,8 +11,8 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     maxWorkers: 4,
-    testTimeout: runs(20_000),
-    hookTimeout: 60_000,
+    testTimeout: runs(60_000),
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 10_000 } },
   },
 });
