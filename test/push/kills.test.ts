@@ -61,7 +61,9 @@ test('a worker that is killed in mid-send: no device gets the push twice but tho
   open();
 
   // Its claims run out by themselves, as its jobs do; a test need not wait for that.
-  await sql.query('update push_chunks set claimed_until = now() where claimed_until is not null');
+  await sql.query(
+    'update push_chunks set claimed_until = now() - make_interval(secs => 1) where claimed_until is not null',
+  );
   await sql.query(`update push_audiences set touched_at = now() - interval '1 minute'`);
   for (const queue of ['push.asking', 'push-audiences']) await platform.queues.queue(queue).obliterate({ force: true });
   const second = start();
@@ -86,9 +88,9 @@ test('a worker that lives renews its claims, so that nobody takes what it waits 
   const left = `select claimed_until > now() + interval '20 seconds' as long from push_chunks where push_id = $1`;
   expect((await sql.query(left, [id])).rows).toEqual([{ long: true }]);
   // Who lost his claim renews nothing.
-  await sql.query(`update push_chunks set claimed_until = now() where push_id = $1`, [id]);
+  await sql.query(`update push_chunks set claimed_until = now() - make_interval(secs => 1) where push_id = $1`, [id]);
   expect(await claimChunks(platform.database, key)).toHaveLength(1);
-  await sql.query(`update push_chunks set claimed_until = now() where push_id = $1`, [id]);
+  await sql.query(`update push_chunks set claimed_until = now() - make_interval(secs => 1) where push_id = $1`, [id]);
   await renewClaims(platform.database, [held!]);
   expect((await sql.query(left, [id])).rows).toEqual([{ long: false }]);
 });

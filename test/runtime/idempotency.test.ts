@@ -609,7 +609,7 @@ test('of 20 that come when a lease is over one takes it over', async () => {
   await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
   const before = times('pay');
   await database.query(
-    `update idempotency_keys set status = null, answer = null, claimed_until = now() where id = (select id from idempotency_keys order by created_at desc limit 1)`,
+    `update idempotency_keys set status = null, answer = null, claimed_until = now() - make_interval(secs => 1) where id = (select id from idempotency_keys order by created_at desc limit 1)`,
   );
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => ann.call('POST', '/api/posts/pay', undefined, withKey(key))),
@@ -623,7 +623,7 @@ test('a try that died before its record was made makes it in the end, with the i
   const { body } = await ann.call('POST', '/api/posts', { title: 'Late' }, withKey(key));
   await database.query('delete from posts where id = $1', [body.data.id]);
   await database.query(
-    'update idempotency_keys set status = null, answer = null, claimed_until = now() where record_id = $1',
+    'update idempotency_keys set status = null, answer = null, claimed_until = now() - make_interval(secs => 1) where record_id = $1',
     [body.data.id],
   );
   const again = await ann.call('POST', '/api/posts', { title: 'Late' }, withKey(key));

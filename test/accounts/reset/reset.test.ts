@@ -293,7 +293,9 @@ test('a link stops working when its minutes are over', async () => {
   );
   expect(left.rows[0]!.minutes).toBeGreaterThan(29);
   expect(left.rows[0]!.minutes).toBeLessThanOrEqual(30);
-  await sql.query('update password_resets set expires_at = now() where user_id = $1', [ann.id]);
+  await sql.query('update password_resets set expires_at = now() - make_interval(secs => 1) where user_id = $1', [
+    ann.id,
+  ]);
   expect((await reset(token)).body.error).toMatchObject(INVALID);
   expect((await login(ann.email)).status).toBe(200);
 });

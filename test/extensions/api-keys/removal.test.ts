@@ -55,7 +55,7 @@ test('a reset of the password revokes the active keys of its user in its transac
   const [cy, dan] = [await person('Cy'), await person('Dan')];
   const [first, second, expired, revoked] = [await key(cy), await key(cy), await key(cy), await key(cy)];
   const others = await key(dan, { scopes: ['*'] });
-  await query('update api_keys set expires_at = now() where id = $1', [expired.id]);
+  await query('update api_keys set expires_at = now() - make_interval(secs => 1) where id = $1', [expired.id]);
   await cy.call('DELETE', `/api/auth/api-keys/${revoked.id}`);
   const told: unknown[] = [];
   const events = {

@@ -55,7 +55,7 @@ test('every refusal of a key is the same 401, on public routes too; the event te
   await refused(newKey(), 'unknown');
   await bea.call('DELETE', `/api/auth/api-keys/${revoked.id}`);
   await refused(revoked.key, 'revoked');
-  await query(`update api_keys set expires_at = now() where id = $1`, [expired.id]);
+  await query(`update api_keys set expires_at = now() - make_interval(secs => 1) where id = $1`, [expired.id]);
   await refused(expired.key, 'expired');
   await app.service('user').update(bea.id, { status: 'disabled' } as never);
   await refused(good.key, 'user_disabled');

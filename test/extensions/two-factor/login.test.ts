@@ -119,7 +119,10 @@ test('a challenge is used once, expires, and is nothing that could be made up', 
   expect((await verify(call, mfaToken, codeOf(gil.secret))).status).toBe(200);
   await forget(gil, database);
   const late = await challenge(call, gil);
-  await database.query(`update two_factor_challenges set expires_at = now() where user_id = $1`, [gil.id]);
+  await database.query(
+    `update two_factor_challenges set expires_at = now() - make_interval(secs => 1) where user_id = $1`,
+    [gil.id],
+  );
   for (const token of [mfaToken, late, gil.token, 'svc_mfa_', `svc_mfa_${'0'.repeat(64)}`, '\0', '']) {
     const answer = await verify(call, token, codeOf(gil.secret));
     expect([answer.status, answer.body.error.details]).toEqual([401, { mfaToken: 'Is unknown, used or expired' }]);
@@ -205,7 +208,9 @@ test('5 wrong codes lock the user over all his challenges: then the right code a
     ['security.two_factor_failed', 'locked'],
     ['security.two_factor_failed', 'locked'],
   ]);
-  await database.query('update two_factors set locked_until = now() where user_id = $1', [max.id]);
+  await database.query('update two_factors set locked_until = now() - make_interval(secs => 1) where user_id = $1', [
+    max.id,
+  ]);
   expect((await verify(call, mfaToken, codeOf(max.secret))).status).toBe(200);
 });
 

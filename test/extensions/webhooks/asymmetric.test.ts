@@ -217,7 +217,10 @@ describe('an endpoint', () => {
     const only = (signature: string) => ({ ...during, headers: { ...during.headers, 'webhook-signature': signature } });
     expect([accepts(second.secret, only(newV1!)), accepts(second.publicKey, only(newV1a!))]).toEqual([true, true]);
 
-    await client.query('update webhook_endpoints set previous_secret_until = now() where id = $1', [first.id]);
+    await client.query(
+      'update webhook_endpoints set previous_secret_until = now() - make_interval(secs => 1) where id = $1',
+      [first.id],
+    );
     const after = await sent(first.id);
     expect(keys.map((key) => accepts(key, after))).toEqual([false, false, true, true]);
   });

@@ -191,7 +191,7 @@ test('an owner who is disabled by then, or has enabled or deleted the endpoint, 
   await deleted.who.call('DELETE', `/api/webhooks/${deleted.id}`);
   await client.query('drop trigger postpone on mails');
   await client.query(
-    `update mails set due_at = now(), created_at = now() - interval '1 minute' where finished_at is null`,
+    `update mails set due_at = now() - make_interval(secs => 1), created_at = now() - interval '1 minute' where finished_at is null`,
   );
   await mailed();
   for (const one of three) expect(await mailsTo(one)).toEqual([]);

@@ -107,13 +107,13 @@ test('an ordered endpoint whose worker dies goes on with what was lost', async (
   await until(async () => (await log(one)).length === 4);
   // It died while it was sending the first.
   await client.query(
-    `update webhook_turns set lease_until = now(), sending = jsonb_build_object((
+    `update webhook_turns set lease_until = now() - make_interval(secs => 1), sending = jsonb_build_object((
        select id from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position limit 1), 0)
      where endpoint_id = $1`,
     [one.id],
   );
   // What it was sending is waited for until its lease is over, too.
-  const end = `update webhook_deliveries set lease_until = now() where endpoint_id = $1 and status = 'sending'`;
+  const end = `update webhook_deliveries set lease_until = now() - make_interval(secs => 1) where endpoint_id = $1 and status = 'sending'`;
   await until(async () => (await client.query(end, [one.id])).rowCount === 1);
   await over(one, 4);
   expect(one.receiver.requests.map(textOf)).toEqual(['before', 'n0', 'n1', 'n2']);

@@ -75,8 +75,10 @@ test('a result that cannot be written after a success: the message is sent again
   await until(async () => (await log(who, receiver.id))[0]?.status === 'sending');
   await client.query('drop trigger refuse on webhook_deliveries');
   // Its leases would run out in time; this is that time.
-  await client.query('update webhook_turns set lease_until = now() where endpoint_id = $1', [receiver.id]);
-  const end = `update webhook_deliveries set lease_until = now() where endpoint_id = $1 and status = 'sending'`;
+  await client.query('update webhook_turns set lease_until = now() - make_interval(secs => 1) where endpoint_id = $1', [
+    receiver.id,
+  ]);
+  const end = `update webhook_deliveries set lease_until = now() - make_interval(secs => 1) where endpoint_id = $1 and status = 'sending'`;
   await until(async () => (await client.query(end, [receiver.id])).rowCount === 1);
   await receiver.received(2);
   await until(async () => (await log(who, receiver.id))[0].status === 'succeeded');

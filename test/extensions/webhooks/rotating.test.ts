@@ -97,7 +97,10 @@ test('during the grace time messages carry two signatures, the new one first; af
   expect(accepts(next, withOnly(signatures[0]!))).toBe(true);
   expect(accepts(secret, withOnly(signatures[1]!))).toBe(true);
 
-  await client.query(`update webhook_endpoints set previous_secret_until = now() where id = $1`, [id]);
+  await client.query(
+    `update webhook_endpoints set previous_secret_until = now() - make_interval(secs => 1) where id = $1`,
+    [id],
+  );
   const after = await sent(who);
   expect(after.headers['webhook-signature']).toMatch(/^v1,\S+$/);
   expect([accepts(next, after), accepts(secret, after)]).toEqual([true, false]);
@@ -123,11 +126,17 @@ test('after two rotations within the grace time all three secrets verify one mes
 test('a secret whose grace time is over is not used again by the next rotation, and its ciphertext goes', async () => {
   const { who, id, secret } = await subscriber('Over');
   const second = await rotate(who, id);
-  await client.query(`update webhook_endpoints set previous_secret_until = now() where id = $1`, [id]);
+  await client.query(
+    `update webhook_endpoints set previous_secret_until = now() - make_interval(secs => 1) where id = $1`,
+    [id],
+  );
   const third = await rotate(who, id);
   const message = await sent(who);
   expect([secret, second, third].map((one) => accepts(one, message))).toEqual([false, true, true]);
-  await client.query(`update webhook_endpoints set previous_secret_until = now() where id = $1`, [id]);
+  await client.query(
+    `update webhook_endpoints set previous_secret_until = now() - make_interval(secs => 1) where id = $1`,
+    [id],
+  );
   await vi.waitUntil(async () => (await row(id)).previous_secret === null, { timeout: 10_000, interval: 20 });
   expect(accepts(third, await sent(who))).toBe(true);
 });

@@ -60,12 +60,12 @@ test('SIGKILL in the middle of a request: the endpoint’s other deliveries go o
   expect(await statuses()).toEqual(['succeeded', 'sending']);
   // As if the time of its lease, and then that of its retry, had come.
   await client.query(
-    `update webhook_deliveries set lease_until = now() where status = 'sending' and endpoint_id = $1`,
+    `update webhook_deliveries set lease_until = now() - make_interval(secs => 1) where status = 'sending' and endpoint_id = $1`,
     [endpoint],
   );
   await until(async () => (await log())[1].error === 'worker lost');
   await client.query(
-    `update webhook_deliveries set next_attempt_at = now() where status = 'pending' and endpoint_id = $1`,
+    `update webhook_deliveries set next_attempt_at = now() - make_interval(secs => 1) where status = 'pending' and endpoint_id = $1`,
     [endpoint],
   );
   await until(async () => (await log())[1].status === 'succeeded');

@@ -61,7 +61,7 @@ test('an event that cannot be handled is put off alone; it holds up no other, an
   const client = new pg.Client(env.DATABASE_URL);
   await client.connect();
   const { rows } = await client.query(
-    'update outbox set available_at = now() where record_id = $1 returning attempts, error',
+    'update outbox set available_at = now() - make_interval(secs => 1) where record_id = $1 returning attempts, error',
     [poison.id],
   );
   await client.end();

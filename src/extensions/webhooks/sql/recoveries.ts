@@ -48,10 +48,11 @@ export function recoverPage(users: UsersSql): string {
     from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${users.table} u on u.id = e.owner_id
     where r.id = $1 and r.status = 'running' for update of r skip locked
   ), waiting as (
-    -- now() may be before the moment for which another process's page is due, and the look at the table after it.
+    -- With those of the next second: another process's page may be due after now(), which is older than the look at the table, and times
+    -- are rounded to ms.
     select count(*) as n from (
       select from webhook_deliveries d join r on r.endpoint_id = d.endpoint_id
-      where d.status = 'pending' and d.next_attempt_at <= statement_timestamp() limit $2) w
+      where d.status = 'pending' and d.next_attempt_at <= now() + interval '1 second' limit $2) w
   ), turn as (
     -- Another process may have written a page between this statement's look at the table and its lock: what waits is then more.
     select r.*, r.open and (select n from waiting) < $2 as ready

@@ -367,7 +367,7 @@ test('what a request that was still running stores after the account is gone is 
     `insert into sessions (id, user_id, token_hash, expires_at, ip, user_agent) values ('late', $1, 'late', now() + interval '1 day', '::1', '')`,
     [ida.id],
   );
-  await database.query('update privacy_erasures set due_at = now() where id = $1', [id]);
+  await database.query('update privacy_erasures set due_at = now() - make_interval(secs => 1) where id = $1', [id]);
   await vi.waitUntil(
     async () => (await rows('select looks from privacy_erasures where id = $1', id))[0].looks === 1,
     patience,
@@ -393,7 +393,7 @@ test('records that are made and changed while it goes on are gone too, and none 
   await Promise.all(writers);
   going = false;
   await finished(id);
-  await database.query('update privacy_erasures set due_at = now() where id = $1', [id]);
+  await database.query('update privacy_erasures set due_at = now() - make_interval(secs => 1) where id = $1', [id]);
   await vi.waitUntil(
     async () => (await rows('select looks from privacy_erasures where id = $1', id))[0].looks === 1,
     patience,

@@ -167,7 +167,7 @@ test('the link is mailed; neither it nor anything of the data can be read in the
 });
 
 test.each([
-  ['expired', 'update privacy_exports set expires_at = now() where user_id = $1'],
+  ['expired', 'update privacy_exports set expires_at = now() - make_interval(secs => 1) where user_id = $1'],
   ['of a disabled account', `update users set status = 'disabled' where id = $1`],
   ['of an account that is being erased', `update users set status = 'deleting' where id = $1`],
 ])('the link of an export %s is dead, and the sweep removes it', async (_, change) => {
@@ -230,7 +230,9 @@ test('an export goes with its account', async () => {
 test('after an export expired or was removed a call begins a new one, with another link', async () => {
   const ada = await person('Ada');
   const first = await finished(ada.call);
-  await client.query('update privacy_exports set expires_at = now() where id = $1', [first.id]);
+  await client.query('update privacy_exports set expires_at = now() - make_interval(secs => 1) where id = $1', [
+    first.id,
+  ]);
   const second = await finished(ada.call);
   expect((await ada.call('DELETE', PATH)).status).toBe(204);
   expect((await ada.call('DELETE', PATH)).status).toBe(204);
@@ -329,7 +331,7 @@ test('what fails again and again is told as failed', async () => {
   const { id } = await finished(ada.call);
   await client.query(`update diaries set iban = 'v1.00000000' || substr(iban, 12) where author = $1`, [ada.id]);
   await client.query(
-    `update privacy_exports set status = 'running', attempts = 4, expires_at = null, lease_until = now() where id = $1`,
+    `update privacy_exports set status = 'running', attempts = 4, expires_at = null, lease_until = now() - make_interval(secs => 1) where id = $1`,
     [id],
   );
   expect(await finished(ada.call)).toMatchObject({ id, status: 'failed', url: null, expiresAt: expect.any(String) });

@@ -34,7 +34,7 @@ test('a worker that goes on after its export was taken over, or removed, can sto
   const slow = (await exports.claim(id))!;
   expect(await slow.put(Buffer.from('slow'), 0, 1)).toBe(true);
   expect(await exports.claim(id)).toBeUndefined();
-  await client.query('update privacy_exports set lease_until = now() where id = $1', [id]);
+  await client.query('update privacy_exports set lease_until = now() - make_interval(secs => 1) where id = $1', [id]);
   const quick = (await exports.claim(id))!;
   expect(await slow.renew()).toBe(false);
   expect(await slow.put(Buffer.from('late'), 1, 2)).toBe(false);
@@ -70,7 +70,10 @@ test('an export of 100,000 records whose worker is killed in the middle is done 
   expect(await first.ended).toBe('SIGKILL');
   expect((await progress()).status).toBe('preparing');
   // As it is half a minute later.
-  await client.query('update privacy_exports set lease_until = now(), records = 0 where user_id = $1', [ada.id]);
+  await client.query(
+    'update privacy_exports set lease_until = now() - make_interval(secs => 1), records = 0 where user_id = $1',
+    [ada.id],
+  );
 
   const second = worker();
   await vi.waitUntil(
