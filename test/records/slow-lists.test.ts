@@ -48,8 +48,9 @@ test('a page far past the end is not looked for: the count says that it is empty
   const asked = async (query: string) => {
     sent.mockClear();
     const { body } = await call('GET', `/api/books?${query}`);
-    const texts = sent.mock.calls.map(([statement]) => (statement as unknown as { text: string }).text);
-    return { body, texts: texts.filter((text) => text.includes('from "books"')) };
+    // The relay's, too: some of them are texts.
+    const texts = sent.mock.calls.map(([statement]) => (statement as unknown as { text?: string }).text);
+    return { body, texts: texts.filter((text) => text?.includes('from "books"')) };
   };
   const far = await asked('page=1000000000&limit=1000');
   expect([far.body.data, far.body.meta]).toEqual([[], { total: 30, page: 1e9, limit: 1000, pages: 1 }]);

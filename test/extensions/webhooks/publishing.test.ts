@@ -125,6 +125,7 @@ test('what is sent is what was published, to the byte, whatever Postgres would m
 describe('in a transaction', () => {
   test('it is sent with what was changed once that is committed, and not before', async () => {
     const receiver = await subscribe(ann, ['invoice.paid', 'note.created']);
+    await fannedOut();
     await app.transaction(async (tx) => {
       await tx.service('note').create({ text: 'x' }, { user: { id: ann.id } });
       await app.webhooks.publish('invoice.paid', { amount: 1 }, { owner: ann.id });
