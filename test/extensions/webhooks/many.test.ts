@@ -27,7 +27,9 @@ test('20 producers, 20 consumers, 2,000 deliveries: each is sent once, and nobod
 }, async () => {
   const people = await Promise.all(Array.from({ length: PRODUCERS }, (_, i) => person(`Person${i}`)));
   await Promise.all(
-    people.map(({ id, call }) => call('POST', '/api/webhooks', { url: `${receiver.url}/${id}`, events: ['*'] })),
+    people.map(({ id, call }) =>
+      call('POST', '/api/webhooks', { url: `${receiver.url}/${id}`, events: ['note.created'] }),
+    ),
   );
   // The first half waits before anybody sends; the second is made meanwhile.
   const produce = async ({ id }: { id: string }) => {
