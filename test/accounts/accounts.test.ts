@@ -457,6 +457,7 @@ test('login tells nothing by its time: an unknown e-mail takes as long as a wron
       times.get(email)!.push(performance.now() - before);
     }
   }
-  const medians = [...times.values()].map((list) => list.sort((a, b) => a - b)[7]!);
-  expect(Math.max(...medians)).toBeLessThan(2 * Math.min(...medians));
+  // The quickest tell what there is to do; how busy the machine was, the others.
+  const quickest = [...times.values()].map((list) => Math.min(...list));
+  expect(Math.max(...quickest)).toBeLessThan(2 * Math.min(...quickest));
 });

@@ -1,4 +1,3 @@
-import { createECDH } from 'node:crypto';
 import type { Page, Worker } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { defineExtension, defineUser } from '../../src/index.ts';
@@ -7,13 +6,13 @@ import { startGooglePush } from '../fakes/push/google-push.ts';
 import { redirect } from '../fakes/push/redirect.ts';
 import { ca } from '../fakes/push/tls.ts';
 import { startTestApp } from '../support/app.ts';
+import { newVapidKeys } from '../support/vapid-keys.ts';
 import { browserTest, startProfile } from './browser.ts';
 
 // A Chromium with a real subscription: it registers with a push service on this machine that speaks Google's protocol, decrypts what
 // the app sends there by its real transport, runs the service worker of the app, and shows notifications on a desktop, where they are
 // clicked. Only the push service and the desktop are fakes.
-const pair = createECDH('prime256v1');
-pair.generateKeys();
+const vapid = newVapidKeys();
 const [google, desktop] = await Promise.all([startGooglePush(), startDesktop()]);
 const undo = redirect({ 'jmt17.google.com': google.address, 'fcm.googleapis.com': google.address }, ca);
 afterAll(async () => {
@@ -41,8 +40,8 @@ const { app, url, call, person } = await startTestApp(
   },
   {
     env: () => ({
-      VAPID_PUBLIC_KEY: pair.getPublicKey('base64url' as 'hex'),
-      VAPID_PRIVATE_KEY: pair.getPrivateKey('base64url' as 'hex').padStart(43, 'A'),
+      VAPID_PUBLIC_KEY: vapid.publicKey,
+      VAPID_PRIVATE_KEY: vapid.privateKey,
       VAPID_SUBJECT: 'mailto:push@example.com',
     }),
   },
@@ -65,9 +64,9 @@ const shown = (worker: Worker) =>
 /** Clicks the only notification that is on the desktop. */
 async function clickShown(title: string): Promise<void> {
   const titles = () => desktop.shown().map((one) => one.title);
-  await expect.poll(titles, { timeout: 20_000 }).toEqual([title]);
+  await expect.poll(titles, { timeout: 60_000 }).toEqual([title]);
   desktop.click(desktop.shown()[0]!.id);
-  await expect.poll(titles, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(titles, { timeout: 60_000 }).toEqual([]);
 }
 
 browserTest(
@@ -102,22 +101,22 @@ browserTest(
     expect(sent).toMatchObject({ status: 'sent', results: [{ device: device.id, ok: true }] });
     const [worker] = context.serviceWorkers() as [Worker];
     await expect
-      .poll(() => shown(worker), { timeout: 20_000 })
+      .poll(() => shown(worker), { timeout: 60_000 })
       .toMatchObject([
         { title: 'It is on its way', body: 'Grüße – 🎁', tag: 'order', data: { pushId: sent.id, url: '/shop/orders' } },
       ]);
     expect(google.requests.map(({ body }) => body.includes('on its way'))).toEqual([false]);
     const newer = await app.push.send({ to: ada.id, title: 'It is there', url: '/shop/orders', collapseId: 'order' });
     await expect
-      .poll(async () => (await shown(worker)).map((one: { title: string }) => one.title), { timeout: 20_000 })
+      .poll(async () => (await shown(worker)).map((one: { title: string }) => one.title), { timeout: 60_000 })
       .toEqual(['It is there']);
 
     const addresses = () => context.pages().map((one) => one.url().replace(url, ''));
     const before = addresses();
     await clickShown('It is there');
-    await expect.poll(addresses, { timeout: 20_000 }).toEqual([...before, '/shop/orders']);
+    await expect.poll(addresses, { timeout: 60_000 }).toEqual([...before, '/shop/orders']);
     await expect
-      .poll(() => opened, { timeout: 20_000 })
+      .poll(() => opened, { timeout: 60_000 })
       .toEqual([
         {
           ...{ id: newer.id, user: ada.id, device: device.id, url: '/shop/orders', simulated: false },
@@ -129,7 +128,7 @@ browserTest(
       opened.length = 0;
       await app.push.send({ to: ada.id, title: 'Again', url: link });
       await clickShown('Again');
-      await expect.poll(() => opened.map((one) => one.url), { timeout: 20_000 }).toEqual([link]);
+      await expect.poll(() => opened.map((one) => one.url), { timeout: 60_000 }).toEqual([link]);
       expect(addresses()).toEqual([...before, '/shop/orders']);
     }
 
@@ -146,7 +145,7 @@ test('the client and the worker are served as scripts that no cache keeps unaske
     const answer = await fetch(`${url}/push/${name}`);
     expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
     expect(answer.headers.get('cache-control')).toBe('no-cache');
-    expect(await answer.text()).not.toContain(pair.getPrivateKey('base64url' as 'hex'));
+    expect(await answer.text()).not.toContain(vapid.privateKey);
   }
   expect((await call('GET', '/push/pages.ts')).status).toBe(404);
 });

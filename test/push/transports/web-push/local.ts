@@ -1,17 +1,13 @@
-import { createECDH } from 'node:crypto';
 import { afterAll } from 'vitest';
 import { createWebPushTransport } from '../../../../src/push/transports/web-push/index.ts';
 import { redirect } from '../../../fakes/push/redirect.ts';
 import { ca } from '../../../fakes/push/tls.ts';
 import { startWebPushServer } from '../../../fakes/push/web-push-server.ts';
-
-const pair = createECDH('prime256v1');
-pair.generateKeys();
+import { newVapidKeys } from '../../../support/vapid-keys.ts';
 
 /** A pair that nobody knows. */
 export const vapid = {
-  publicKey: pair.getPublicKey('base64url' as 'hex'),
-  privateKey: pair.getPrivateKey('base64url' as 'hex').padStart(43, 'A'),
+  ...newVapidKeys(),
   subject: 'mailto:push@example.com',
 };
 
