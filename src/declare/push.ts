@@ -1,3 +1,5 @@
+import type { Transaction } from './transaction.ts';
+
 /** `app.push`. */
 export interface PushSender {
   /**
@@ -9,6 +11,12 @@ export interface PushSender {
   send(message: unknown): Promise<PushResult>;
   /** Stores a push message to be sent and does not wait. */
   enqueue(message: unknown): Promise<{ id: string }>;
+}
+
+/** A sender that stores pushes in transactions, too. */
+export interface TransactionalPushSender extends PushSender {
+  /** Stores a push in a transaction; it is sent once that is committed. */
+  enqueueWithin(tx: Pick<Transaction, 'database' | 'afterCommit'>, message: unknown): Promise<{ id: string }>;
 }
 
 /** The result of a send. */

@@ -1,6 +1,6 @@
 import { deviceData, devicesOfDeletedUsers } from '../accounts/devices/index.ts';
 import type { FeatureParts } from '../declare/extension.ts';
-import type { PushSender } from '../declare/push.ts';
+import type { PushSender, TransactionalPushSender } from '../declare/push.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';
 import type { Platform } from '../platform/platform.ts';
 import { browserPages } from './browser/pages.ts';
@@ -9,7 +9,7 @@ import { createFinished } from './finished.ts';
 import { noteOpened } from './opened.ts';
 import { createReceipt, type Receipt } from './receipt.ts';
 import { pushRoutes } from './routes.ts';
-import { createSender, type Sender } from './send.ts';
+import { createSender } from './send.ts';
 import { createSimulatedDevices } from './simulated/devices.ts';
 import { simulatedTables } from './simulated/tables.ts';
 import { simulatedTransport } from './simulated/transport.ts';
@@ -26,7 +26,7 @@ export const pushTables = { ...ownTables, ...simulatedTables };
 
 /** Push notifications of an app. */
 export interface Push {
-  enqueueWithin: Sender['enqueueWithin'];
+  enqueueWithin: TransactionalPushSender['enqueueWithin'];
   /** `app.push`. */
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
   /** Routes, pages, worker and sweeps; taps are noted, and devices go with their user. */

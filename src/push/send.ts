@@ -1,6 +1,5 @@
 import { endpointRule } from '../accounts/devices/index.ts';
-import type { PushResult, PushSender } from '../declare/push.ts';
-import type { Transaction } from '../declare/transaction.ts';
+import type { PushResult, TransactionalPushSender } from '../declare/push.ts';
 import { newId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Executor } from '../platform/postgres/database.ts';
@@ -27,12 +26,6 @@ const MOST_AWAITED = 10_000;
 /** What a send works with. */
 export type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
-/** Makes and stores pushes. */
-export interface Sender extends PushSender {
-  /** Stores a push in a transaction; it is sent once that is committed. */
-  enqueueWithin(tx: Pick<Transaction, 'database' | 'afterCommit'>, message: unknown): Promise<{ id: string }>;
-}
-
 interface Stored {
   /** Devices found so far. */
   devices: number;
@@ -45,7 +38,11 @@ interface Stored {
 }
 
 /** `app.push.send` and `app.push.enqueue`. */
-export function createSender(parts: SendParts, transports: readonly Transport[], waiting: Finished): Sender {
+export function createSender(
+  parts: SendParts,
+  transports: readonly Transport[],
+  waiting: Finished,
+): TransactionalPushSender {
   const { env, settings, log, database, queues, events } = parts;
   const installed = new Set(transports.map((transport) => transport.name));
   const development = env.nodeEnv !== 'production';

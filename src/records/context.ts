@@ -1,6 +1,5 @@
-import type { PushSender } from '../declare/push.ts';
+import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Services } from '../declare/service.ts';
-import type { Transaction } from '../declare/transaction.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Acting } from './acting.ts';
 import type { Archive } from './archive.ts';
@@ -21,19 +20,14 @@ export interface Entity {
   archive: Archive | undefined;
 }
 
-/** What hooks push by. */
-export interface Pushes extends PushSender {
-  /** Stores a push in a transaction; it is sent once that is committed. */
-  enqueueWithin(tx: Pick<Transaction, 'database' | 'afterCommit'>, message: unknown): Promise<{ id: string }>;
-}
-
 /** What operations need beside the entity. */
 export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log'> {
   entities: Pick<ReadonlyMap<string, Entity>, 'get'>;
   /** Of all resources. */
   names: readonly string[];
   service: Services;
-  push: Pushes;
+  /** What hooks push by. */
+  push: TransactionalPushSender;
   /** @throws Error in a transaction, of services that are not of it */
   assertReach(): void;
   /** Hashes a password field's value before it is stored. */

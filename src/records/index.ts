@@ -1,11 +1,12 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ResourceView } from '../declare/host.ts';
+import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createArchive, withArchives } from './archive.ts';
 import type { CompiledResource } from './compiled.ts';
-import type { Entity, Pushes, RecordsContext } from './context.ts';
+import type { Entity, RecordsContext } from './context.ts';
 import { createJoin } from './join.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { createResourceView } from './resource-view.ts';
@@ -41,7 +42,7 @@ export function createRecords(
   platform: Platform,
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,
-  push: Pushes,
+  push: TransactionalPushSender,
 ): Records {
   const entities = new Map<string, Entity>();
   for (const resource of resources) {
