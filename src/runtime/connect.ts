@@ -66,7 +66,7 @@ async function prepared<T>(platform: Platform, reach: () => Promise<void>, work:
       return await work();
     } catch (error) {
       if (!isUnavailable(error) || isTooSlow(error)) throw error;
-      const fault = `Postgres at ${place(platform.env.databaseUrl)} went away during the start: ${(error as Error).message}`;
+      const fault = `Postgres at ${place(platform.env.databaseUrl)} went away in the middle: ${(error as Error).message}`;
       if (tried === ATTEMPTS) fail([fault]);
       platform.log.warn(`${fault}; beginning anew (${tried} of ${ATTEMPTS})`);
     }
