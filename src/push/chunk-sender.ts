@@ -29,7 +29,7 @@ export interface ChunkSenderParts {
 export interface ChunkSender {
   /** Sends a chunk, unless it is done or somebody else's; resolves when its answers are stored. */
   send(key: ChunkKey & { size: number }): Promise<void>;
-  /** Drops what is not claimed yet: the sweep gives it to others. */
+  /** Drops what is not claimed yet, and what still comes: the sweep gives it to others. */
   dropUnclaimed(): void;
   /** Waits no longer for what the transport was handed: its claims run out, and others send it again. */
   abandon(): void;
@@ -74,6 +74,7 @@ export function createChunkSender(
   const beingSent = new Set<Waiting>();
   let inProgress = 0;
   let claiming = false;
+  let dropping = false;
   let abandoned = false;
 
   const record = createMicroBatch<AnsweredChunk>(async (answered) => {
@@ -139,6 +140,11 @@ export function createChunkSender(
       database,
       batch.map(({ key }) => key),
     );
+    // Nobody waits for what the transport would say.
+    if (abandoned) {
+      for (const one of batch) one.resolve();
+      return;
+    }
     const byKey = new Map(claimed.map((chunk) => [keyOf(chunk), chunk]));
     const asked = new Map(batch.map((one) => [keyOf(one.key), one]));
     for (const one of batch) if (!byKey.has(keyOf(one.key)) || asked.get(keyOf(one.key)) !== one) one.resolve();
@@ -170,10 +176,13 @@ export function createChunkSender(
   return {
     send: (key) =>
       new Promise<void>((resolve, reject) => {
+        // A job that was on its way from Redis when the worker began to stop.
+        if (dropping) return resolve();
         waiting.push({ key, resolve, reject });
         void claimWaiting();
       }),
     dropUnclaimed() {
+      dropping = true;
       for (const one of waiting.splice(0)) one.resolve();
     },
     abandon() {

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { createChunkSender } from '../../src/push/chunk-sender.ts';
+import type { Transport } from '../../src/push/transport.ts';
+
+const KEY = { pushId: 'p', chunk: 0, size: 1 };
+const CHUNK = ['p', 0, 1, 'hanging', 0, 1, false, 1, new Date().toISOString(), null, { title: 'Hi' }];
+const DEVICE = [1, 0, null, 'web', null, null, 'token', null, 0];
+
+/** A sender whose claims take until `claim`, and whose transport never answers. */
+function hangingSender() {
+  const claimed = Promise.withResolvers<unknown[]>();
+  const asked: string[] = [];
+  const hanging: Transport = {
+    name: 'hanging',
+    send: (_message, _devices, { id }) => {
+      asked.push(id);
+      return new Promise(() => undefined);
+    },
+  };
+  const parts = {
+    database: { write: () => claimed.promise, read: async () => [DEVICE] },
+    log: { warn: () => undefined },
+    claims: { add: () => undefined, remove: () => undefined, stop: () => undefined },
+    handleAnswers: async () => undefined,
+  };
+  const sender = createChunkSender(parts as unknown as Parameters<typeof createChunkSender>[0], () => hanging);
+  return { sender, asked, claim: () => claimed.resolve([CHUNK]) };
+}
+
+test('a job that comes while the worker stops is left to others at once', async () => {
+  const { sender } = hangingSender();
+  sender.dropUnclaimed();
+  await sender.send(KEY);
+});
+
+test('what is claimed when nobody waits any longer is not handed to the transport, and its job ends', async () => {
+  const { sender, asked, claim } = hangingSender();
+  const sent = sender.send(KEY);
+  sender.dropUnclaimed();
+  sender.abandon();
+  claim();
+  await sent;
+  expect(asked).toEqual([]);
+});
+
+test('what the transport has when nobody waits any longer ends its job as failed', async () => {
+  const { sender, asked, claim } = hangingSender();
+  const sent = sender.send(KEY);
+  claim();
+  await expect.poll(() => asked).toEqual(['p']);
+  sender.abandon();
+  await expect(sent).rejects.toThrow('stopped before the transport answered');
+});
