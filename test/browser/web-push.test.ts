@@ -71,8 +71,10 @@ async function clickShown(title: string): Promise<void> {
 
 browserTest(
   'a browser that has subscribed shows what was sent to its user; a click opens its link and is told; then it unsubscribes',
-  90_000,
+  150_000,
   async () => {
+    // What is sent while the browser is not connected yet is shown once it is.
+    google.hold();
     const context = await startProfile({
       args: google.browserArgs,
       without: ['--disable-background-networking'],
@@ -99,7 +101,10 @@ browserTest(
       data: { order: 7 },
     });
     expect(sent).toMatchObject({ status: 'sent', results: [{ device: device.id, ok: true }] });
+    expect(google.requests).toHaveLength(1);
     const [worker] = context.serviceWorkers() as [Worker];
+    expect(await shown(worker)).toEqual([]);
+    google.release();
     await expect
       .poll(() => shown(worker), { timeout: 60_000 })
       .toMatchObject([

@@ -4,7 +4,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import tls, { type TLSSocket } from 'node:tls';
-import { bytes, fixed64, int, lengthOf, readMessage, readVarint } from './protobuf.ts';
+import { bytes, fixed64, int, lengthOf, type Message, readMessage, readVarint } from './protobuf.ts';
 import { identity } from './tls.ts';
 
 /** Google's push service as a Chromium talks to it: it registers, is handed messages, and its endpoints take them (RFC 8030). */
@@ -15,6 +15,9 @@ export interface FakeGooglePush {
   address: string;
   /** What endpoints were sent: the encrypted bodies. */
   requests: { path: string; headers: http.IncomingHttpHeaders; body: Buffer }[];
+  /** Until `release` a browser that connects is not answered. */
+  hold(): void;
+  release(): void;
   close(): Promise<void>;
 }
 
@@ -40,7 +43,11 @@ export async function startGooglePush(): Promise<FakeGooglePush> {
   const tokens = new Map<string, { app: string; subtype: string; sender: string }>();
   const requests: FakeGooglePush['requests'] = [];
   const sockets = new Set<TLSSocket>();
+  // By id. A message is kept until a browser says at its login that it has it: one may have been sent before it was connected, or
+  // have been lost with a connection.
+  const kept = new Map<string, Buffer>();
   let browser: TLSSocket | undefined;
+  let waiting: (() => void)[] | undefined;
 
   function register(form: URLSearchParams): string {
     const app = form.get('app') ?? '';
@@ -74,11 +81,18 @@ export async function startGooglePush(): Promise<FakeGooglePush> {
   const send = (socket: TLSSocket, tag: number, content: Buffer) =>
     socket.write(Buffer.concat([Buffer.from([tag]), lengthOf(content), content]));
 
+  function logIn(socket: TLSSocket, login: Message): void {
+    for (const id of login.get(10) ?? []) kept.delete(id.toString());
+    send(socket, LOGIN_ANSWER, Buffer.concat([bytes(1, login.get(1)?.[0] as Buffer), int(8, Date.now())]));
+    for (const message of kept.values()) send(socket, DATA, message);
+    browser = socket;
+  }
+
   function receive(socket: TLSSocket, tag: number, content: Buffer): void {
     if (tag === LOGIN) {
-      const id = readMessage(content).get(1)?.[0] as Buffer;
-      send(socket, LOGIN_ANSWER, Buffer.concat([bytes(1, id), int(8, Date.now())]));
-      browser = socket;
+      const login = readMessage(content);
+      if (waiting === undefined) logIn(socket, login);
+      else waiting.push(() => logIn(socket, login));
     } else if (tag === HEARTBEAT) send(socket, HEARTBEAT_ANSWER, Buffer.alloc(0));
     else if (tag === CLOSE) socket.end();
   }
@@ -118,11 +132,12 @@ export async function startGooglePush(): Promise<FakeGooglePush> {
     const { app, subtype, sender } = subscription;
     const id = randomUUID();
     const appData = (key: string, value: string) => bytes(7, Buffer.concat([bytes(1, key), bytes(2, value)]));
-    const message = [
+    const message = Buffer.concat([
       ...[bytes(3, sender), bytes(5, app), appData('subtype', subtype), appData('content-encoding', 'aes128gcm')],
       ...[bytes(21, body), bytes(9, id), int(17, Number(headers.ttl)), int(18, Date.now())],
-    ];
-    if (browser !== undefined) send(browser, DATA, Buffer.concat(message));
+    ]);
+    kept.set(id, message);
+    if (browser !== undefined) send(browser, DATA, message);
     response.writeHead(201, { location: `https://fcm.googleapis.com/${id}` }).end();
   });
 
@@ -138,6 +153,13 @@ export async function startGooglePush(): Promise<FakeGooglePush> {
     ],
     address: `127.0.0.1:${portOf(endpoints)}`,
     requests,
+    hold() {
+      waiting ??= [];
+    },
+    release() {
+      for (const answer of waiting ?? []) answer();
+      waiting = undefined;
+    },
     async close() {
       for (const socket of sockets) socket.destroy();
       for (const server of [plain, endpoints]) server.closeAllConnections();
