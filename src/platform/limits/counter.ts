@@ -30,27 +30,38 @@ interface Batch {
   /** How many more of each key, and its window in ms, in turn. */
   counted: number[];
   answer: Promise<number[]>;
+  settle(answer: Promise<number[]>): void;
 }
 
 /**
  * A counter in Redis. What is counted in one turn of the event loop, for however many requests and limits, is one script
- * call: one round trip, and atomic.
+ * call: one round trip, and atomic. One call is under way at a time: what comes meanwhile goes with the next, so that under load
+ * calls are few, however the requests are spread.
  *
  * The counter's promise rejects as the guard does.
  */
 export function createCounter(redis: Redis, guard: Guard): Counter {
   redis.defineCommand('belfryCount', { lua: COUNT });
   let gathered: Batch | undefined;
+  let underway = false;
+
+  async function send(): Promise<void> {
+    if (gathered === undefined || underway) return;
+    const { places, counted, settle } = gathered;
+    gathered = undefined;
+    underway = true;
+    const answer = guard.ask(() => (redis as Scripted).belfryCount(places.size, ...places.keys(), ...counted));
+    settle(answer);
+    await answer.catch(() => undefined);
+    underway = false;
+    // Those that the answer has let go on may count more in this turn.
+    setImmediate(send);
+  }
 
   function gather(): Batch {
     const { promise, resolve } = Promise.withResolvers<number[]>();
-    const batch: Batch = { places: new Map(), counted: [], answer: promise };
-    setImmediate(() => {
-      gathered = undefined;
-      const { places, counted } = batch;
-      resolve(guard.ask(() => (redis as Scripted).belfryCount(places.size, ...places.keys(), ...counted)));
-    });
-    return batch;
+    if (!underway) setImmediate(send);
+    return { places: new Map(), counted: [], answer: promise, settle: resolve };
   }
 
   return async (key, windowMs) => {

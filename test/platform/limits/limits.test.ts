@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
+import { type Command, Redis } from 'ioredis';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
+import type { Verdict } from '../../../src/platform/limits/limiter.ts';
 import { MemoryLimiter } from '../../../src/platform/limits/memory.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
@@ -110,6 +112,31 @@ test('counts of one turn of the event loop are one command, whatever limits they
   const watched = vi.spyOn(redis, 'sendCommand');
   await Promise.all(limiters.flatMap((limiter) => [limiter.consume('ann'), limiter.consume('bob')]));
   expect(watched).toHaveBeenCalledTimes(1);
+});
+
+test('what is counted while a command is under way waits for its answer, and goes with the next, whatever turns it came in', async () => {
+  const { redis, limits } = await openLimits();
+  const limiter = limits.limiter('spread', HOUR);
+  await limiter.consume('first');
+  const sent: Command[] = [];
+  const send = redis.sendCommand.bind(redis);
+  const watched = vi.spyOn(redis, 'sendCommand').mockImplementation((command) => {
+    sent.push(command);
+    return command.promise;
+  });
+  const verdicts: Promise<Verdict>[] = [];
+  for (let turn = 0; turn < 5; turn++) {
+    verdicts.push(limiter.consume('ann'), limiter.consume(`ann-${turn}`));
+    await setImmediate();
+    await setImmediate();
+  }
+  expect(sent).toHaveLength(1);
+  watched.mockRestore();
+  const rest = vi.spyOn(redis, 'sendCommand');
+  send(sent[0]!);
+  const remaining = (await Promise.all(verdicts)).map((verdict) => verdict.remaining);
+  expect(rest).toHaveBeenCalledTimes(1);
+  expect(remaining).toEqual([299, 299, 298, 299, 297, 299, 296, 299, 295, 299]);
 });
 
 test('a script that Redis has forgotten is sent again', async () => {
