@@ -8,7 +8,7 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { read: 'owner' },
 });
-const timeoutMs = 1000;
+const timeoutMs = 2000;
 const options = { retrySchedule: [1], timeoutMs, pollMs: 50, cleanMs: 100, maxEndpointsPerUser: 5 };
 const { app, person, env } = await startTestApp({ resources: [defineUser(), note], extensions: [webhooks(options)] });
 const client = new Client({ connectionString: env.DATABASE_URL });
@@ -66,13 +66,16 @@ test('what is claimed and then put off because the receiver hangs has used up no
 test('a result that cannot be written after a success: the message is sent again with the same id, not lost', async () => {
   const who = await person('Unwritten');
   const receiver = await subscribe(who);
+  // A sequence counts on when its transaction fails.
+  await client.query('create sequence refusals minvalue 0 start 0');
   await client.query(`create function refuse() returns trigger language plpgsql as
-    $$ begin raise exception 'not now'; end $$`);
+    $$ begin perform nextval('refusals'); raise exception 'not now'; end $$`);
   await client.query(`create trigger refuse before update on webhook_deliveries for each row
     when (new.endpoint_id = '${receiver.id}' and new.status = 'succeeded') execute function refuse()`);
   await who.call('POST', '/api/notes', { text: 'x' });
   await receiver.received(1);
-  await until(async () => (await log(who, receiver.id))[0]?.status === 'sending');
+  await until(async () => (await client.query('select from refusals where is_called')).rowCount === 1);
+  expect((await log(who, receiver.id))[0].status).toBe('sending');
   await client.query('drop trigger refuse on webhook_deliveries');
   // Its leases would run out in time; this is that time.
   await client.query('update webhook_turns set lease_until = now() - make_interval(secs => 1) where endpoint_id = $1', [
