@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { createMicroBatch } from '../micro-batch.ts';
 import type { Guard } from './guard.ts';
 
 /** How many in the window so far, this one included, and how many ms of it are left. */
@@ -24,58 +25,43 @@ return counts`;
 
 type Scripted = Redis & { belfryCount(keys: number, ...keysAndCounts: (string | number)[]): Promise<number[]> };
 
-interface Batch {
-  /** Where each key stands in the call. */
-  places: Map<string, number>;
-  /** How many more of each key, and its window in ms, in turn. */
-  counted: number[];
-  answer: Promise<number[]>;
-  settle(answer: Promise<number[]>): void;
+interface Counted {
+  key: string;
+  windowMs: number;
+  /** Once its batch is written. */
+  count?: Count;
 }
+
+/** A call of the script for so many counts is bounded, however many requests come at once. */
+const MOST_COUNTS = 1000;
 
 /**
  * A counter in Redis. What is counted in one turn of the event loop, for however many requests and limits, is one script
- * call: one round trip, and atomic. One call is under way at a time: what comes meanwhile goes with the next, so that under load
- * calls are few, however the requests are spread.
+ * call: one round trip, and atomic. So is what comes while a call is under way: under load calls are few, however the requests
+ * are spread.
  *
  * The counter's promise rejects as the guard does.
  */
 export function createCounter(redis: Redis, guard: Guard): Counter {
   redis.defineCommand('belfryCount', { lua: COUNT });
-  let gathered: Batch | undefined;
-  let underway = false;
 
-  async function send(): Promise<void> {
-    if (gathered === undefined || underway) return;
-    const { places, counted, settle } = gathered;
-    gathered = undefined;
-    underway = true;
-    const answer = guard.ask(() => (redis as Scripted).belfryCount(places.size, ...places.keys(), ...counted));
-    settle(answer);
-    await answer.catch(() => undefined);
-    underway = false;
-    // Those that the answer has let go on may count more in this turn.
-    setImmediate(send);
+  async function count(batch: Counted[]): Promise<void> {
+    const byKey = Map.groupBy(batch, ({ key }) => key);
+    const more = [...byKey.values()].flatMap((same) => [same.length, same[0]!.windowMs]);
+    const counts = await guard.ask(() => (redis as Scripted).belfryCount(byKey.size, ...byKey.keys(), ...more));
+    let place = 0;
+    for (const same of byKey.values()) {
+      const [all, leftMs] = [counts[place]!, counts[place + 1]!];
+      // Redis counted those of the same key at once; each gets the count that it would have had alone.
+      for (const [i, one] of same.entries()) one.count = [all - same.length + i + 1, leftMs];
+      place += 2;
+    }
   }
-
-  function gather(): Batch {
-    const { promise, resolve } = Promise.withResolvers<number[]>();
-    if (!underway) setImmediate(send);
-    return { places: new Map(), counted: [], answer: promise, settle: resolve };
-  }
+  const add = createMicroBatch(count, MOST_COUNTS, setImmediate);
 
   return async (key, windowMs) => {
-    gathered ??= gather();
-    const { places, counted, answer } = gathered;
-    let place = places.get(key);
-    if (place === undefined) {
-      place = places.size;
-      places.set(key, place);
-      counted.push(0, windowMs);
-    }
-    const turn = ++counted[2 * place]!;
-    const counts = await answer;
-    // Redis counted those of the same key at once; each gets the count that it would have had alone.
-    return [counts[2 * place]! - counted[2 * place]! + turn, counts[2 * place + 1]!];
+    const counted: Counted = { key, windowMs };
+    await add(counted);
+    return counted.count!;
   };
 }
