@@ -21,6 +21,8 @@ export interface Bench {
   reps: number;
   /** Length of each repetition. */
   seconds: number;
+  /** Of each side before it is measured: as long as V8 compiles, the side with more code is slower by that. */
+  warmUpSeconds: number;
   /** Whether a figure was asked for; `records` asks for all that begin with `records.`. */
   wants(name: string): boolean;
   /** A line for who waits. */

@@ -91,9 +91,10 @@ try {
   await seed(services);
   const wants = (figure: string) =>
     names.length === 0 || names.some((name) => figure === name || figure.startsWith(`${name}.`));
+  const bench = { servers: services, children, reps, seconds, warmUpSeconds: 2 * seconds, wants, say };
   const figures: Figure[] = [];
   for (const group of GROUPS) {
-    figures.push(...(await group.run({ servers: services, children, reps, seconds, wants, say })));
+    figures.push(...(await group.run(bench)));
   }
   const took = (performance.now() - begin) / 1000;
   console.log(options.json ? asJson(figures) : asTable(figures));

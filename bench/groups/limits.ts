@@ -21,8 +21,7 @@ export const limits: Group = {
     };
     const on = await startBelfry(bench, 'web', { BENCH_LIMITS: 'on' });
     const off = await startBelfry(bench, 'web');
-    // As long as V8 compiles, the side with more code is slower by that.
-    for (const server of [on, off]) await reads(server, 2 * bench.seconds);
+    for (const server of [on, off]) await reads(server, bench.warmUpSeconds);
     const results = await interleave(
       { on: () => reads(on, bench.seconds), off: () => reads(off, bench.seconds) },
       bench.reps,

@@ -32,8 +32,7 @@ function describe(results: readonly Repetition[]): string {
 }
 
 async function measure(bench: Bench, servers: Servers, name: Operation, next: (at: number) => Shot): Promise<Figure[]> {
-  // As long as V8 compiles, the side with more code is slower by that.
-  for (const side of SIDES) await repetition(servers[side], next, 2 * bench.seconds);
+  for (const side of SIDES) await repetition(servers[side], next, bench.warmUpSeconds);
   const one = (side: keyof Servers) => async () => {
     if (name === 'create' || name === 'update') await cleanUp(bench.servers.databaseUrl);
     return repetition(servers[side], next, bench.seconds);
