@@ -57,7 +57,8 @@ const photo = defineResource('photo', {
   timestamps: false,
   policies: open,
   hooks: {
-    beforeDelete: (record) => {
+    beforeDelete: async (record, { push }) => {
+      await push.enqueue({ tokens: ['operators'], title: `Gone: ${record.file}` });
       if (record.stuck) throw new Error('this one must stay');
       hooked.push(`before ${record.file}`);
     },
@@ -204,6 +205,8 @@ test('an account is erased with all that is personal in it: nothing of it is lef
 
   // The hooks of a deletion run, again for what was rolled back with the one that threw, which keeps nothing.
   expect([...new Set(hooked)].toSorted()).toEqual(['after a.png', 'after b.png', 'before a.png']);
+  const enqueued = `select message->>'title' as title from pushes where message->>'title' like 'Gone: %'`;
+  expect(await rows(enqueued)).toEqual([{ title: 'Gone: a.png' }]);
 
   // Who gets events hears of it, and nothing personal.
   const arrived = () => receiver.requests.map((one) => JSON.parse(one.body.toString()));
