@@ -102,10 +102,10 @@ describe('malformed or absurd stored hashes', () => {
         times[name]!.push(performance.now() - start);
       }
     }
-    const median = (name: string) => times[name]!.sort((a, b) => a - b)[3]!;
+    const quickest = (name: string) => Math.min(...times[name]!);
     for (const name of ['malformed', 'unknown', 'from before the cost rose']) {
-      expect(median(name)).toBeGreaterThan(median('wrong') / 3);
-      expect(median(name)).toBeLessThan(median('wrong') * 3);
+      expect(quickest(name)).toBeGreaterThan(quickest('wrong') / 3);
+      expect(quickest(name)).toBeLessThan(quickest('wrong') * 3);
     }
   });
 });

@@ -41,7 +41,7 @@ test('while Redis is away a send is stored and queued within its wait, and sent 
     expect(result).toMatchObject({ status: 'queued', devices: 1 });
     const { id } = await push.sender.enqueue({ tokens: ['two'], title: 'Hi' });
     ids.push(result.id, id);
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(performance.now() - started).toBeLessThan(8000);
     await away.database.write({ text: `update push_chunks set due_at = now() - interval '1 minute'`, values: [] });
   } finally {
     await away.close();
