@@ -3,6 +3,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { identityOf } from '../../platform/http/identity.ts';
 import { newId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
 import type { CompiledResource } from '../compiled.ts';
 
 /** Who is behind a change, as the outbox keeps it. */
@@ -13,13 +14,11 @@ export interface Cause {
   system: boolean;
 }
 
-const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
-
 /** A row as JSON without its password columns (hashes stay in their one place), and without `xmin`. */
 function rowJson(resource: CompiledResource, alias: string): string {
   const hashes = resource.fields.filter((field) => field.type.concealed).map((field) => field.column);
   const columns = resource.timestamps ? hashes : [...hashes, 'xmin'];
-  const removed = columns.map((column) => ` - ${quoted(column)}`).join('');
+  const removed = columns.map((column) => ` - ${quoteLiteral(column)}`).join('');
   return `to_jsonb(${quoteIdentifier(alias)}.*)${removed}`;
 }
 
@@ -28,7 +27,7 @@ type Action = 'created' | 'updated' | 'deleted' | 'restored';
 /** By password field whether a hash is there. */
 function passwordsJson(resource: CompiledResource): string {
   const fields = resource.fields.filter((field) => field.type.concealed);
-  const pairs = fields.map(({ name, column }) => `${quoted(name)}, _new.${quoteIdentifier(column)} is not null`);
+  const pairs = fields.map(({ name, column }) => `${quoteLiteral(name)}, _new.${quoteIdentifier(column)} is not null`);
   return `jsonb_build_object(${pairs.join(', ')})`;
 }
 

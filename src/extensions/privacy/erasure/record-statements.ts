@@ -2,6 +2,7 @@ import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
 import type { ErasurePlan } from '../../../records/erasure-plan.ts';
 
 /** The statements that erase a user's share of a resource. */
@@ -39,7 +40,7 @@ function isPassword({ kind }: FieldSpec): boolean {
 
 /** A list of column names as SQL. */
 export function textArray(names: readonly string[]): string {
-  return `array[${names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')}]::text[]`;
+  return `array[${names.map(quoteLiteral).join(', ')}]::text[]`;
 }
 
 /** @param plan of a resource whose records have an owner */

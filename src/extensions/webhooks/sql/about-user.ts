@@ -1,6 +1,7 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
 import { type EmptiedField, type ErasurePlan, erasurePlan } from '../../../records/erasure-plan.ts';
 import { OWN_ROW } from '../outgoing-event.ts';
 
@@ -9,7 +10,7 @@ interface Share {
   plan: ErasurePlan;
 }
 
-const quoted = (text: string | number | boolean) => `'${String(text).replaceAll("'", "''")}'`;
+const quoted = (value: string | number | boolean) => quoteLiteral(String(value));
 
 /** Resources whose records go, or lose what is personal, with the account of their owner; the user's own record is one. */
 function sharesOf(resources: readonly ResourceView[], users: ResourceView): Share[] {

@@ -32,6 +32,10 @@ export function isOpen(users: UsersSql, globalRoles: string): string {
       and (e.scope <> 'global' or ${globalRoles}::text[] is null or ${users.hasRole(globalRoles)})`;
 }
 
+/** The rate limit of endpoint `e`, a `RateRule` or null, as JSON. */
+export const RATE_RULE = `case when e.rate_limit is not null
+      then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end`;
+
 /** An endpoint's part of a claim, from `e` and `u`. */
 const ENDPOINT = `e.id, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
     from webhook_endpoints e`;
@@ -41,7 +45,7 @@ function rows(turn: string): string {
   return `
   select json_build_object('id', e.id, 'url', e.url, 'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
     'slow', e.slow, 'ordered', e.ordered, 'turn', ${turn},
-    'rateLimit', case when e.rate_limit is not null then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end,
+    'rateLimit', ${RATE_RULE},
     'rate', (select rate from turn), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null from endpoint e
   union all
   select null, c.id, c.message_id, c.body, c.attempts, c.schedule_attempts,

@@ -1,5 +1,5 @@
 import type { RateRule } from '../rate.ts';
-import { isOpen } from './claim.ts';
+import { isOpen, RATE_RULE } from './claim.ts';
 import type { UsersSql } from './users.ts';
 
 /**
@@ -56,6 +56,6 @@ export function renewTurns(users: UsersSql): string {
     update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond' from own where t.endpoint_id = own.endpoint_id
   )
   select json_build_object('id', e.id, 'url', e.url, 'secret', e.secret, 'ordered', e.ordered,
-    'rateLimit', case when e.rate_limit is not null then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end)
+    'rateLimit', ${RATE_RULE})
   from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${isOpen(users, '$4')}`;
 }
