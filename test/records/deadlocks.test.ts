@@ -18,7 +18,7 @@ const slot = defineResource('slot', {
 });
 
 // Of two that wait for each other the one that looks first is ended: the app, however long a busy machine takes to let the other wait.
-const looksAfter = (ms: number) => `?options=${encodeURIComponent(`-c timezone=UTC -c deadlock_timeout=${ms}`)}`;
+const looksAfter = (ms: number) => `?options=${encodeURIComponent(`-c deadlock_timeout=${ms}`)}`;
 const { app, call, env } = await startTestApp(
   { resources: [slot] },
   { env: ({ DATABASE_URL }) => ({ DATABASE_URL: `${DATABASE_URL}${looksAfter(3000)}` }) },

@@ -26,6 +26,17 @@ const IDLE_IN_TRANSACTION_MS = 60_000;
 // What a client may ask for in any number must end before it hurts others.
 const LIST_TIMEOUT_MS = 5000;
 
+// What values are written and read by: `typeParsers` know no other.
+const SESSION = '-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1';
+
+/** The address with the session's settings. Those that it names itself stand before: of two the later holds. */
+function withSession(url: string): string {
+  const address = new URL(url);
+  const given = address.searchParams.get('options');
+  address.searchParams.set('options', given === null ? SESSION : `${given} ${SESSION}`);
+  return address.href;
+}
+
 /**
  * Opens the database: connections are made at first use.
  *
@@ -34,7 +45,7 @@ const LIST_TIMEOUT_MS = 5000;
  */
 export function openDatabase(url: string, name: string, log: Logger): Database {
   const config: pg.ClientConfig = {
-    connectionString: url,
+    connectionString: withSession(url),
     application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -43,7 +54,6 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
     // Code that goes to sleep in a transaction must not keep its locks for ever.
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
-    options: '-c timezone=UTC',
     types: typeParsers,
   };
   const pool = new pg.Pool({ ...config, max: WRITE_CONNECTIONS, idleTimeoutMillis: 30_000 });
