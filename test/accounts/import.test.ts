@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { NO_PASSWORD } from '../../src/accounts/password-hash.ts';
-import { defineUser, f } from '../../src/index.ts';
+import { defineUser, f, softDelete } from '../../src/index.ts';
 import { NO_DATE } from '../../src/records/fields/date.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -165,6 +165,25 @@ test('an import that was stopped goes on where it is run again, and changes noth
 test('the same e-mail twice in a file is one account', async () => {
   const row = { email: 'twice@example.com', name: 'Twice' };
   expect(await run([row, { ...row, email: 'TWICE@example.com' }])).toMatchObject({ imported: 1, there: 1, refused: 0 });
+});
+
+test('a user who was deleted and can be restored is refused, and not there twice', async () => {
+  const { app } = await startTestApp({ resources: [defineUser({ softDelete: true })], extensions: [softDelete()] });
+  const rows = ['a', 'b', 'c'].map((one) => ({ id: one.repeat(24), email: `${one}@example.com`, name: one }));
+  const importAll = async () => {
+    const refused: object[] = [];
+    const options = { onRefused: (row: object) => void refused.push(row) };
+    return { ...(await app.accounts!.importUsers(linesOf(rows), options)), refused };
+  };
+  expect(await importAll()).toMatchObject({ imported: 3 });
+  await app.service('user').delete('b'.repeat(24));
+  await app.service('user').delete('c'.repeat(24));
+  await app.service('user').restore('c'.repeat(24));
+  const row = 'Its id belongs to a user who was deleted and can be restored';
+  expect(await importAll()).toMatchObject({
+    ...{ imported: 0, there: 2 },
+    refused: [{ line: 2, email: 'b@example.com', faults: { row } }],
+  });
 });
 
 test('an import tells no event', async () => {

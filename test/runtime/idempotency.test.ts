@@ -1,7 +1,7 @@
 import express from 'express';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { ApiError, createApp, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import { ApiError, createApp, defineResource, defineUser, f, softDelete, webhooks } from '../../src/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
 import { idempotencySweep } from '../../src/runtime/http/idempotency/sweep.ts';
@@ -80,13 +80,14 @@ const late = defineResource('late', {
       return true;
     }),
   },
-  policies: { create: 'public', read: 'public' },
+  policies: { create: 'public', read: 'public', delete: 'public' },
+  softDelete: true,
 });
 
 const { app, call, person, env, url } = await startTestApp(
   {
     resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, note, slip, draft, late],
-    extensions: [webhooks()],
+    extensions: [softDelete(), webhooks()],
   },
   // Without a relay events stay where they can be counted.
   { env: () => ({ TRUST_PROXY: 'loopback' }), start: { roles: ['web'] } },
@@ -345,6 +346,19 @@ test('a create that fails after its record is made keeps its key: the same body 
   const again = await act('first');
   expect([again.status, again.body.data.text, replayed(again)]).toEqual([201, 'first', 'true']);
   expect((await database.query('select 1 from lates')).rowCount).toBe(1);
+});
+
+test('a create whose record was deleted before it was repeated gets that record, and makes no other', async () => {
+  const key = newKey();
+  const act = () => call('POST', '/api/lates', { text: 'deleted' }, withKey(key));
+  hiding = new ApiError('VALIDATION_ERROR', 'Not now');
+  expect((await act()).status).toBe(422);
+  hiding = undefined;
+  const { rows } = await database.query(`select id from lates where text = 'deleted'`);
+  await app.service('late').delete(rows[0].id);
+  const again = await act();
+  expect([again.status, again.body.data.id, again.body.data.text]).toEqual([201, rows[0].id, 'deleted']);
+  expect((await database.query(`select 1 from lates where text = 'deleted'`)).rowCount).toBe(0);
 });
 
 test('a route that removes its record answers a repetition to the same user, and to nobody else', async () => {

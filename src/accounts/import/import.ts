@@ -41,6 +41,12 @@ export interface ImportOptions {
 
 type NumberedRow = ImportRow & { line: number };
 
+/** Why a row was not stored. */
+const REFUSALS = {
+  taken: 'Its id, or a value that must be unique, belongs to another user',
+  deleted: 'Its id belongs to a user who was deleted and can be restored',
+};
+
 /** Stores users of another system, a few hundred at a time: no event is emitted, no hook runs, no mail is sent. */
 export function createImport(database: Database, context: RecordsContext, entity: Entity) {
   const { resource } = entity;
@@ -62,10 +68,8 @@ export function createImport(database: Database, context: RecordsContext, entity
     }
 
     function count({ line, values }: NumberedRow, stored: Stored): void {
-      if (stored === 'taken') {
-        const faults = { row: 'Its id, or a value that must be unique, belongs to another user' };
-        refuse({ line, email: String(values.email), faults });
-      } else progress[stored] += 1;
+      if (stored === 'imported' || stored === 'there') progress[stored] += 1;
+      else refuse({ line, email: String(values.email), faults: { row: REFUSALS[stored] } });
     }
 
     /** Rows that Postgres refuses together are stored one by one: a single one must not cost the others. */

@@ -3,17 +3,17 @@ import type { Entity } from '../../records/context.ts';
 import type { ImportRow } from './row.ts';
 
 /** What became of a row. */
-export type Stored = 'imported' | 'there' | 'taken';
+export type Stored = 'imported' | 'there' | 'taken' | 'deleted';
 
 /**
  * Stores rows in one statement. A row whose e-mail is there already is passed over; it is `taken` when another value that must be
- * unique, or its id, belongs to somebody else.
+ * unique, or its id, belongs to somebody else, and `deleted` when its id is that of a user who may be restored.
  *
  * @returns what became of each, in order
  */
 export function createInsert(
   database: Database,
-  { resource, codec }: Entity,
+  { resource, codec, archive }: Entity,
 ): (rows: readonly ImportRow[]) => Promise<Stored[]> {
   const { fields, timestamps, table } = resource;
   const columns = ['"id"', ...fields.map((field) => `"${field.column}"`)];
@@ -29,7 +29,15 @@ export function createInsert(
     return [id, ...given, ...(timestamps ? [createdAt ?? now, updatedAt ?? now] : [])];
   }
 
-  return async (rows) => {
+  /** Of these rows the ids that lie in the archive. */
+  async function deletedOf(rows: readonly ImportRow[]): Promise<Set<string>> {
+    const found = await archive?.only.readMany(rows.map(({ id }) => id));
+    return new Set(found?.map(({ id }) => id));
+  }
+
+  /** Stores rows whose ids are nobody's in the archive. */
+  async function insert(rows: readonly ImportRow[]): Promise<Stored[]> {
+    if (rows.length === 0) return [];
     const width = columns.length;
     const groups = rows.map((_, row) => `(${columns.map((_, i) => `$${row * width + i + 1}`).join(', ')})`);
     const text = `insert into "${table}" (${columns.join(', ')}) values ${groups.join(', ')} on conflict do nothing returning "id"`;
@@ -44,5 +52,11 @@ export function createInsert(
       if (first[i]) return 'imported';
       return emails.has(values.email) ? 'there' : 'taken';
     });
+  }
+
+  return async (rows) => {
+    const deleted = await deletedOf(rows);
+    const stored = (await insert(rows.filter(({ id }) => !deleted.has(id)))).values();
+    return rows.map(({ id }) => (deleted.has(id) ? 'deleted' : stored.next().value!));
   };
 }

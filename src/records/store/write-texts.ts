@@ -38,8 +38,11 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
   const archive = quoteIdentifier(archiveTable(resource.table));
   const withTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
   const kept = withTimes('"created_at"', '"updated_at"');
+  const archived = `${kept}, "deleted_at"`;
+  // An id that was imported anew after it was deleted lies there already: the record as it was last is the one to restore.
   const keep = resource.softDelete
-    ? `\n  _kept as (insert into ${archive} (${kept}, "deleted_at") select ${kept}, now() from _new),`
+    ? `\n  _kept as (insert into ${archive} (${archived}) select ${kept}, now() from _new
+    on conflict ("id") do update set (${archived}) = row(${prefixed(archived, 'excluded')})),`
     : '';
   // A restored record is another state of it: a version must never come again.
   const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Authenticator, Host } from '../../declare/host.ts';
+import type { Authenticator, Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -105,9 +105,14 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return answerOf(status, withVersion(shown, versionOf(records.entities, value)));
   }
 
+  /** The record that a create has made with this id; it may have been deleted since. */
+  async function made(id: string): Promise<StoredRecord | undefined> {
+    return creates ? (entity!.archive?.with ?? entity!.store).read(id) : undefined;
+  }
+
   /** What a create has answered, or would have, when it has made the record with this id. */
   async function recover(id: string, ctx: RouteContext): Promise<Answer | undefined> {
-    const record = creates ? await entity!.store.read(id) : undefined;
+    const record = await made(id);
     if (record === undefined) return undefined;
     return answerOf(status, withVersion(await presentRecords(records, record, ctx), entity!.versionOf(record)));
   }
@@ -153,7 +158,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
               return respond(ctx);
             },
             recover: (recordId) => recover(recordId, ctx),
-            made: async (recordId) => creates && (await entity!.store.read(recordId)) !== undefined,
+            made: async (recordId) => (await made(recordId)) !== undefined,
           });
     if (answer !== undefined) sendAnswer(res, answer, tagged ? (user?.id ?? '') : undefined);
   };

@@ -132,6 +132,14 @@ describe('those who may delete a record may restore it', () => {
     expect(await titles(ada.call, 'deleted=only')).toHaveLength(1);
   });
 
+  test('when its id was made anew and deleted again, it is the record as it was last', async () => {
+    const { id } = await deletedNote({ title: 'First', slug: 'first', iban: 'CH93' });
+    await database.query(`insert into notes (id, title, author) values ($1, 'Second', $2)`, [id, ada.id]);
+    expect((await ada.call('DELETE', `/api/notes/${id}`)).status).toBe(204);
+    const { status, body } = await ada.call('POST', `/api/notes/${id}/restore`);
+    expect([status, body.data.title, body.data.slug, body.data.iban]).toEqual([200, 'Second', undefined, undefined]);
+  });
+
   test('of twenty at once one restores it', async () => {
     const { id } = await deletedNote();
     const all = await Promise.all(Array.from({ length: 20 }, () => ada.call('POST', `/api/notes/${id}/restore`)));
