@@ -1,8 +1,10 @@
+import type { StoredRecord } from '../declare/host.ts';
 import { type ErrorDetails, validationError } from '../platform/errors.ts';
 import type { CompiledResource } from '../records/compiled.ts';
 import { folded } from '../records/fields/folded-text.ts';
 import { isBlank, missingMessage } from '../records/fields/presence.ts';
 import { applyRules } from '../records/rules.ts';
+import { everyField } from '../records/stored.ts';
 
 const HAS_EMAIL = 'Your password must not contain your email address';
 const HAS_NAME = 'Your password must not contain your name';
@@ -40,7 +42,7 @@ function personalFault(password: string, { email, name }: Whose): string | undef
 export async function checkNewPassword(
   resource: CompiledResource,
   value: unknown,
-  user: Whose & Record<string, unknown>,
+  user: StoredRecord,
   input: string,
 ): Promise<string> {
   const { spec, schema } = resource.field.get('password')!;
@@ -48,11 +50,11 @@ export async function checkNewPassword(
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw validationError({ [input]: parsed.error.issues[0]!.message });
   const details: ErrorDetails = Object.create(null);
-  const record = { ...user, password: parsed.data };
+  const record: Record<string, unknown> = { ...everyField(resource, user), password: parsed.data };
   const ruled = await applyRules(spec, parsed.data, { record, path: input, details });
   if (!ruled.holds) throw validationError({ ...details });
   const password = ruled.value as string;
-  const fault = personalFault(password, user);
+  const fault = personalFault(password, record);
   if (fault !== undefined) throw validationError({ [input]: fault });
   return password;
 }

@@ -123,7 +123,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     summary: `Take a deleted ${spoken} back`,
     errors: ['CONFLICT'],
     output: whole,
-    handler: async (ctx) => one(ctx, await restore(context, entity, ctx.params.id!, acting(ctx))),
+    handler: async (ctx) => one(ctx, await restore(context, entity, ctx.params.id!, guarded(ctx))),
   };
   return [
     ...[...resource.actions].flatMap((action) =>

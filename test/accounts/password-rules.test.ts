@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { folded } from '../../src/records/fields/folded-text.ts';
 import { isLeaked } from '../../src/records/fields/leaked-passwords.ts';
@@ -141,4 +141,44 @@ test('any text as e-mail, name and password is answered, and never with a fault 
     }),
     { numRuns: 60 },
   );
+});
+
+test('a rule of the password field is given the whole record wherever a password is set', async () => {
+  const given: unknown[] = [];
+  const rule = (value: string, { id, password, createdAt, updatedAt, ...record }: Record<string, unknown>) => {
+    given.push(record);
+    return !value.includes('badge 7') || 'Must not hold your badge';
+  };
+  const user = defineUser({
+    fields: { badge: f.string().visibleTo('admin'), password: f.password().required().check(rule) },
+  });
+  const { app, call } = await startTestApp({ resources: [user] });
+  const [name, email] = ['Ann', 'ann@example.com'];
+  const values = { name, email, password: 'correct horse battery' };
+  const { token, user: ann } = (await call('POST', '/api/auth/register', values)).body.data;
+  await app.service('user').update(ann.id, { badge: '7' });
+  const change = (newPassword: string) =>
+    call(
+      'POST',
+      '/api/auth/password',
+      { currentPassword: values.password, newPassword },
+      { authorization: `Bearer ${token}` },
+    );
+  const refused = await change('my badge 7 is here');
+  expect([refused.status, refused.body.error.details]).toEqual([422, { newPassword: 'Must not hold your badge' }]);
+  expect((await change('a staple that is new')).status).toBe(204);
+  await call('POST', '/api/auth/password/forgot', { email });
+  const [mail] = await vi.waitUntil(
+    async () => {
+      const mails = await app.captured.mails();
+      return mails.length > 0 && mails;
+    },
+    { timeout: 15_000 },
+  );
+  const link = /token=([\w-]+)/.exec(mail!.text)![1];
+  expect((await call('POST', '/api/auth/password/reset', { token: link, password: 'a horse of another' })).status).toBe(
+    204,
+  );
+  const whole = { name, email, badge: '7', roles: ['user'], status: 'active' };
+  expect(given).toEqual([{ name, email, roles: ['user'], status: 'active' }, whole, whole, whole]);
 });

@@ -5,6 +5,7 @@ import { loadAuthorized } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Archive } from '../archive.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { assertMatch } from '../if-match.ts';
 import { causeOf, conflict, follow } from './after-write.ts';
 
 async function loadDeleted(entity: Entity, archive: Archive, id: string, acting: Acting): Promise<StoredRecord> {
@@ -18,7 +19,7 @@ async function loadDeleted(entity: Entity, archive: Archive, id: string, acting:
 /**
  * Takes a deleted record back: for those who may delete it. It is as it was, with a new `updatedAt`.
  *
- * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND when it is not among the deleted records; CONFLICT when a unique value of it
+ * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND when it is not among the deleted records; PRECONDITION_FAILED; CONFLICT when a unique value of it
  *   is taken by now
  */
 export async function restore(
@@ -29,7 +30,8 @@ export async function restore(
 ): Promise<StoredRecord> {
   const { resource, store, archive } = entity;
   if (archive === undefined) throw new Error(`resource "${resource.name}" has no softDelete: nothing can be restored`);
-  await loadDeleted(entity, archive, id, acting);
+  const deleted = await loadDeleted(entity, archive, id, acting);
+  assertMatch(entity.versionOf, deleted, acting.ifMatch);
   // A record in the archive does not change: what was loaded is what is restored, or somebody else was faster.
   const record = await store.restore(id, [], causeOf(acting)).catch((error: unknown) => {
     throw conflict(resource, error);

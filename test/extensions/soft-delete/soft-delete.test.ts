@@ -124,6 +124,18 @@ describe('those who may delete a record may restore it', () => {
     }
   });
 
+  test('with If-Match only as it was deleted', async () => {
+    const { body, headers } = await ada.call('POST', '/api/notes', { title: 'Tagged' });
+    const tag = headers.get('etag')!;
+    const at = `/api/notes/${body.data.id}`;
+    expect((await ada.call('PATCH', at, { title: 'Newer' })).status).toBe(200);
+    const newer = (await ada.call('GET', at)).headers.get('etag')!;
+    await ada.call('DELETE', at);
+    const restore = async (header: string) =>
+      (await ada.call('POST', `${at}/restore`, undefined, { 'if-match': header })).status;
+    expect([await restore('nonsense'), await restore(tag), await restore(newer)]).toEqual([400, 412, 200]);
+  });
+
   test('a unique value that is taken by now is 409 and names the field; the record stays where it is', async () => {
     const { id } = await deletedNote({ slug: 'wanted' });
     await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'wanted' });
