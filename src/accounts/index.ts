@@ -5,7 +5,7 @@ import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import { confirmPassword } from './confirm-password.ts';
 import type { AccountsContext } from './context.ts';
-import { deviceRoutes, devices } from './devices/index.ts';
+import { deviceRoutes, devices, devicesOfDeletedUsers } from './devices/index.ts';
 import { resumeLogin } from './finish-login.ts';
 import { createLockout } from './lockout.ts';
 import type { PasswordHasher } from './password-hash.ts';
@@ -71,12 +71,12 @@ export function createAccounts(
     feature({ signIn, reset: resetSteps, confirm }) {
       confirmSteps = confirm;
       const whole = { ...accounts, steps: signIn, resetSteps };
-      const reset = resetFeature(whole);
+      const reset = resetFeature(whole, view);
       return {
         routes: [...accountRoutes(whole, context), ...reset.routes, ...sessionRoutes(accounts), ...deviceRoutes(host)],
         authenticators: [accounts.sessions.authenticator],
         mails: reset.mails,
-        consumers: [sessionsOfDeletedUsers, ...reset.consumers],
+        consumers: [sessionsOfDeletedUsers(view), devicesOfDeletedUsers(view), ...reset.consumers],
         sweeps: [sessionSweep(host.database), ...reset.sweeps],
         userData: accountData(host.database, view),
       };

@@ -1,4 +1,4 @@
-import { deviceData, devicesOfDeletedUsers } from '../accounts/devices/index.ts';
+import { deviceData } from '../accounts/devices/index.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, TransactionalPushSender } from '../declare/push.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';
@@ -29,7 +29,7 @@ export interface Push {
   enqueueWithin: TransactionalPushSender['enqueueWithin'];
   /** `app.push`. */
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
-  /** Routes, pages, worker and sweeps; taps are noted, and devices go with their user. */
+  /** Routes, pages, worker and sweeps; taps are noted. */
   parts: FeatureParts;
   captured: Captured;
   /** Undefined in production. */
@@ -56,7 +56,6 @@ export function createPush(platform: Platform, own: readonly Transport[]): Push 
       routes: pushRoutes(platform, sender),
       pages: vapid !== undefined && installed.has('web-push') ? browserPages(vapid) : [],
       listeners: { 'push.opened': noteOpened(platform) },
-      consumers: [devicesOfDeletedUsers],
       sweeps: pushSweeps(platform, installed),
       userData: [deviceData(platform.database), pushData(platform.database)],
       workers: { 'push-worker': () => startPushWorker(platform, transports, finished) },

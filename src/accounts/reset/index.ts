@@ -1,4 +1,5 @@
 import type { FeatureParts } from '../../declare/extension.ts';
+import type { ResourceView } from '../../declare/host.ts';
 import type { AccountsContext } from '../context.ts';
 import { createResetComposer, forgot, forgotInput, forgotOutput, RESET_MAIL } from './request.ts';
 import { reset, resetInput } from './reset.ts';
@@ -8,7 +9,7 @@ export { createResets } from './store.ts';
 export { passwordResets } from './tables.ts';
 
 /** Passwords that are forgotten: the routes, and the e-mail with the link. */
-export function resetFeature(accounts: AccountsContext) {
+export function resetFeature(accounts: AccountsContext, users: ResourceView) {
   const tags = ['auth'];
   return {
     routes: [
@@ -41,7 +42,7 @@ export function resetFeature(accounts: AccountsContext) {
       },
     ],
     mails: { [RESET_MAIL]: createResetComposer(accounts) },
-    consumers: [resetsOfDeletedUsers],
+    consumers: [resetsOfDeletedUsers(users)],
     sweeps: [resetSweep(accounts.host.database)],
   } satisfies FeatureParts;
 }

@@ -96,4 +96,4 @@ export function resetSweep(database: Pick<Database, 'write'>): Sweep {
 }
 
 /** Removes the links of users who are deleted. */
-export const resetsOfDeletedUsers = whenUsersAreDeleted(REMOVE_OF_USERS);
+export const resetsOfDeletedUsers = (users: ResourceView) => whenUsersAreDeleted(users, REMOVE_OF_USERS);

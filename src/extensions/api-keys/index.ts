@@ -42,7 +42,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
       return {
         routes: [...ownKeyRoutes(host, keys, scopes, settings), ...adminKeyRoutes(host, users, keys)],
         authenticators: [createAuthenticator(host, users, (route) => scopes().neededOn(route))],
-        consumers: [keysOfDeletedUsers],
+        consumers: [keysOfDeletedUsers(users)],
         sweeps: [oldKeysSweep(host.database)],
         userData: [keyData(host.database)],
         ...(settings.revokeOnPasswordReset ? { passwordResetStep: keys.revokeOnReset } : {}),

@@ -4,7 +4,7 @@ import { openChallenge } from './challenge.ts';
 import { confirmStep } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { challengeShape } from './output.ts';
-import { factorsOfDeletedUsers, twoFactorSweep } from './removal.ts';
+import { factorsOfDeletedUsers, twoFactorSweeps } from './removal.ts';
 import { twoFactorRoutes } from './routes.ts';
 import { encryptedSecrets } from './secret.ts';
 import { readSettings, settingsMistakes, type TwoFactorOptions } from './settings.ts';
@@ -25,8 +25,8 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
     tables: { two_factors: twoFactors, two_factor_challenges: twoFactorChallenges },
     mistakes: () => settingsMistakes(options),
     setup(host) {
-      const { accounts, env } = host;
-      if (accounts === undefined) {
+      const { accounts, env, users } = host;
+      if (accounts === undefined || users === undefined) {
         throw new StartupError('twoFactor() cannot work:', ['it needs accounts, see defineUser']);
       }
       const issuer = env.appUrl === undefined ? host.settings.openapi.title : new URL(env.appUrl).host;
@@ -35,8 +35,8 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         routes: twoFactorRoutes(context),
         signInStep: { output: challengeShape, ask: (login) => openChallenge(context, login) },
         confirmStep: confirmStep(context),
-        consumers: [factorsOfDeletedUsers],
-        sweeps: [twoFactorSweep(host.database)],
+        consumers: [factorsOfDeletedUsers(users)],
+        sweeps: twoFactorSweeps(host.database, users),
         userData: [factorData(host.database)],
         encrypted: encryptedSecrets,
       };

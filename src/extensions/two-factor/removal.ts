@@ -1,14 +1,22 @@
 import { whenUsersAreDeleted } from '../../accounts/deleted-users.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
+import type { ResourceView } from '../../declare/host.ts';
+import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_OF_USERS, REMOVE_UNCONFIRMED } from './sql.ts';
+import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfGone, removeOfUsers } from './sql.ts';
 
 const EVERY_MS = 60_000;
+const GONE_EVERY_MS = 10 * 60_000;
 
-/** Removes logins that got no code in time, and enrolments that were never confirmed. */
-export function twoFactorSweep(database: Pick<Database, 'write'>): Sweep {
-  return {
+/** The tables in which users are, those that can be restored among them. */
+const tablesOf = ({ table, archiveTable }: ResourceView) => [
+  table,
+  ...(archiveTable === undefined ? [] : [archiveTable]),
+];
+
+/** Removes logins that got no code in time, enrolments that were never confirmed, and factors of users who were kept for a restore. */
+export function twoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceView): Sweep[] {
+  const overdue: Sweep = {
     name: 'two-factor: logins and enrolments that ran out',
     everyMs: EVERY_MS,
     async run() {
@@ -16,7 +24,13 @@ export function twoFactorSweep(database: Pick<Database, 'write'>): Sweep {
       await removeInBatches(database, REMOVE_UNCONFIRMED);
     },
   };
+  if (users.archiveTable === undefined) return [overdue];
+  const text = removeOfGone(tablesOf(users));
+  const run = () => removeInBatches(database, text);
+  return [overdue, { name: 'two-factor: users who are gone', everyMs: GONE_EVERY_MS, run }];
 }
 
-/** Removes the second factors of users who are deleted. */
-export const factorsOfDeletedUsers = whenUsersAreDeleted(REMOVE_OF_USERS, REMOVE_CHALLENGES);
+/** Removes the second factors of users who are deleted, and cannot be restored. */
+export function factorsOfDeletedUsers(users: ResourceView): OutboxConsumer {
+  return whenUsersAreDeleted(users, removeOfUsers(tablesOf(users)), REMOVE_CHALLENGES);
+}

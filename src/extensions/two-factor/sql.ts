@@ -1,3 +1,5 @@
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+
 const FACTOR = `
   user_id, secret, last_step, recovery_codes, confirmed_at is not null, failures,
   greatest(0, extract(epoch from locked_until - now()) * 1000)::float8`;
@@ -53,8 +55,23 @@ export const STATUS = `
 /** $1 user. No row: two-factor was not on. */
 export const REMOVE = 'delete from two_factors where user_id = $1 and confirmed_at is not null returning 1';
 
+/**
+ * A condition: the user of factor `f` is nowhere. One that can be restored is as safe then as before.
+ *
+ * @param tables of users, those that can be restored among them
+ */
+const isGone = (tables: readonly string[]) =>
+  tables.map((table) => `not exists (select from ${quoteIdentifier(table)} u where u.id = f.user_id)`).join(' and ');
+
 /** $1 users. */
-export const REMOVE_OF_USERS = 'delete from two_factors where user_id = any($1)';
+export const removeOfUsers = (tables: readonly string[]) =>
+  `delete from two_factors f where user_id = any($1) and ${isGone(tables)}`;
+
+/** $1 most rows. Factors of users whom no event tells of: those who could be restored until now. */
+export const removeOfGone = (tables: readonly string[]) => `
+  delete from two_factors where user_id in (
+    select user_id from two_factors f where ${isGone(tables)} limit $1 for update skip locked
+  ) returning 1`;
 
 /** $1 most rows. By two_factors_unconfirmed_index. */
 export const REMOVE_UNCONFIRMED = `

@@ -1,3 +1,4 @@
+import { goneUsers } from '../../accounts/deleted-users.ts';
 import type { Host, ResourceView } from '../../declare/host.ts';
 import { isActive } from '../../declare/viewer.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
@@ -55,7 +56,7 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
   const deliveriesOf = createOwnerDeliveries(host, settings);
   const isSent = (name: string) => views.has(name) && views.get(name)!.declaration.webhooks !== false;
   const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW : isSent(resource));
-  const tellsOfGoneUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
+  const tellsOfDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
   async function insert(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
     const columns = [0, 1, 2, 3, 4, 5, 6].map((column) => rows.map((row) => row[column]));
@@ -93,9 +94,9 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
   }
 
   return {
-    wants: (row) => isEvent(row) || tellsOfGoneUser(row),
+    wants: (row) => isEvent(row) || tellsOfDeletedUser(row),
     async handle(rows, tx) {
-      const gone = rows.filter(tellsOfGoneUser).map((row) => row.recordId!);
+      const gone = await goneUsers(rows.filter(tellsOfDeletedUser), tx, users);
       if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone] });
       const events = rows.filter(isEvent).map((row) => readOutgoing(row, views));
       const reached = new Map<string, boolean>();

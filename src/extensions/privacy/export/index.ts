@@ -44,7 +44,7 @@ export function exportParts(
     routes: exportRoutes(host, parts),
     jobs: { [JOB]: { run, concurrency: 2 } },
     sweeps: exportSweeps(host, users, parts),
-    consumers: [whenUsersAreDeleted(REMOVE_OF_USERS)],
+    consumers: [whenUsersAreDeleted(users, REMOVE_OF_USERS)],
     mails: { [EXPORT_MAIL]: createExportComposer(exports, users, links) },
     userData: [exportData(host)],
     mistakes: () => nameMistakes(host.userData()),

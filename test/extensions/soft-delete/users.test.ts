@@ -1,0 +1,68 @@
+import { Client } from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { apiKeys, createApp, defineUser, softDelete, twoFactor, webhooks } from '../../../src/index.ts';
+import { clientOf, startTestApp } from '../../support/app.ts';
+import { guard, PASSWORD } from '../two-factor/someone.ts';
+
+const declared = {
+  resources: [defineUser({ softDelete: true })],
+  extensions: [softDelete(), apiKeys(), twoFactor(), webhooks()],
+};
+const { call, person, env, url } = await startTestApp(declared, { start: { roles: ['web'] } });
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(() => database.end());
+const root = await person('Root', ['user', 'admin']);
+
+async function guarded(name: string) {
+  const who = await guard(await person(name), database);
+  const { body } = await who.call('POST', '/api/webhooks', { url: 'https://example.com/hook', events: ['user.*'] });
+  expect(body.data.id).toBeDefined();
+  return who;
+}
+
+/** Starts a relay, and resolves when it has taken all events and begun all sweeps. */
+async function relay(): Promise<void> {
+  const app = createApp(declared, env);
+  await app.start({ roles: ['relay'] });
+  onTestFinished(() => app.close());
+  await vi.waitUntil(async () => (await database.query('select from outbox')).rowCount === 0, { timeout: 15_000 });
+}
+
+const remove = async (id: string) => expect((await root.call('DELETE', `/api/users/${id}`)).status).toBe(204);
+const restore = async (id: string) => expect((await root.call('POST', `/api/users/${id}/restore`)).status).toBe(200);
+const login = async (email: string) => (await call('POST', '/api/auth/login', { email, password: PASSWORD })).body.data;
+const counted = async (table: string, column: string, id: string) =>
+  (await database.query(`select from ${table} where ${column} = $1`, [id])).rowCount;
+
+test('a user who was restored before the relay took the deletion loses nothing by it', async () => {
+  const ada = await guarded('Ada');
+  await remove(ada.id);
+  expect((await ada.call('GET', '/api/auth/me')).status).toBe(401);
+  await restore(ada.id);
+  const made = await ada.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['*'] });
+  expect(made.status).toBe(201);
+  await relay();
+  const key = clientOf(url, made.body.data.key);
+  expect([(await ada.call('GET', '/api/auth/me')).status, (await key('GET', `/api/users/${ada.id}`)).status]).toEqual([
+    200, 200,
+  ]);
+  expect(await counted('webhook_endpoints', 'owner_id', ada.id)).toBe(1);
+  expect(await login(ada.email)).toMatchObject({ mfaRequired: true });
+});
+
+test('a user who was deleted is signed out, and still asked for the second factor once restored; it goes when nobody can restore them', async () => {
+  const bob = await guarded('Bob');
+  await remove(bob.id);
+  await relay();
+  expect(await counted('sessions', 'user_id', bob.id)).toBe(0);
+  await restore(bob.id);
+  expect((await bob.call('GET', '/api/auth/me')).status).toBe(401);
+  expect(await login(bob.email)).toMatchObject({ mfaRequired: true });
+  await remove(bob.id);
+  await relay();
+  expect(await counted('two_factors', 'user_id', bob.id)).toBe(1);
+  await database.query('delete from users_deleted where id = $1', [bob.id]);
+  await relay();
+  await expect.poll(() => counted('two_factors', 'user_id', bob.id)).toBe(0);
+});
