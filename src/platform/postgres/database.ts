@@ -26,8 +26,8 @@ const IDLE_IN_TRANSACTION_MS = 60_000;
 // What a client may ask for in any number must end before it hurts others.
 const LIST_TIMEOUT_MS = 5000;
 
-// What values are written and read by: `typeParsers` know no other.
-const SESSION = '-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1';
+// What values are written and read by: `typeParsers` and `quoteLiteral` know no other.
+const SESSION = '-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c standard_conforming_strings=on';
 
 /** The address with the session's settings. Those that it names itself stand before: of two the later holds. */
 function withSession(url: string): string {

@@ -9,6 +9,7 @@ import { createRecordEraser } from './record-eraser.ts';
 import { createRedactOutbox } from './redact-outbox.ts';
 import { createRequestErasure } from './request.ts';
 import { erasureRoutes } from './routes.ts';
+import { stayDeleting } from './stay-deleting.ts';
 import { erasureSweep } from './sweeps.ts';
 
 export { erasures } from './tables.ts';
@@ -29,6 +30,7 @@ export function erasureParts(host: ExtensionHost, accounts: Accounts, users: Res
   return {
     routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
     jobs: { erase: { run: createEraseAccount(host, users, { user, owned, redact }), concurrency: 2 } },
+    consumers: [stayDeleting(users)],
     sweeps: [erasureSweep(host)],
   };
 }

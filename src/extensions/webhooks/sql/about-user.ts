@@ -4,6 +4,7 @@ import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts'
 import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
 import { type EmptiedField, type ErasurePlan, erasurePlan } from '../../../records/erasure-plan.ts';
 import { OWN_ROW } from '../outgoing-event.ts';
+import { BODY_JSON } from './body-json.ts';
 
 interface Share {
   view: ResourceView;
@@ -85,7 +86,7 @@ export function aboutUser(resources: readonly ResourceView[], users: ResourceVie
     // "offset 0": a body is parsed once, and not wherever it is looked into.
     deliveries: `
   select d.id, coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)
-  from webhook_deliveries d, lateral (select d.body::jsonb->'data' as data offset 0) b
+  from webhook_deliveries d, lateral (select (${BODY_JSON})->'data' as data offset 0) b
   where d.id > $2 order by d.id limit $3`,
     removeWaiting: `
   delete from outbox where id in (

@@ -1,4 +1,5 @@
 import { OUTBOX_COLUMNS } from '../../../platform/outbox/table.ts';
+import { BODY_JSON } from './body-json.ts';
 
 /** What is known of an event from a delivery of it to an endpoint of the caller. */
 export type DeliveredRow = [
@@ -25,7 +26,7 @@ export const DELIVERED = `
   where e.owner_id = $1 and e.removed_at is null order by e.id`;
 
 /** $1 delivery: the id of the record that it tells of. */
-export const RECORD_OF_DELIVERY = `select body::json -> 'data' ->> 'id' from webhook_deliveries where id = $1`;
+export const RECORD_OF_DELIVERY = `select (${BODY_JSON}) -> 'data' ->> 'id' from webhook_deliveries d where id = $1`;
 
 /** $1 event: one of the app's own. */
 export const PUBLISHED = 'select name, owner_id, created_at from webhook_events where id = $1';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import {
   apiKeys,
   audit,
@@ -101,7 +102,7 @@ const { app, call, person, env, url } = await startTestApp(
       twoFactor(),
       counting,
       audit(),
-      webhooks({ allowPrivate: true, requireHttps: false }),
+      webhooks({ allowPrivate: true, requireHttps: false, events: { 'thing.told': { schema: z.unknown() } } }),
     ],
     listeners: (made) => {
       for (const name of ['user.deleted', 'note.deleted', 'comment.updated', 'photo.deleted'] as const)
@@ -250,6 +251,21 @@ test('what others were sent of a record inside of their own goes, though they we
   await receiver.close();
 });
 
+test('what the app has published stops no erasure, whatever is in its texts', async () => {
+  const receiver = await startReceiver();
+  const [uma, bob] = [await person('Uma'), await person('Bob')];
+  await bob.call('POST', '/api/webhooks', { url: receiver.url, events: ['thing.told', 'comment.*'] });
+  const texts = ['\0', '\0\0', '\ud83d', '😀', '\\u0000', '\\\0', '\\\\ud800', '"\0"', '\0"'];
+  await app.webhooks.publish('thing.told', { texts, '\0\ude00': 1 }, { owner: bob.id });
+  await make(uma, 'comments', { text: 'uma \\u0000', nick: 'uma' });
+  const sent = () => count('webhook_deliveries', `body like '%uma%'`);
+  await vi.waitUntil(async () => receiver.requests.length === 2 && (await sent()) === 1, patience);
+  await finished((await erase(uma)).body.data.id);
+  expect(await sent()).toBe(0);
+  expect(await count('webhook_deliveries', `type = 'thing.told'`)).toBe(1);
+  await receiver.close();
+});
+
 test('with a wrong password, or a missing or wrong code of two-factor, nothing is erased', async () => {
   const cat = await person('Cat');
   expect((await erase(cat, { password: 'not the one' })).body.error).toMatchObject({
@@ -283,11 +299,32 @@ test('from the moment that it is asked for, nobody is signed in: login answers 4
   expect((await dan.call('GET', '/api/auth/me')).status).toBe(401);
   expect((await clientOf(url, key)('GET', '/api/notes')).status).toBe(401);
   expect((await report(id)).status).toBe('running');
-  // Who sets another status meanwhile, and asks for a link to sign in, gets nowhere.
+  // Who sets another status meanwhile gets nowhere.
+  expect((await root.call('PATCH', `/api/users/${dan.id}`, { status: 'active' })).status).toBe(200);
+  await vi.waitUntil(async () => (await count('users', `id = $1 and status = 'deleting'`, dan.id)) === 1, patience);
+  expect((await call('POST', '/api/auth/login', { email: dan.email, password: PASSWORD })).status).toBe(403);
   await holder.query('rollback');
   await holder.end();
   await finished(id);
   expect(await count('notes', 'id = $1', noteId)).toBe(0);
+});
+
+test('a deleted user who is restored while the erasure is under way is signed out all the same', async () => {
+  const kim = await person('Kim');
+  const noteId = await make(kim, 'notes', { title: 'Held' });
+  expect((await root.call('DELETE', `/api/users/${kim.id}`)).status).toBe(204);
+  const holder = new Client({ connectionString: env.DATABASE_URL! });
+  await holder.connect();
+  await holder.query('begin');
+  await holder.query('select 1 from notes where id = $1 for update', [noteId]);
+  const { id } = (await root.call('POST', `/api/admin/users/${kim.id}/erase`)).body.data;
+  expect((await root.call('POST', `/api/users/${kim.id}/restore`)).status).toBe(200);
+  await vi.waitUntil(async () => (await count('users', `id = $1 and status = 'deleting'`, kim.id)) === 1, patience);
+  expect((await call('POST', '/api/auth/login', { email: kim.email, password: PASSWORD })).status).toBe(403);
+  await holder.query('rollback');
+  await holder.end();
+  await finished(id);
+  expect(await count('users', 'id = $1', kim.id)).toBe(0);
 });
 
 test('what is kept and takes too long to count is told without a number: the account goes all the same', async () => {
