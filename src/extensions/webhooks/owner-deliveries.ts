@@ -43,7 +43,9 @@ export function createOwnerDeliveries(
   async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
     // One for all events of the share: the scope of a resource is asked once for them.
     const looking = { user, req: undefined, service: host.service };
-    const global = await allows(settings.globalPolicy, { ...looking, action: 'webhook', doc: undefined }, false);
+    const asked = [...share.values()].some((list) => list.some((one) => one.global));
+    const global =
+      asked && (await allows(settings.globalPolicy, { ...looking, action: 'webhook', doc: undefined }, false));
     const kept: OwnerShare = new Map();
     for (const [event, list] of share) {
       const own = list.some((one) => !one.global);

@@ -3,6 +3,7 @@ import { newId } from '../../platform/ids.ts';
 import type { AddToBatch } from '../../platform/micro-batch.ts';
 import { type Claim, claimOf } from './claim.ts';
 import type { EndedTurn } from './end-turns.ts';
+import type { GlobalGate } from './global-gate.ts';
 import { TURN_LEASE_MS } from './leases.ts';
 import { createRate, type Rate } from './rate.ts';
 import type { RenewedTurn, TurnRenewals } from './renew-turns.ts';
@@ -18,6 +19,8 @@ export interface TurnParts {
   claimTexts: ClaimTexts;
   /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
   globalRoles: readonly string[] | null;
+  /** Asked before each claim, where functions decide it. */
+  globalGate: GlobalGate | undefined;
   endTurn: AddToBatch<EndedTurn>;
   renewals: TurnRenewals;
 }
@@ -91,6 +94,7 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
   }
 
   async function claim(): Promise<Claim | undefined> {
+    if (parts.globalGate !== undefined && !(await parts.globalGate(endpointId))) return undefined;
     const before = JSON.stringify(Object.fromEntries(claimed));
     const known = rate === undefined ? null : JSON.stringify(rate.state(now()));
     const values = [

@@ -2,6 +2,7 @@ import type { Host, ResourceView } from '../../declare/host.ts';
 import { createGuardedAgent } from '../../platform/address-guard.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
 import { createEndTurns } from './end-turns.ts';
+import { createGlobalGate } from './global-gate.ts';
 import { deliveryLeaseMs } from './leases.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { processEndpoint, type WorkerParts } from './process-endpoint.ts';
@@ -57,6 +58,7 @@ export function startWebhookWorker(
     claimTexts: claims(usersSql(users)),
     claimOneText: claimOne(usersSql(users)),
     globalRoles: globalRoles(settings),
+    globalGate: createGlobalGate(host, users, settings),
     windows: new Map(),
     waitingEndpoints: new Set(),
     waitingTurns: new Set(),

@@ -233,3 +233,49 @@ test('a globalPolicy that is a function is asked for each event, with the owner 
   await receiver.received(2);
   expect(data(receiver).map(({ answer }) => answer)).toEqual(['one', 'three']);
 });
+
+test.each([
+  ['a role', 'ops'],
+  [
+    'a function',
+    ({ user }: { user?: { roles?: readonly string[] | null } | undefined }) => user?.roles?.includes('ops') === true,
+  ],
+  [
+    'a function that throws for others',
+    ({ user }: { user?: { roles?: readonly string[] | null } | undefined }) => {
+      if (!user?.roles?.includes('ops')) throw new Error('who is this?');
+      return true;
+    },
+  ],
+])(
+  'where globalPolicy is %s, who has lost it gets no retry either; with it again, the rest',
+  async (_what, globalPolicy) => {
+    const own = await startTestApp({
+      resources: [defineUser({ roles: ['user', 'admin', 'ops'] }), puzzle],
+      extensions: [webhooks({ globalPolicy, pollMs: 50, retrySchedule: [50, 50, 50] })],
+    });
+    const sql = new Client(own.env.DATABASE_URL);
+    await sql.connect();
+    onTestFinished(() => sql.end());
+    const [chief, other] = [await own.person('Chief', ['user', 'ops']), await own.person('Other')];
+    const receiver = await subscribe(chief, ['puzzle.created'], 'global');
+    const others = await subscribe(other, ['puzzle.created']);
+    let fail = () => {};
+    receiver.answer((_request, res) => {
+      fail = () => void res.writeHead(500).end();
+    }, 204);
+    await other.call('POST', '/api/puzzles', { answer: 'one' });
+    await receiver.received(1);
+    await own.app.service('user').update(chief.id, { roles: ['user'] });
+    fail();
+    const overdue = 'select from webhook_deliveries where schedule_attempts = 1 and next_attempt_at < now()';
+    await until(async () => (await sql.query(overdue)).rowCount === 1);
+    for (let i = 1; i <= 5; i++) {
+      await other.call('POST', '/api/puzzles', { answer: 'Other' });
+      await others.received(i);
+    }
+    expect(receiver.requests).toHaveLength(1);
+    await own.app.service('user').update(chief.id, { roles: ['user', 'ops'] });
+    await receiver.received(2);
+  },
+);

@@ -65,6 +65,9 @@ export const REMOVE = `
   )
   select id from removed`;
 
+/** $1 endpoint. No row: it is no global one. */
+export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
+
 /** $1 owners who are gone: their endpoints go too. */
 export const REMOVE_OF_OWNERS = `
   update webhook_endpoints set ${REMOVED}
