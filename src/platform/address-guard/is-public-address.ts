@@ -9,6 +9,11 @@ const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2
 // Inside public space, but it is the host that a cloud platform's machines reach their own control plane by.
 const CLOUD_CONTROL_PLANE = '168.63.129.16';
 
+/** Whether its lower half holds an IPv4 address as ISATAP writes it (RFC 5214, 6.1), whatever network it is said to lie in. */
+function isIsatap({ parts }: ipaddr.IPv6): boolean {
+  return (parts[4] === 0 || parts[4] === 0x200) && parts[5] === 0x5efe;
+}
+
 /**
  * Whether an address lies in the public internet: outside every block of IANA's special-purpose registries
  * (RFC 6890 and its successors), and for IPv6 inside 2000::/3. Addresses that hold an IPv4 address are not public, whatever they hold.
@@ -22,5 +27,5 @@ export function isPublicAddress(address: string): boolean {
   if (parsed instanceof ipaddr.IPv4) return true;
   // The library knows no range for ::2 or 4000::1 and so calls them unicast too.
   const ipv6 = parsed as ipaddr.IPv6;
-  return ipv6.match(GLOBAL_UNICAST) && !SPECIAL_IPV6.some((block) => ipv6.match(block));
+  return ipv6.match(GLOBAL_UNICAST) && !isIsatap(ipv6) && !SPECIAL_IPV6.some((block) => ipv6.match(block));
 }

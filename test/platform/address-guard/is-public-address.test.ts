@@ -62,7 +62,10 @@ describe('IPv6', () => {
     fc.assert(
       fc.property(
         fc.ipV4(),
-        fc.constantFrom('::', '::ffff:', '::ffff:0:', '64:ff9b::', '64:ff9b:1::'),
+        fc.constantFrom(
+          ...['::', '::ffff:', '::ffff:0:', '64:ff9b::', '64:ff9b:1::'],
+          ...['2a00::5efe:', '2a00::200:5efe:', '2606:4700:1:2:0:5efe:', 'fe80::5efe:'],
+        ),
         (ipv4, prefix) => {
           expect(isPublicAddress(prefix + ipv4)).toBe(false);
         },
@@ -91,6 +94,14 @@ describe('IPv6', () => {
     ['2620:4f:8001::1', true],
     ['1fff::1', false],
     ['4000::1', false],
+    ['2a00::5efe:127.0.0.1', false],
+    ['2a00::200:5efe:10.0.0.1', false],
+    ['2a00::200:5efe:a00:1', false],
+    ['2a00:1:2:3:200:5efe:808:808', false],
+    ['2a00::201:5efe:10.0.0.1', true],
+    ['2a00::5eff:10.0.0.1', true],
+    ['2a00:0:0:5efe::a00:1', true],
+    ['2a00::5efe:1', true],
   ])('%s: %s', (address, expected) => {
     expect(isPublicAddress(address)).toBe(expected);
   });
