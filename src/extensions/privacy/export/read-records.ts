@@ -48,15 +48,16 @@ export async function* readRecords(
     }
   }
 
-  for (const [table, deletedAt] of [[view.table, 'null'] as const, [view.archiveTable, 'r.deleted_at'] as const]) {
-    if (table === undefined) continue;
-    const text = `select ${deletedAt}, ${columns} from ${quoteIdentifier(table)} r where ${where}`;
-    for await (const rows of scan<[string | null, ...unknown[]]>(database, { text, values }, atOnce)) {
-      yield rows.map(([deleted, ...row]) => {
-        const record = decoded(row);
-        if (deleted !== null) record.deletedAt = deleted;
-        return record;
-      });
-    }
+  const part = (table: string, deletedAt: string) =>
+    `select ${deletedAt}, ${columns} from ${quoteIdentifier(table)} r where ${where}`;
+  const live = part(view.table, 'null::timestamptz(3)');
+  // One statement sees both at one moment: a record that is deleted or restored meanwhile is there once.
+  const text = view.archiveTable === undefined ? live : `${live} union all ${part(view.archiveTable, 'r.deleted_at')}`;
+  for await (const rows of scan<[string | null, ...unknown[]]>(database, { text, values }, atOnce)) {
+    yield rows.map(([deleted, ...row]) => {
+      const record = decoded(row);
+      if (deleted !== null) record.deletedAt = deleted;
+      return record;
+    });
   }
 }
