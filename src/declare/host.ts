@@ -77,6 +77,8 @@ export interface ResourceView {
   columns(alias: string): string;
   /** A row of that list as a record. */
   fromRow(row: readonly unknown[]): StoredRecord;
+  /** A validated value of a field as the parameter of its column: what is encrypted is bound to the record with that id. */
+  toColumn(field: string, value: unknown, id: string): unknown;
   /** The record in an outbox payload. */
   fromOutbox(columns: Record<string, unknown>): StoredRecord;
   /** Stored records by id, without policy. Unknown ids are left out. */

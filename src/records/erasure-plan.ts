@@ -2,15 +2,20 @@ import type { AnyField, FieldSpec, Fields } from '../declare/field.ts';
 import { snakeCase } from '../declare/naming.ts';
 import { isPersonal } from '../declare/personal-data.ts';
 import type { AnyResource } from '../declare/resource.ts';
+import { jsonbText } from '../platform/postgres/jsonb-text.ts';
 import { ownerFieldOf } from './compile.ts';
+import { checkedDefault } from './fields/default.ts';
+import { fieldSchema } from './fields/registry.ts';
 
 /** A field that is emptied when the account of a record's owner is erased. */
 export interface EmptiedField {
   name: string;
   column: string;
   spec: FieldSpec;
-  /** What stands there instead: the default of a required field, else null. */
-  emptied: string | number | boolean | null;
+  /** What stands there instead, as a create would store it: the default of a required field, else null. */
+  left: unknown;
+  /** It as Postgres tells it of JSON by `->>`. */
+  emptied: string | null;
 }
 
 /** What becomes of a resource's records when the account of their owner is erased. */
@@ -32,18 +37,27 @@ export function holdsText({ kind, inner }: FieldSpec): boolean {
   return inner === undefined ? TEXTS.has(kind) : holdsText(inner.spec);
 }
 
-function emptied({ required, default: value, encrypted }: FieldSpec): EmptiedField['emptied'] {
-  if (!required || encrypted) return null;
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
+/** What a function makes is left out: nobody could tell it from what the person wrote. */
+function leftIn(name: string, spec: FieldSpec): unknown {
+  if (!spec.required || typeof spec.default === 'function') return null;
+  return checkedDefault(name, spec, fieldSchema(spec, 'reject')) ?? null;
+}
+
+function emptiedField(name: string, spec: FieldSpec, action: ErasurePlan['action']): EmptiedField {
+  const left = action === 'anonymize' ? leftIn(name, spec) : null;
+  const emptied = left === null || typeof left === 'string' ? left : jsonbText(left);
+  return { name, column: snakeCase(name), spec, left, emptied };
 }
 
 /**
- * Reads the options `onOwnerDelete` and `personalFields`. Without the first, records go with their owner.
+ * Reads the options `onOwnerDelete` and `personalFields`. Without the first, records go with their owner. The declaration must be free
+ * of other mistakes.
  *
  * @param isUser of the user resource: there every text is personal
  */
 export function erasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan {
   const ownerField = ownerFieldOf(resource);
+  const action = resource.onOwnerDelete ?? 'delete';
   const listed = new Set(resource.personalFields);
   const personal = Object.entries(resource.fields as Fields).filter(
     ([name, { spec }]: [string, AnyField]) =>
@@ -52,7 +66,7 @@ export function erasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan
   return {
     ownerField,
     ownerColumn: ownerField === undefined ? undefined : snakeCase(ownerField),
-    action: resource.onOwnerDelete ?? 'delete',
-    personal: personal.map(([name, { spec }]) => ({ name, column: snakeCase(name), spec, emptied: emptied(spec) })),
+    action,
+    personal: personal.map(([name, { spec }]) => emptiedField(name, spec, action)),
   };
 }

@@ -31,6 +31,7 @@ export function createResourceView(context: RecordsContext, entity: Entity): Res
         .map((column) => `${alias}.${column}`)
         .join(', '),
     fromRow: codec.fromRow,
+    toColumn: (name, value, id) => codec.toColumn(resource.field.get(name)!, value, id),
     ownerOf: (record) =>
       resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
     inScope: (record, looking) => inScope(record, lookerOf(looking)),

@@ -7,12 +7,12 @@ const ACTIONS = ['delete', 'anonymize', 'keep'];
 
 /** Unique indexes in which the anonymized records of several owners would stand with the same values. */
 function clashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
-  const left = new Map(personal.map(({ name, emptied }) => [name, emptied]));
+  const values = new Map(personal.map(({ name, left }) => [name, left]));
   return indexes.flatMap(({ fields, unique = false }) => {
     const names = fields.map((field) => field.replace(/^-/, ''));
     // Postgres takes any number of rows where one of the values is null.
-    const isFree = names.some((name) => name === ownerField || left.get(name) === null);
-    return unique && !isFree && names.some((name) => left.has(name)) ? [names.join(', ')] : [];
+    const isFree = names.some((name) => name === ownerField || values.get(name) === null);
+    return unique && !isFree && names.some((name) => values.has(name)) ? [names.join(', ')] : [];
   });
 }
 
@@ -22,7 +22,7 @@ function anonymizeMistakes(declaration: AnyResource, plan: ErasurePlan): string[
     ownerField === 'id'
       ? [`onOwnerDelete: 'anonymize' needs an owner field: these records own themselves; take 'delete' or 'keep'`]
       : [];
-  const stuck = personal.filter(({ spec, emptied }) => spec.required && emptied === null);
+  const stuck = personal.filter(({ spec, left }) => spec.required && left === null);
   return [
     ...own,
     ...clashingIndexes(declaration, plan).map(
@@ -31,7 +31,7 @@ function anonymizeMistakes(declaration: AnyResource, plan: ErasurePlan): string[
     ),
     ...stuck.map(
       ({ name }) =>
-        `field "${name}": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default(), or take 'delete' or 'keep'`,
+        `field "${name}": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default() that is no function, or take 'delete' or 'keep'`,
     ),
   ];
 }

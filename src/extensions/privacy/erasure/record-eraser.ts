@@ -120,8 +120,8 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
   }
 
   async function anonymizeWithin(tx: Transaction, rows: readonly unknown[][]): Promise<void> {
-    const ids = rows.map(([id]) => id);
-    const values = [ids, ids.map(() => newId()), ...statements.emptied];
+    const ids = rows.map(([id]) => id as string);
+    const values = [ids, ids.map(() => newId()), ...statements.leftIn(ids)];
     const changed = await tx.database.write<Json[]>({ text: statements.anonymize, values });
     tx.afterCommit(() => tell('updated', changed));
   }
@@ -153,17 +153,19 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
     });
 
   async function eraseArchived(erasing: Erasing): Promise<number> {
-    const { anonymizeArchived, removeArchived, emptied } = statements;
-    const text = anonymizes ? anonymizeArchived : removeArchived;
-    if (text === undefined) return 0;
+    const { lookAtArchived, anonymizeArchived, removeArchived, leftIn } = statements;
+    if (lookAtArchived === undefined) return 0;
+    const text = anonymizes ? anonymizeArchived! : removeArchived!;
     let total = 0;
     for (let after: string | null = ''; after !== null; ) {
-      const values = [erasing.userId, after, ARCHIVED_AT_ONCE, ...(anonymizes ? emptied : [])];
+      const values = [erasing.userId, after, ARCHIVED_AT_ONCE];
       after = await host.transaction(async (tx): Promise<string | null> => {
-        const [row] = await tx.database.write<[count: number, next: string | null]>({ text, values });
-        const [count, next] = row!;
-        if (count > 0) await counted(tx, erasing, count);
-        total += count;
+        const [page] = await tx.database.write<[ids: string[], next: string | null]>({ text: lookAtArchived, values });
+        const [ids, next] = page!;
+        if (ids.length === 0) return next;
+        const changed = await tx.database.write({ text, values: [ids, ...(anonymizes ? leftIn(ids) : [])] });
+        await counted(tx, erasing, changed.length);
+        total += changed.length;
         return next;
       });
     }

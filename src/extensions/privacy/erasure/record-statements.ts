@@ -3,7 +3,7 @@ import type { ResourceView } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
-import type { ErasurePlan } from '../../../records/erasure-plan.ts';
+import type { EmptiedField, ErasurePlan } from '../../../records/erasure-plan.ts';
 
 /** The statements that erase a user's share of a resource. */
 export interface RecordStatements {
@@ -13,19 +13,21 @@ export interface RecordStatements {
   takeWaiting: string;
   /** $1 ids, $2 an id for the event of each. Gives the records as their events tell them, in JSON. */
   remove: string;
-  /** $1 ids, $2 an id for the event of each, then `emptied`. Gives the same of the records as they are and were. */
+  /** $1 ids, $2 an id for the event of each, then what `leftIn` gives. Gives the same of the records as they are and were. */
   anonymize: string;
   /**
-   * Of a page of the deleted records, which have no index by owner: $1 owner, $2 the last id of the page before, $3 how many it has.
-   * Gives how many of them were the owner's, and the last id where there is another page. Undefined without soft delete.
+   * Looks through a page of the deleted records, which have no index by owner: $1 owner, $2 the last id of the page before, $3 how many
+   * it has. Gives the ids of those that are the owner's, and the last id where there is another page. Undefined without soft delete.
    */
+  lookAtArchived: string | undefined;
+  /** $1 ids. Gives a row for each. */
   removeArchived: string | undefined;
-  /** The same, with `emptied` from $4 on. */
+  /** The same; from $2 on what `leftIn` gives. */
   anonymizeArchived: string | undefined;
   /** $1 owner. The deleted ones that are kept, too. */
   count: string;
-  /** What stands in the emptied fields. */
-  emptied: readonly unknown[];
+  /** What is to stand in the emptied fields of records with these ids: a parameter for each field. */
+  leftIn(ids: readonly string[]): unknown[];
 }
 
 /** Columns whose values no event may tell after an erasure: what is personal, and hashes, which none tells anyway. */
@@ -36,6 +38,17 @@ export function untoldColumns({ declaration }: ResourceView, { personal }: Erasu
 
 function isPassword({ kind }: FieldSpec): boolean {
   return kind === 'password';
+}
+
+/** Whether each record has a text of its own for what is left in a field: one that is encrypted is bound to its record. */
+function isPerRecord({ spec, left }: EmptiedField): boolean {
+  return spec.encrypted === true && left !== null;
+}
+
+/** What is left in a field of records with these ids, as a parameter. */
+function leftOf(view: ResourceView, field: EmptiedField, ids: readonly string[]): unknown {
+  const of = (id: string) => view.toColumn(field.name, field.left, id);
+  return isPerRecord(field) ? ids.map(of) : of('');
 }
 
 /** A list of column names as SQL. */
@@ -56,17 +69,23 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
     from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
   const take = `select ${view.columns('_row')} from ${table} _row where _row.${owner} = $1`;
   const sets = (given: number, time: string) => {
-    const places = plan.personal.map(({ column }, i) => `${quoteIdentifier(column)} = $${given + i + 1}`);
+    const values = plan.personal.map((field, i) => {
+      const name = quoteIdentifier(field.column);
+      return `${name} = ${isPerRecord(field) ? `_left.${name}` : `$${given + i + 1}`}`;
+    });
     const own = plan.ownerColumn === 'id' ? [] : [`${owner} = null`];
-    return [...places, ...own, ...(view.declaration.timestamps === false || time === '' ? [] : [time])].join(', ');
+    return [...values, ...own, ...(view.declaration.timestamps === false || time === '' ? [] : [time])].join(', ');
+  };
+  const lefts = (given: number) => {
+    const each = plan.personal.flatMap((field, i) =>
+      isPerRecord(field) ? [[field.column, given + i + 1] as const] : [],
+    );
+    const values = ['$1::text[]', ...each.map(([, at]) => `$${at}::text[]`)];
+    const names = ['id', ...each.map(([column]) => column)].map(quoteIdentifier);
+    return `unnest(${values.join(', ')}) _left(${names.join(', ')})`;
   };
   const later = `"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`;
   const archive = view.archiveTable === undefined ? undefined : quoteIdentifier(view.archiveTable);
-  const archived = (change: string) => `
-  with page as materialized (
-    select "id", ${owner} = $1 as theirs from ${archive} where "id" > $2 order by "id" limit $3
-  ), changed as (${change} where "id" in (select "id" from page where theirs) returning 1)
-  select (select count(*) from changed), (select "id" from page offset $3::bigint - 1)`;
   return {
     take: `${take} limit $2 for update skip locked`,
     takeWaiting: `${take} order by _row."id" limit $2 for update`,
@@ -74,14 +93,23 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
   ${outbox('deleted', `'record', to_jsonb(_new.*) - ${untold}`, '_new')}
   select to_jsonb(_new.*) - ${untold} from _new`,
     anonymize: `with _old as (select * from ${table} where "id" = any($1)),
-  _new as (update ${table} _row set ${sets(2, later)} from _old where _row."id" = _old."id" returning _row.*),
+  _new as (update ${table} _row set ${sets(2, later)} from _old join ${lefts(2)} on _left."id" = _old."id"
+    where _row."id" = _old."id" returning _row.*),
   ${outbox('updated', `'record', to_jsonb(_new.*) - ${passwords}, 'previous', to_jsonb(_old.*) - ${untold}`, '_new join _old on _old."id" = _new."id"')}
   select to_jsonb(_new.*) - ${passwords}, to_jsonb(_old.*) - ${untold} from _new join _old on _old."id" = _new."id"`,
-    removeArchived: archive && archived(`delete from ${archive}`),
-    anonymizeArchived: archive && archived(`update ${archive} set ${sets(3, '')}`),
+    lookAtArchived:
+      archive &&
+      `with page as materialized (
+    select "id", ${owner} = $1 as theirs from ${archive} where "id" > $2 order by "id" limit $3
+  ) select array(select "id" from page where theirs), (select "id" from page offset $3::bigint - 1)`,
+    removeArchived: archive && `delete from ${archive} where "id" = any($1) returning 1`,
+    anonymizeArchived:
+      archive &&
+      `update ${archive} _row set ${sets(1, '')} from ${lefts(1)}
+    where _row."id" = any($1) and _row."id" = _left."id" returning 1`,
     count: `select ${[table, ...(archive === undefined ? [] : [archive])]
       .map((from) => `(select count(*) from ${from} where ${owner} = $1)`)
       .join(' + ')}`,
-    emptied: plan.personal.map(({ emptied }) => emptied),
+    leftIn: (ids) => plan.personal.map((field) => leftOf(view, field, ids)),
   };
 }

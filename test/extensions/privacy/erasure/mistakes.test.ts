@@ -42,6 +42,21 @@ test.each([
     'field "nick": it is personal and required',
   ],
   [
+    'one whose default is another in each record',
+    {
+      fields: {
+        author,
+        nick: f
+          .string()
+          .required()
+          .default(() => 'x')
+          .pii(),
+      },
+      onOwnerDelete: 'anonymize',
+    },
+    `field "nick": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default() that is no function`,
+  ],
+  [
     'records that own themselves and are to be anonymized',
     { fields: { title: f.string() }, owner: '_id', onOwnerDelete: 'anonymize' },
     "onOwnerDelete: 'anonymize' needs an owner field",
@@ -83,6 +98,16 @@ test.each([
     'an optional one that is unique',
     { author, nick: f.string().pii(), place: f.string() },
     [{ fields: ['place', 'nick'], unique: true }],
+  ],
+  [
+    'required ones whose defaults are no scalars',
+    {
+      author,
+      since: f.date().required().default(new Date(0)).pii(),
+      tags: f.array(f.string()).required().default([]).pii(),
+      home: f.object({ city: f.string() }).required().default({ city: '-' }).pii(),
+      iban: f.string().encrypted().required().default('-'),
+    },
   ],
   ['optional ones', { author, email: f.string(), phone: f.string().encrypted() }],
 ])('%s can be emptied', (_, fields, indexes: object[] = []) => {
