@@ -41,6 +41,8 @@ export interface Following {
   key: string;
   /** Whether list policy and filters leave a record, as it is given. Who may read it is another question: see `readableBy`. */
   includes(record: StoredRecord): boolean;
+  /** Whether that may be so of a record of which the values of some fields are not known: any filter on one of those leaves it. */
+  mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): boolean;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Looker } from './acting.ts';
 import type { Entity } from './context.ts';
 import type { Condition } from './query/condition.ts';
 import { parseFilter } from './query/filter.ts';
-import { matches } from './query/match.ts';
+import { matches, mayMatch } from './query/match.ts';
 import { assertOnce, single } from './query/parameter.ts';
 
 /** One record, which the viewer may read; who goes on is not told anew that it is gone. */
@@ -35,8 +35,12 @@ export async function follow(
   const allowed =
     id === undefined ? await listConditions(resource, looking) : await oneRecord(entity, id, looking, goesOn);
   const conditions = [...allowed, ...asked];
+  const all = (list: readonly Condition[], record: StoredRecord) =>
+    list.every((condition) => matches(condition, record));
   return {
     key: JSON.stringify(conditions),
-    includes: (record: StoredRecord) => conditions.every((condition) => matches(condition, record)),
+    includes: (record) => all(conditions, record),
+    mayInclude: (record, unknown) =>
+      all(allowed, record) && asked.every((condition) => mayMatch(condition, record, unknown)),
   };
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Looking } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
-import { isBefore, type RecordChange } from './entry.ts';
+import { asItWas, isBefore, type RecordChange } from './entry.ts';
 import { bytesOf, changeFrame, type Frame } from './frame.ts';
 import type { Bundle, Group, Listener, Subscription } from './groups.ts';
 import type { Sight, VisibleChanges } from './visible-change.ts';
@@ -24,7 +24,9 @@ function merged(lists: readonly (readonly Frame[])[]): readonly Frame[] {
 function isAbout({ view, id, following }: Pick<Subscription, 'view' | 'id' | 'following'>, change: RecordChange) {
   const { record, previous } = change;
   if (change.view !== view || (id !== undefined && record.id !== id)) return false;
-  return following.includes(record) || (previous !== undefined && following.includes(previous));
+  if (following.includes(record) || (previous !== undefined && following.includes(previous))) return true;
+  const before = asItWas(change);
+  return change.untold.size > 0 && before !== undefined && following.mayInclude(before, change.untold);
 }
 
 /** Gives the sight of somebody; those who see the same share one. */

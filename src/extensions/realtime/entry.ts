@@ -1,4 +1,6 @@
+import type { Fields } from '../../declare/field.ts';
 import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import { snakeCase } from '../../declare/naming.ts';
 import type { RecordAction } from '../../declare/record-event.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 
@@ -34,6 +36,13 @@ export interface RecordChange {
   record: StoredRecord;
   /** Before an update. */
   previous: StoredRecord | undefined;
+  /** Fields whose values an erasure took out of the record as it was before an update, or when it was deleted. */
+  untold: ReadonlySet<string>;
+}
+
+/** The record as it was before an update, or when it was deleted. */
+export function asItWas({ action, record, previous }: RecordChange): StoredRecord | undefined {
+  return action === 'deleted' ? record : previous;
 }
 
 type Columns = Record<string, unknown>;
@@ -45,21 +54,41 @@ export function packEvent({ eventId, name, resource, createdAt, payload }: Outbo
   return JSON.stringify([eventId, name, resource!, createdAt, record, previous] satisfies Packed);
 }
 
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** What is not in an event, not even as null. Passwords are in none. */
+function missing({ declaration }: ResourceView, columns: Columns | null): ReadonlySet<string> {
+  if (columns === null) return NOTHING;
+  const fields = Object.entries(declaration.fields as Fields);
+  const names = fields.filter(
+    ([name, { spec }]) => spec.kind !== 'password' && !Object.hasOwn(columns, snakeCase(name)),
+  );
+  return names.length === 0 ? NOTHING : new Set(names.map(([name]) => name));
+}
+
+/** Of an update that waited while an account was erased nobody knows what it led to; but the erasure tells of the record itself. */
+function untoldIn(view: ResourceView, action: RecordAction, record: Columns, previous: Columns | null) {
+  const unknown = missing(view, record);
+  if (action === 'deleted') return unknown;
+  return unknown.size === 0 ? missing(view, previous) : NOTHING;
+}
+
 /** Reads an entry; undefined when it tells of no resource that there is. */
 export function unpackEvent({ id, text }: Entry, views: ReadonlyMap<string, ResourceView>): RecordChange | undefined {
   const [eventId, name, resource, at, record, previous] = JSON.parse(text) as Packed;
   const view = views.get(resource);
-  return (
-    view && {
-      id,
-      eventId,
-      at,
-      action: name.slice(name.lastIndexOf('.') + 1) as RecordAction,
-      view,
-      record: view.fromOutbox(record),
-      previous: previous === null ? undefined : view.fromOutbox(previous),
-    }
-  );
+  if (view === undefined) return undefined;
+  const action = name.slice(name.lastIndexOf('.') + 1) as RecordAction;
+  return {
+    id,
+    eventId,
+    at,
+    action,
+    view,
+    record: view.fromOutbox(record),
+    previous: previous === null ? undefined : view.fromOutbox(previous),
+    untold: untoldIn(view, action, record, previous),
+  };
 }
 
 /** As many of the first entries as have so many bytes together, or the first one alone. */

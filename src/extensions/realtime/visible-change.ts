@@ -3,7 +3,7 @@ import type { Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isTooSlow, isUnavailable } from '../../platform/postgres/errors.ts';
 import { isSemaphoreFull } from '../../platform/semaphore.ts';
-import type { RecordChange } from './entry.ts';
+import { asItWas, type RecordChange } from './entry.ts';
 
 type Shown = Record<string, unknown>;
 
@@ -12,7 +12,7 @@ export interface VisibleChange {
   change: RecordChange;
   /** `left`: what they could see before an update they see no longer. */
   action: RecordChange['action'] | 'left';
-  /** The record; of a deletion as it was. Not of `left`. */
+  /** The record; of a deletion as it was. Not of `left`, nor of a deletion of what they may have seen. */
   data: Shown | undefined;
   /** Before an update, where they could see it then. */
   previous: Shown | undefined;
@@ -45,7 +45,12 @@ function isTransient(error: unknown): boolean {
 function planned(change: RecordChange, before: boolean, after: boolean): Planned | undefined {
   const { action, record, previous } = change;
   if (after) return { change, action, record, previous: before ? previous : undefined };
-  return before ? { change, action: 'left', record: undefined, previous: undefined } : undefined;
+  return before ? idAlone(change) : undefined;
+}
+
+/** What somebody is told who sees nothing of the record any longer. */
+function idAlone(change: RecordChange): Planned {
+  return { change, action: change.action === 'deleted' ? 'deleted' : 'left', record: undefined, previous: undefined };
 }
 
 /** Makes what tells viewers of changes: only what is inside their scope, what they may read, and of that the fields that they see. */
@@ -62,7 +67,13 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
   async function planFor(change: RecordChange, following: Following, sight: Sight): Promise<Planned | undefined> {
     const { view, record, previous } = change;
     const sees = async (one: StoredRecord) => following.includes(one) && (await isReadable(view, one, sight));
-    return planned(change, previous !== undefined && (await sees(previous)), await sees(record));
+    const plan = planned(change, previous !== undefined && (await sees(previous)), await sees(record));
+    if (plan !== undefined || change.untold.size === 0) return plan;
+    // What the filters ask for was erased: that they left the record before cannot be ruled out.
+    const before = asItWas(change);
+    const mayHaveSeen =
+      before !== undefined && following.mayInclude(before, change.untold) && (await isReadable(view, before, sight));
+    return mayHaveSeen ? idAlone(change) : undefined;
   }
 
   /** What `work` gives; undefined where a policy throws: whoever it throws for may not have the change. */

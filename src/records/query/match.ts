@@ -34,10 +34,17 @@ function compares({ op, value }: Comparison, stored: unknown): boolean {
   return op === 'lt' ? difference < 0 : difference <= 0;
 }
 
+/** Whether a stored record may meet a condition, where the values of some fields are not known. */
+export function mayMatch(condition: Condition, record: StoredRecord, unknown: ReadonlySet<string>): boolean {
+  if ('never' in condition) return false;
+  if ('any' in condition) return condition.any.some((one) => mayMatch(one, record, unknown));
+  if ('every' in condition) return condition.every.every((one) => mayMatch(one, record, unknown));
+  return unknown.has(condition.field) || compares(condition, record[condition.field]);
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
 /** Whether a stored record meets a condition: the same answer as its SQL gives, for records that are at hand (or gone). */
 export function matches(condition: Condition, record: StoredRecord): boolean {
-  if ('never' in condition) return false;
-  if ('any' in condition) return condition.any.some((one) => matches(one, record));
-  if ('every' in condition) return condition.every.every((one) => matches(one, record));
-  return compares(condition, record[condition.field]);
+  return mayMatch(condition, record, NOTHING);
 }

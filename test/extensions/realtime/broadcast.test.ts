@@ -9,7 +9,7 @@ import { ApiError } from '../../../src/platform/errors.ts';
 const logged: unknown[] = [];
 const log = { error: (fields: unknown) => logged.push(fields) };
 const broadcast = createBroadcast(createVisibleChanges({ service: undefined, log } as never));
-const following = { key: '[]', includes: () => true };
+const following = { key: '[]', includes: () => true, mayInclude: () => true };
 
 /** Of records with an owner, who alone sees their note. */
 function viewOf(own: Partial<ResourceView> = {}): ResourceView {
@@ -29,7 +29,7 @@ let count = 0;
 function changeOf(view: ResourceView, record: object, previous?: object): RecordChange {
   const id = `${++count}-0`;
   const action = previous === undefined ? 'created' : 'updated';
-  return { id, eventId: id, at: '', action, view, record, previous } as never;
+  return { id, eventId: id, at: '', action, view, record, previous, untold: new Set() } as never;
 }
 
 /** Lets somebody in, who follows these texts. */

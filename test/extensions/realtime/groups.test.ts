@@ -6,7 +6,7 @@ const view = {
   name: 'post',
   visibilityKey: (user: { roles: string[] } | undefined) => String(user?.roles),
 } as unknown as ResourceView;
-const following = { key: '[]', includes: () => true };
+const following = { key: '[]', includes: () => true, mayInclude: () => true };
 const change = (id: string) => ({ view, record: { id } }) as never;
 
 function listenerOf(person: Listener['person'], ...texts: string[]): Listener {
