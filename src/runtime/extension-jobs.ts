@@ -19,8 +19,9 @@ interface ExtensionJobs {
  */
 export function createExtensionJobs(queues: Queues, extension: string): ExtensionJobs {
   let known: FeatureParts['jobs'] = {};
-  // No colon, which BullMQ keeps for itself.
-  const queueOf = (job: string) => `${extension}-${job}`;
+  // A sign that no name of a job may have (jobMistakes), so that two extensions never share a queue: "mail" has the job "sync-now",
+  // "mail-sync" the job "now". Nor is it a colon, which BullMQ keeps for itself.
+  const queueOf = (job: string) => `${extension}/${job}`;
   return {
     handout: {
       async add(name, ids) {

@@ -1,0 +1,32 @@
+import { expect, test, vi } from 'vitest';
+import { defineExtension, defineUser, type ExtensionHost } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+
+/** An extension with one job, which notes what it is given. */
+function worker(name: string, job: string, ran: string[]) {
+  const held: { jobs?: ExtensionHost['jobs'] } = {};
+  const extension = defineExtension({
+    name,
+    setup(host) {
+      held.jobs = host.jobs;
+      return { jobs: { [job]: { run: async (id) => void ran.push(`${name} ${job} ${id}`) } } };
+    },
+  });
+  return { extension, add: (ids: string[]) => held.jobs!.add(job, ids) };
+}
+
+test('two extensions never do the jobs of each other, however they and their jobs are named', async () => {
+  const ran: string[] = [];
+  const one = worker('mail', 'sync-now', ran);
+  const two = worker('mail-sync', 'now', ran);
+  // The queue of large audiences is push-audiences.
+  const three = worker('push', 'audiences', ran);
+  await startTestApp({ resources: [defineUser()], extensions: [one, two, three].map(({ extension }) => extension) });
+  const ids = Array.from({ length: 10 }, (_, i) => `row-${i}`);
+  for (const { add } of [one, two, three]) await add(ids);
+  await vi.waitUntil(() => ran.length >= 30, { timeout: 15_000 });
+  const expected = ['mail sync-now', 'mail-sync now', 'push audiences'].flatMap((job) =>
+    ids.map((id) => `${job} ${id}`),
+  );
+  expect(ran.toSorted()).toEqual(expected.toSorted());
+});
