@@ -4,6 +4,11 @@ import type { Queues, RunningWorker } from '../platform/queues.ts';
 const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<Job>;
 const FIRST_PAUSE_MS = 1000;
 
+/** Any text as the id of a job, of which BullMQ takes no whole number and no colon. Two texts never become one. */
+function jobIdOf(id: string): string {
+  return `row-${id.replaceAll('%', '%25').replaceAll(':', '%3A')}`;
+}
+
 /** The jobs of one extension. */
 interface ExtensionJobs {
   /** What the extension hands them out with. */
@@ -32,7 +37,7 @@ export function createExtensionJobs(queues: Queues, extension: string): Extensio
           backoff: { type: 'exponential', delay: FIRST_PAUSE_MS },
         };
         // The same id twice is one job, as long as the first waits.
-        const jobs = ids.map((id) => ({ name, data: { id }, opts: { ...opts, jobId: id } }));
+        const jobs = ids.map((id) => ({ name, data: { id }, opts: { ...opts, jobId: jobIdOf(id) } }));
         if (jobs.length > 0) await queues.add(queueOf(name), jobs);
       },
     },

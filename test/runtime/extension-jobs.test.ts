@@ -30,3 +30,13 @@ test('two extensions never do the jobs of each other, however they and their job
   );
   expect(ran.toSorted()).toEqual(expected.toSorted());
 });
+
+test('a job may be of any text: whole numbers, colons and nothing at all; the same text twice is one job, two are two', async () => {
+  const ran: string[] = [];
+  const { extension, add } = worker('mail', 'send', ran);
+  await startTestApp({ resources: [defineUser()], extensions: [extension] });
+  const ids = ['123', '0', '', 'a:b', 'a:b:c', 'a%3Ab', 'a b', 'é\u0000', 'x'.repeat(5000)];
+  await add([...ids, ...ids]);
+  await vi.waitUntil(() => ran.length >= ids.length, { timeout: 15_000 });
+  expect(ran.toSorted()).toEqual(ids.map((id) => `mail send ${id}`).toSorted());
+});
