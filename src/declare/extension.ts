@@ -10,7 +10,8 @@ import type { SentEvent } from './sent-event.ts';
 import type { UserData } from './user-data.ts';
 
 /** The roles that a process can play. */
-export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
+export const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
+export type Role = (typeof ROLES)[number];
 
 /** Work that a queue hands out, whose rows are in tables of the extension. */
 export interface Job {

@@ -33,6 +33,7 @@ import { withPostgres } from './connect.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
 import { extensionMistakes } from './extension-mistakes.ts';
 import { idempotencyParts, idempotencyTables } from './http/idempotency/index.ts';
+import { jobMistakes } from './job-mistakes.ts';
 import { checkSchema } from './migrations/check-schema.ts';
 import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
@@ -214,7 +215,7 @@ export function assemble(
   const extensions = declared.extensions.map((extension) => {
     const jobs = createExtensionJobs(platform.queues, extension.name);
     const parts = extension.setup({ ...extensionHost, jobs: jobs.handout });
-    return { name: extension.name, parts, workers: jobs.features(parts.jobs) };
+    return { name: extension.name, parts, jobs };
   });
   if (accounts !== undefined) {
     const signIn = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
@@ -233,9 +234,11 @@ export function assemble(
       features.flatMap((feature) => feature.pages ?? []),
     ),
   );
-  features.push(...extensions.flatMap(({ parts, workers }) => [parts, ...workers]));
+  wrong.push(...extensions.flatMap(({ name, parts }) => jobMistakes(name, parts.jobs)));
+  features.push(...extensions.map(({ parts }) => parts));
   wrong.push(...operationIdMistakes(routesOf(features)), ...features.flatMap((feature) => feature.mistakes?.() ?? []));
   if (wrong.length > 0) throw new StartupError('The declarations are wrong:', wrong);
+  features.push(...extensions.flatMap(({ parts, jobs }) => jobs.features(parts.jobs)));
   const apis = extensions.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }]));
   for (const { listeners = {} } of features) {
     for (const [name, handler] of Object.entries(listeners)) platform.events.on(name, handler);

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { defineExtension, defineUser, type ExtensionHost } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
+import { startupError } from '../support/startup-error.ts';
 
 /** An extension with one job, which notes what it is given. */
 function worker(name: string, job: string, ran: string[]) {
@@ -39,4 +40,42 @@ test('a job may be of any text: whole numbers, colons and nothing at all; the sa
   await add([...ids, ...ids]);
   await vi.waitUntil(() => ran.length >= ids.length, { timeout: 15_000 });
   expect(ran.toSorted()).toEqual(ids.map((id) => `mail send ${id}`).toSorted());
+});
+
+const run = async () => undefined;
+
+test('jobs that no queue takes, or no process would do, are refused with all their mistakes at once', () => {
+  const jobs = {
+    'j:k': { run },
+    'a/b': { run },
+    '': { run },
+    fine: { run, role: 'web', concurrency: 1, attempts: 1 },
+    lost: { run, role: 'nobody', concurrency: 0, attempts: 1.5 },
+    idle: {},
+    none: null,
+  };
+  const extensions = [
+    defineExtension({ name: 'mail', setup: () => ({ jobs: jobs as never }) }),
+    defineExtension({ name: 'a:b', setup: () => ({ jobs: { send: { run } } }) }),
+  ];
+  const named = 'its name is part of that of a queue, which has no : and no /; rename it';
+  expect(
+    startupError({ resources: [defineUser()], extensions })
+      .split('\n')
+      .slice(1),
+  ).toEqual([
+    `  - extension "mail": job "j:k": ${named}`,
+    `  - extension "mail": job "a/b": ${named}`,
+    `  - extension "mail": job "": ${named}`,
+    '  - extension "mail": job "lost": role: "nobody" is none that a process plays; roles: web, relay, webhook-worker, push-worker',
+    '  - extension "mail": job "lost": concurrency: must be a whole number from 1',
+    '  - extension "mail": job "lost": attempts: must be a whole number from 1',
+    '  - extension "mail": job "idle": it needs a function run(id)',
+    '  - extension "mail": job "none": it needs a function run(id)',
+    '  - extension "a:b": its name is part of those of its queues, which have no : and no /; rename it',
+  ]);
+});
+
+test('an extension without jobs may have any name', () => {
+  expect(startupError({ resources: [defineUser()], extensions: [{ name: 'a:b', setup: () => ({}) }] })).toBe('');
 });
