@@ -20,6 +20,7 @@ import { outbox } from '../platform/outbox/table.ts';
 import { createWake } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
+import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { createQueues } from '../platform/queues.ts';
 import { openRedis } from '../platform/redis.ts';
 import type { Settings } from '../platform/settings.ts';
@@ -40,6 +41,7 @@ import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { relationNames } from './migrations/relation-names.ts';
 import { operationIdMistakes } from './openapi/operation-id-mistakes.ts';
 import { openApiRoutes } from './openapi/routes.ts';
+import { tableMistakes } from './table-mistakes.ts';
 import { createTransact } from './transaction.ts';
 
 interface Declared {
@@ -98,20 +100,21 @@ function platformOf(env: Environment, settings: Settings): Platform {
   };
 }
 
+/** Belfry's own tables, by name. */
+const CORE_TABLES: Record<string, PgTable> = {
+  outbox,
+  encryption_keys: encryptionKeys,
+  encryption_processes: encryptionProcesses,
+  ...idempotencyTables,
+  ...accountTables,
+  ...pushTables,
+  ...mailTables,
+};
+
 /** The tables that are not resources', by name. */
 function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
-  return Object.assign(
-    {
-      outbox,
-      encryption_keys: encryptionKeys,
-      encryption_processes: encryptionProcesses,
-      ...idempotencyTables,
-      ...accountTables,
-      ...pushTables,
-      ...mailTables,
-    },
-    ...extensions.map((extension) => extension.tables ?? {}),
-  );
+  const theirs = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
+  return { ...CORE_TABLES, ...Object.fromEntries(theirs.map((table) => [getTableConfig(table).name, table])) };
 }
 
 function declarationMistakes(declared: Declared, taken: ReadonlySet<string>): string[] {
@@ -120,6 +123,7 @@ function declarationMistakes(declared: Declared, taken: ReadonlySet<string>): st
     ...findMistakes(declared.resources, { taken, extended }),
     ...accountMistakes(declared.resources),
     ...extensionMistakes(declared.extensions),
+    ...tableMistakes(declared.extensions, declared.resources, relationNames(CORE_TABLES)),
     ...transportMistakes(declared.transports),
   ];
 }

@@ -18,13 +18,9 @@ function formMistakes({ name, setup, requires }: Extension): string[] {
 /** What is wrong with the extensions of an app before any is set up, a line each. */
 export function extensionMistakes(extensions: readonly Extension[]): string[] {
   const names = extensions.map((extension) => extension.name);
-  const tables = extensions.flatMap((extension) => Object.keys(extension.tables ?? {}));
   return [
     ...extensions.flatMap(formMistakes),
     ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `extension "${name}" is installed twice`),
-    ...tables
-      .filter((table, i) => tables.indexOf(table) !== i && new Set(names).size === names.length)
-      .map((table) => `table "${table}": two extensions have it`),
     ...extensions.flatMap((extension) => extension.mistakes?.() ?? []),
   ];
 }

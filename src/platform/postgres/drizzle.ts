@@ -23,5 +23,12 @@ export const {
   uniqueIndex,
 } = core;
 
+const { is, sql: sqlTag } = load('drizzle-orm') as typeof Drizzle;
+
 /** A piece of SQL in a declaration of a table. */
-export const { sql } = load('drizzle-orm') as typeof Drizzle;
+export const sql = sqlTag;
+
+/** Whether something is a table. */
+export function isTable(value: unknown): value is PgCore.PgTable {
+  return is(value, core.PgTable);
+}

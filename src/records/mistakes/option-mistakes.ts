@@ -37,7 +37,9 @@ function placeMistakes(resource: AnyResource, taken: ReadonlySet<string>, fault:
   if (table.startsWith('pg_'))
     fault(`collection: "${table}": names that begin with pg_ are Postgres's own; set collection to another name`);
   if (taken.has(table))
-    fault(`collection: "${table}" is a table, an index or a key of Belfry's own; set collection to another name`);
+    fault(
+      `collection: "${table}" is a table, an index or a key of Belfry's own or of an extension; set collection to another name`,
+    );
 }
 
 function times(resource: AnyResource): string[] {

@@ -1,0 +1,57 @@
+import type { Extension } from '../declare/extension.ts';
+import type { AnyResource } from '../declare/resource.ts';
+import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
+import { placesOf } from '../records/mistakes/option-mistakes.ts';
+import { archiveTable } from '../records/store/archive-table.ts';
+import { keptNames } from './migrations/relation-names.ts';
+
+/** Who has a name in the schema already: an extension, or somebody in words. */
+type Holder = Extension | string;
+
+function faultOf(extension: Extension, table: string, name: string, holder: Holder): string | undefined {
+  const at = `extension "${extension.name}": table "${table}"`;
+  if (typeof holder === 'string') return `${at}: "${name}" is ${holder}; rename it`;
+  if (holder === extension) return `${at}: "${name}" is there twice; rename one`;
+  // One that is installed twice has that as its mistake.
+  if (holder.name === extension.name) return undefined;
+  const what = name === table ? 'table' : 'index or key';
+  return `${what} "${name}": two extensions have it, "${holder.name}" and "${extension.name}"; rename one`;
+}
+
+/**
+ * The mistakes in the tables of extensions: what is none, and names in the schema that somebody else has. Where a resource has the
+ * name, that is the resource's mistake.
+ *
+ * @param core the names that Belfry's own tables take
+ */
+export function tableMistakes(
+  extensions: readonly Extension[],
+  resources: readonly AnyResource[],
+  core: ReadonlySet<string>,
+): string[] {
+  const mistakes: string[] = [];
+  const holders = new Map<string, Holder>(
+    [...core].map((name) => [name, "a table, an index or a key of Belfry's own"]),
+  );
+  for (const resource of resources) {
+    if (resource.softDelete)
+      holders.set(archiveTable(placesOf(resource).table), `where the deleted records of "${resource.name}" are`);
+  }
+  for (const extension of extensions) {
+    for (const [key, table] of Object.entries(extension.tables ?? {})) {
+      if (!isTable(table)) {
+        mistakes.push(
+          `extension "${extension.name}": table "${key}": it is not a table; make it with drizzle's pgTable`,
+        );
+        continue;
+      }
+      const { name } = getTableConfig(table);
+      const names = keptNames(table);
+      const taken = names.find((one) => holders.has(one));
+      const fault = taken && faultOf(extension, name, taken, holders.get(taken)!);
+      if (fault !== undefined) mistakes.push(fault);
+      for (const one of names) if (!holders.has(one)) holders.set(one, extension);
+    }
+  }
+  return mistakes;
+}

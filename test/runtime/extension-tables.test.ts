@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { defineExtension, defineResource, defineUser, f, softDelete } from '../../src/index.ts';
+import { index, pgTable, text } from '../../src/platform/postgres/drizzle.ts';
+import { startTestApp } from '../support/app.ts';
+import { startupError } from '../support/startup-error.ts';
+
+const table = (name: string, indexed?: string) =>
+  pgTable(name, { id: text('id').primaryKey() }, ({ id }) => (indexed === undefined ? [] : [index(indexed).on(id)]));
+
+const extension = (name: string, tables: object) =>
+  defineExtension({ name, tables: tables as never, setup: () => ({}) });
+
+const note = defineResource('note', { fields: { title: f.string() }, softDelete: true });
+
+const mistakesOf = (...extensions: ReturnType<typeof extension>[]) =>
+  startupError({ resources: [defineUser(), note], extensions: [softDelete(), ...extensions] })
+    .split('\n')
+    .slice(1);
+
+const OURS = "a table, an index or a key of Belfry's own";
+
+test.each([
+  ['the outbox', 'outbox', OURS],
+  ['sessions', 'sessions', OURS],
+  ['pushes', 'pushes', OURS],
+  ['a key of ours', 'mails_pkey', OURS],
+  ['the table of sync', 'belfry_sync', OURS],
+  ['the deleted records of a resource', 'notes_deleted', 'where the deleted records of "note" are'],
+])('a table of an extension is refused that has the name of %s, under whatever key', (_what, name, held) => {
+  const told = [`  - extension "mine": table "${name}": "${name}" is ${held}; rename it`];
+  expect(mistakesOf(extension('mine', { [name]: table(name) }))).toEqual(told);
+  expect(mistakesOf(extension('mine', { other: table(name) }))).toEqual(told);
+});
+
+test('a table of an extension is refused that has the name of a resource’s', () => {
+  expect(mistakesOf(extension('mine', { x: table('notes') }))).toEqual([
+    '  - resource "note": collection: "notes" is a table, an index or a key of Belfry\'s own or of an extension; set collection to another name',
+  ]);
+});
+
+test('tables of extensions are refused that have a name of each other, or one twice', () => {
+  expect(mistakesOf(extension('one', { x: table('things') }), extension('two', { y: table('things') }))).toEqual([
+    '  - table "things": two extensions have it, "one" and "two"; rename one',
+  ]);
+  expect(
+    mistakesOf(extension('one', { x: table('a', 'by_id') }), extension('two', { y: table('b', 'by_id') })),
+  ).toEqual(['  - index or key "by_id": two extensions have it, "one" and "two"; rename one']);
+  expect(mistakesOf(extension('one', { x: table('things'), y: table('things') }))).toEqual([
+    '  - extension "one": table "things": "things" is there twice; rename one',
+  ]);
+});
+
+test('what is no table is refused, with all other mistakes', () => {
+  expect(mistakesOf(extension('one', { x: {}, y: undefined, z: table('outbox') }))).toEqual([
+    '  - extension "one": table "x": it is not a table; make it with drizzle\'s pgTable',
+    '  - extension "one": table "y": it is not a table; make it with drizzle\'s pgTable',
+    `  - extension "one": table "outbox": "outbox" is ${OURS}; rename it`,
+  ]);
+});
+
+test('a table under the key of another is made under its own name, and the other stays', async () => {
+  const { app, person } = await startTestApp({
+    resources: [defineUser()],
+    extensions: [extension('mine', { sessions: table('mine') })],
+  });
+  expect(Object.keys(app.tables)).toEqual(expect.arrayContaining(['mine', 'sessions']));
+  expect((await (await person('Ann')).call('GET', '/api/auth/me')).status).toBe(200);
+});
