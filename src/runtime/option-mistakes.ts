@@ -5,6 +5,10 @@ function isNamed(part: unknown): boolean {
   return typeof (part as { name?: unknown } | null | undefined)?.name === 'string';
 }
 
+function isObject(part: unknown): boolean {
+  return (typeof part === 'object' && part !== null) || typeof part === 'function';
+}
+
 /**
  * What `createApp` was given that it does not take.
  *
@@ -21,5 +25,8 @@ export function optionMistakes(options: object, fault: (text: string) => void): 
   if (wrong.length > 0) return false;
   const named = (given.resources as unknown[]).every(isNamed);
   if (!named) fault('resources: each is made with defineResource or defineUser');
-  return named;
+  const strangers = [...((given.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
+  for (const [i, one] of strangers)
+    fault(`extensions[${i}]: ${String(one)} is no extension; make it with defineExtension`);
+  return named && strangers.length === 0;
 }
