@@ -41,6 +41,7 @@ import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { relationNames } from './migrations/relation-names.ts';
 import { operationIdMistakes } from './openapi/operation-id-mistakes.ts';
 import { openApiRoutes } from './openapi/routes.ts';
+import { isParts } from './part-mistakes.ts';
 import { tableMistakes } from './table-mistakes.ts';
 import { createTransact } from './transaction.ts';
 
@@ -216,10 +217,14 @@ export function assemble(
     authenticators: () => features.flatMap((feature) => feature.authenticators ?? []),
     userData: () => userDataOf(features),
   };
+  const wrong: string[] = [];
   const extensions = declared.extensions.map((extension) => {
-    const jobs = createExtensionJobs(platform.queues, extension.name);
-    const parts = extension.setup({ ...extensionHost, jobs: jobs.handout });
-    return { name: extension.name, parts, jobs };
+    const { name } = extension;
+    const jobs = createExtensionJobs(platform.queues, name);
+    const given = extension.setup({ ...extensionHost, jobs: jobs.handout });
+    if (!isParts(given))
+      wrong.push(`extension "${name}": setup(host) must return an object of its parts, and no promise`);
+    return { name, parts: isParts(given) ? given : {}, jobs };
   });
   if (accounts !== undefined) {
     const signIn = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
@@ -228,17 +233,17 @@ export function assemble(
     features.push(accounts.feature({ signIn, reset, confirm }));
   }
   const core = routesOf(features);
-  const wrong = featureRouteMistakes(
-    extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
-    core,
-  );
   wrong.push(
+    ...featureRouteMistakes(
+      extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
+      core,
+    ),
     ...pageMistakes(
       extensions.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] })),
       features.flatMap((feature) => feature.pages ?? []),
     ),
+    ...extensions.flatMap(({ name, parts }) => jobMistakes(name, parts.jobs)),
   );
-  wrong.push(...extensions.flatMap(({ name, parts }) => jobMistakes(name, parts.jobs)));
   features.push(...extensions.map(({ parts }) => parts));
   wrong.push(...operationIdMistakes(routesOf(features)), ...features.flatMap((feature) => feature.mistakes?.() ?? []));
   if (wrong.length > 0) throw new StartupError('The declarations are wrong:', wrong);

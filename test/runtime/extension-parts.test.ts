@@ -9,6 +9,18 @@ const mistakesOf = (...extensions: unknown[]) =>
     .split('\n')
     .slice(1);
 
+test.each([
+  ['nothing', undefined],
+  ['null', null],
+  ['a list', []],
+  ['a promise', Promise.resolve({})],
+])('an extension whose setup gives %s is refused, with the mistakes of others', (_what, given) => {
+  expect(mistakesOf(bringing('one', given), bringing('two', null))).toEqual([
+    '  - extension "one": setup(host) must return an object of its parts, and no promise',
+    '  - extension "two": setup(host) must return an object of its parts, and no promise',
+  ]);
+});
+
 test('what is no extension is refused by its place', () => {
   expect(mistakesOf(null, bringing('one', {}), undefined, 'webhooks')).toEqual([
     '  - extensions[0]: null is no extension; make it with defineExtension',
