@@ -41,7 +41,7 @@ import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { relationNames } from './migrations/relation-names.ts';
 import { operationIdMistakes } from './openapi/operation-id-mistakes.ts';
 import { openApiRoutes } from './openapi/routes.ts';
-import { isParts } from './part-mistakes.ts';
+import { isParts, mailMistakes } from './part-mistakes.ts';
 import { tableMistakes } from './table-mistakes.ts';
 import { createTransact } from './transaction.ts';
 
@@ -243,6 +243,7 @@ export function assemble(
       features.flatMap((feature) => feature.pages ?? []),
     ),
     ...extensions.flatMap(({ name, parts }) => jobMistakes(name, parts.jobs)),
+    ...mailMistakes(extensions, features),
   );
   features.push(...extensions.map(({ parts }) => parts));
   wrong.push(...operationIdMistakes(routesOf(features)), ...features.flatMap((feature) => feature.mistakes?.() ?? []));

@@ -9,6 +9,17 @@ const mistakesOf = (...extensions: unknown[]) =>
     .split('\n')
     .slice(1);
 
+const hello = async () => undefined;
+
+test('two makers of e-mails of one kind are refused, by name', () => {
+  const one = bringing('one', { mails: { hello } });
+  const two = bringing('two', { mails: { hello, 'password-reset': hello } });
+  expect(mistakesOf(one, two)).toEqual([
+    '  - extension "two": mail "hello": extension "one" makes it already; rename it',
+    '  - extension "two": mail "password-reset": Belfry makes it already; rename it',
+  ]);
+});
+
 test.each([
   ['nothing', undefined],
   ['null', null],
