@@ -41,7 +41,7 @@ import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { relationNames } from './migrations/relation-names.ts';
 import { operationIdMistakes } from './openapi/operation-id-mistakes.ts';
 import { openApiRoutes } from './openapi/routes.ts';
-import { isParts, mailMistakes } from './part-mistakes.ts';
+import { apiMistakes, isParts, mailMistakes } from './part-mistakes.ts';
 import { tableMistakes } from './table-mistakes.ts';
 import { createTransact } from './transaction.ts';
 
@@ -49,6 +49,8 @@ interface Declared {
   resources: readonly AnyResource[];
   extensions: readonly Extension[];
   transports: readonly Transport[];
+  /** What the app has itself, by name: no extension may take its place. */
+  members?: object;
 }
 
 /** Accounts from the command line. */
@@ -244,6 +246,7 @@ export function assemble(
     ),
     ...extensions.flatMap(({ name, parts }) => jobMistakes(name, parts.jobs)),
     ...mailMistakes(extensions, features),
+    ...apiMistakes(extensions, declared.members ?? {}),
   );
   features.push(...extensions.map(({ parts }) => parts));
   wrong.push(...operationIdMistakes(routesOf(features)), ...features.flatMap((feature) => feature.mistakes?.() ?? []));

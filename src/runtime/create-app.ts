@@ -110,6 +110,24 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   declared: Declared;
 }
 
+/** What the app has itself; the compiler sees to it that nothing is missing. */
+const MEMBERS: Record<keyof App, true> = {
+  migrate: true,
+  start: true,
+  close: true,
+  on: true,
+  service: true,
+  transaction: true,
+  push: true,
+  simulated: true,
+  mail: true,
+  accounts: true,
+  encryption: true,
+  captured: true,
+  tables: true,
+  declared: true,
+};
+
 /**
  * Makes an app from declarations. Nothing is connected yet.
  *
@@ -126,7 +144,8 @@ export function createApp<const R extends readonly AnyResource[], const E extend
   const whole = optionMistakes(options, (text) => faults.push(text));
   const provided = () => (env && settings ? transportsFrom(env, settings) : []);
   const transports = options.transports ?? collect(faults, provided) ?? [];
-  const assembled = () => assemble({ ...options, extensions: options.extensions ?? [], transports }, env, settings);
+  const declared = { ...options, extensions: options.extensions ?? [], transports, members: MEMBERS };
+  const assembled = () => assemble(declared, env, settings);
   const parts = whole ? collect(faults, assembled) : undefined;
   if (parts === undefined || faults.length > 0) throw new StartupError('The app cannot be made:', faults);
 

@@ -11,6 +11,19 @@ export function isParts(given: unknown): given is FeatureParts {
   return typeof given === 'object' && given !== null && !Array.isArray(given) && !('then' in given);
 }
 
+/**
+ * Extensions whose `api` would take the place of what the app has itself, or every object has.
+ *
+ * @param members what the app has, by name
+ */
+export function apiMistakes(extensions: readonly OfExtension[], members: object): string[] {
+  // Whoever awaits an app would wait for ever on one that has a `then`.
+  const isTaken = (name: string) => name in members || name === 'then';
+  return extensions
+    .filter(({ name, parts }) => parts.api !== undefined && isTaken(name))
+    .map(({ name }) => `extension "${name}": its api would stand in place of app.${name}; rename it`);
+}
+
 /** Kinds of e-mail that two features make. */
 export function mailMistakes(extensions: readonly OfExtension[], core: readonly FeatureParts[]): string[] {
   const makers = new Map<string, string>();

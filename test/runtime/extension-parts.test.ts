@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineExtension, defineUser, type FeatureParts } from '../../src/index.ts';
+import { createApp, defineExtension, defineUser, type FeatureParts } from '../../src/index.ts';
 import { startupError } from '../support/startup-error.ts';
 
 const bringing = (name: string, parts: unknown) => defineExtension({ name, setup: () => parts as FeatureParts });
@@ -8,6 +8,19 @@ const mistakesOf = (...extensions: unknown[]) =>
   startupError({ resources: [defineUser()], extensions: extensions as never })
     .split('\n')
     .slice(1);
+
+const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://localhost/none', REDIS_URL: 'redis://localhost' };
+const app = createApp({ resources: [defineUser()] }, env);
+
+test.each([...Object.keys(app), 'then', 'toString', 'constructor', '__proto__'])(
+  'an extension whose api would take the place of app.%s is refused',
+  (name) => {
+    expect(mistakesOf(bringing(name, { api: { mine: 1 } }))).toEqual([
+      `  - extension "${name}": its api would stand in place of app.${name}; rename it`,
+    ]);
+    expect(mistakesOf(bringing(name, {}))).toEqual([]);
+  },
+);
 
 const hello = async () => undefined;
 
@@ -26,9 +39,9 @@ test.each([
   ['a list', []],
   ['a promise', Promise.resolve({})],
 ])('an extension whose setup gives %s is refused, with the mistakes of others', (_what, given) => {
-  expect(mistakesOf(bringing('one', given), bringing('two', null))).toEqual([
+  expect(mistakesOf(bringing('one', given), bringing('push', { api: {} }))).toEqual([
     '  - extension "one": setup(host) must return an object of its parts, and no promise',
-    '  - extension "two": setup(host) must return an object of its parts, and no promise',
+    '  - extension "push": its api would stand in place of app.push; rename it',
   ]);
 });
 
