@@ -77,6 +77,19 @@ function commonMistakes(route: Route, path: string | undefined, fault: Fault): v
   }
 }
 
+/** The routes among what `routes` gave. */
+function listedRoutes(given: unknown, fault: Fault): Route[] {
+  if (!Array.isArray(given)) {
+    fault('routes: it must return a list of routes, as [route.get("/hello", () => "hello")]');
+    return [];
+  }
+  const isRoute = (one: unknown) => typeof (one as Partial<Route> | null | undefined)?.path === 'string';
+  for (const [i, one] of given.entries()) {
+    if (!isRoute(one)) fault(`routes[${i}]: it is not a route; make it with the builder, as route.get(…)`);
+  }
+  return given.filter(isRoute);
+}
+
 /**
  * The mistakes in a resource's custom routes.
  *
@@ -85,7 +98,7 @@ function commonMistakes(route: Route, path: string | undefined, fault: Fault): v
 export function customRouteMistakes(resource: AnyResource, roles: readonly string[] | undefined, fault: Fault): void {
   if (resource.routes === undefined) return;
   const base = resource.path ?? `/${pluralName(resource.name)}`;
-  const routes = resource.routes(routeBuilder(base, resource.name));
+  const routes = listedRoutes(resource.routes(routeBuilder(base, resource.name)), fault);
   for (const route of routes) {
     const at = `route ${route.method} ${route.path}`;
     routeMistakes(route, base, ownerFieldOf(resource) !== undefined, (text) => fault(`${at}: ${text}`));
