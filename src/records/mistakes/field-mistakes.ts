@@ -96,7 +96,8 @@ function ruleMistakes(spec: FieldSpec, isSlow: SlowPattern, fault: Fault): void 
     fault('schema() takes a Standard Schema: an object with "~standard"');
 }
 
-function defaultMistakes(spec: FieldSpec, fault: Fault): void {
+/** @param testable whether its schema makes sense, that of what stands inside it included */
+function defaultMistakes(spec: FieldSpec, testable: boolean, fault: Fault): void {
   if (!('default' in spec) || typeof spec.default === 'function') return;
   if (spec.default === undefined || spec.default === null) {
     if (spec.required) fault(`default(${spec.default}) is no value, and the field is required; remove it`);
@@ -104,7 +105,16 @@ function defaultMistakes(spec: FieldSpec, fault: Fault): void {
   }
   if (fieldTypeOf(spec).concealed) fault(`default(): a ${spec.kind} that stands in the code is none; remove it`);
   if (spec.unique) fault('unique() and a default that is always the same exclude each other; remove one');
-  const parsed = fieldSchema(spec, 'reject').safeParse(freshDefault(spec));
+  let value: unknown;
+  try {
+    value = freshDefault(spec);
+  } catch (error) {
+    const reason = (error as Error).message;
+    fault(`default(): no record can get a copy of it (${reason}); give plain data, or a function that makes the value`);
+    return;
+  }
+  if (!testable) return;
+  const parsed = fieldSchema(spec, 'reject').safeParse(value);
   const broken = parsed.success ? brokenRule(spec, parsed.data) : parsed.error.issues[0]?.message;
   if (broken !== undefined) fault(`default() does not pass the field's own rules: ${broken}`);
 }
@@ -183,14 +193,19 @@ export function specMistakes(
   fault: (path: string, text: string) => void,
 ): boolean {
   const own = (text: string) => fault('', text);
-  if (!innerMistakes(spec, isSlow, fault)) return false;
+  let isSoundInside = true;
+  const inside = (path: string, text: string) => {
+    isSoundInside = false;
+    fault(path, text);
+  };
+  if (!innerMistakes(spec, isSlow, inside)) return false;
   visibilityMistakes(spec, own);
   modifierMistakes(spec, own);
   const rules: string[] = [];
   boundMistakes(spec, (text) => rules.push(text));
   ruleMistakes(spec, isSlow, (text) => rules.push(text));
   rules.forEach(own);
-  // A schema of rules that make no sense would say nothing of a default.
-  if (rules.length === 0) defaultMistakes(spec, own);
+  // A schema of rules that make no sense would say nothing of a default; nor would one that fills in a default at fault.
+  if (rules.length === 0) defaultMistakes(spec, isSoundInside, own);
   return true;
 }

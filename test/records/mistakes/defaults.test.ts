@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { AnyField } from '../../../src/declare/field.ts';
+import { f } from '../../../src/index.ts';
+import { startupErrorOfField } from '../../support/startup-error.ts';
+
+const linesOf = (field: AnyField) => startupErrorOfField(field).split('\n').slice(1);
+
+test.each<[string, unknown, string]>([
+  ['a promise', Promise.resolve(1), '#<Promise> could not be cloned.'],
+  ['a function inside', { a: () => 1 }, '() => 1 could not be cloned.'],
+  ['a symbol', Symbol('x'), 'Symbol(x) could not be cloned.'],
+  ['a date that is none', new Date(Number.NaN), 'Invalid time value'],
+])('a default that no record can get a copy of is told at the start: %s', (_what, value, reason) => {
+  const text = `default(): no record can get a copy of it (${reason}); give plain data, or a function that makes the value`;
+  expect(linesOf(f.json().default(value as never))).toEqual([`  - resource "thing": field "a": ${text}`]);
+  expect(linesOf(f.object({ b: f.json().default(value as never) }))).toEqual([
+    `  - resource "thing": field "a.b": ${text}`,
+  ]);
+});
+
+test('a default inside an object that has a default is told alone: the other one is filled in with it', () => {
+  const inner = f.string().min(3).default('x');
+  const told = "default() does not pass the field's own rules: Must be at least 3 characters";
+  expect(linesOf(f.object({ b: inner }).default({}))).toEqual([`  - resource "thing": field "a.b": ${told}`]);
+  expect(linesOf(f.array(f.object({ b: inner })).default([{}]))).toEqual([
+    `  - resource "thing": field "a[].b": ${told}`,
+  ]);
+});
