@@ -86,7 +86,7 @@ export interface Route {
   file?: string;
   /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any. */
   errors?: readonly ErrorCode[];
-  /** Status of an answer with a value. Default 200; an answer without a value is 204. */
+  /** Status of an answer with a value, which 204, 205 and 304 leave out. Default 200; an answer without a value is 204. */
   status?: number;
   /** Name of the operation in the OpenAPI document, and so of a client's method. Default: made from method and path. */
   operationId?: string;

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineResource, defineUser, f } from '../../src/index.ts';
@@ -21,6 +23,8 @@ const post = defineResource('post', {
     route.get('/nothing', { policy: 'public' }, () => undefined),
     route.get('/null', { policy: 'public' }, () => null),
     route.get('/false', { policy: 'public' }, async () => false),
+    ...[204, 205, 304].map((status) => route.get(`/empty-${status}`, { policy: 'public', status }, () => ({ a: 1 }))),
+    route.post('/empty-205', { policy: 'public', status: 205 }, () => undefined),
     route.get('/admins', { policy: 'admin' }, () => 1),
     route.get('/query', { policy: 'public' }, ({ query }) => query),
     route.post(
@@ -92,7 +96,7 @@ const half = defineResource('ProductCategory', {
   policies: { list: 'public', create: 'public' },
 });
 
-const { app, call, person } = await startTestApp({ resources: [defineUser(), post, silent, half] });
+const { app, call, person, url } = await startTestApp({ resources: [defineUser(), post, silent, half] });
 const [ann, bob, blind] = [await person('Ann'), await person('Bob'), await person('Blind')];
 const path = '/api/blog/articles';
 const { id } = (await ann.call('POST', path, { title: 'open' })).body.data;
@@ -104,6 +108,37 @@ test('a value answers 200 with data, nothing answers 204, status is the declared
   expect(await call('GET', `${path}/false`)).toMatchObject({ status: 200, body: { data: false } });
   expect(await call('POST', `${path}/made`, { n: 1 })).toMatchObject({ status: 202, body: { data: { n: 1 } } });
   expect(await call('GET', `${path}/written`)).toMatchObject({ status: 418, body: { tea: true } });
+});
+
+/** What goes over the wire for a request. A second one on the connection would be answered with what a body left there. */
+async function answersOf(requests: string[]): Promise<string[]> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const lines = requests.map((line, i) => {
+    const end = i === requests.length - 1 ? 'Connection: close\r\n' : '';
+    return `${line} HTTP/1.1\r\nHost: ${hostname}\r\n${end}Content-Length: 0\r\n\r\n`;
+  });
+  socket.end(lines.join(''));
+  return (await text(socket)).split(/(?=HTTP\/1\.1 )/);
+}
+
+test.each([204, 205, 304])(
+  'a status without a body is sent without one, whatever the handler gives: %i',
+  async (status) => {
+    const [first, second] = await answersOf([`GET ${path}/empty-${status}`, `GET ${path}/hello`]);
+    expect(first).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(first).not.toMatch(/^(content-type|etag|transfer-encoding):/im);
+    // RFC 9110 §8.6, §15.3.6: 205 says that it ends here; 204 says nothing, and 304 would say how long the other answer is.
+    expect(/^content-length: .*$/im.exec(first!)?.[0].toLowerCase()).toBe(
+      status === 205 ? 'content-length: 0' : undefined,
+    );
+    expect(first!.split('\r\n\r\n')[1]).toBe('');
+    expect(second).toMatch(/^HTTP\/1.1 200 /);
+  },
+);
+
+test('nothing is 204, and the declared status where that has no body either', async () => {
+  expect(await call('POST', `${path}/empty-205`)).toMatchObject({ status: 205, body: undefined });
 });
 
 test('a route without a policy is for who is signed in; roles are asked like anywhere', async () => {

@@ -40,8 +40,14 @@ export interface Answer {
   version: string | undefined;
 }
 
-/** The answer of a value: 204 for none, else `{ data }` (and `meta`). */
+/** Whether an answer with this status has no body whatever is to be said (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 205 || status === 304;
+}
+
+/** The answer of a value: 204 for none, else `{ data }` (and `meta`), where the status has room for it. */
 export function answerOf(status: number, value: unknown): Answer {
+  if (isBodiless(status)) return { status, text: undefined, version: undefined };
   if (value === undefined) return { status: 204, text: undefined, version: undefined };
   const { data, meta, version } = value instanceof Told ? value : new Told(value, undefined, undefined);
   return { status, text: JSON.stringify({ data, meta }), version };

@@ -1,5 +1,6 @@
 import { recordShapes } from '../../declare/record-shape.ts';
 import type { Route } from '../../declare/route.ts';
+import { isBodiless } from '../../platform/http/answer.ts';
 import { isTagged } from '../http/etag.ts';
 import type { Components } from './components.ts';
 import { answerHeaders, limitHeaders, replayedHeader, tagHeader } from './headers.ts';
@@ -57,8 +58,10 @@ export function successAnswers(
         ? { 'application/json': { schema: envelope(route, name, components) } }
         : { [route.file]: {} },
   };
+  const nothing = { description: 'It is done; there is nothing to say.', headers: shared };
+  if (isBodiless(status)) return { [status]: nothing };
   return {
-    ...(status === 204 ? {} : { [status]: full }),
+    [status]: full,
     ...(route.pending
       ? {
           202: {
@@ -68,11 +71,7 @@ export function successAnswers(
           },
         }
       : {}),
-    ...(status === 204 || (output === undefined && route.file === undefined)
-      ? { 204: { description: 'It is done; there is nothing to say.', headers: shared } }
-      : {}),
-    ...(isRevalidated(route) && status !== 204
-      ? { 304: { description: 'You have this answer already.', headers: tagged } }
-      : {}),
+    ...(output === undefined && route.file === undefined ? { 204: nothing } : {}),
+    ...(isRevalidated(route) ? { 304: { description: 'You have this answer already.', headers: tagged } } : {}),
   };
 }
