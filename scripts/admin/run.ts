@@ -16,17 +16,30 @@ function textOf(error: unknown): string {
     .join('\n');
 }
 
-async function create(accounts: Accounts, { email, name, role, fields, passwordFromInput: given }: AdminArguments) {
+/** The fields that users have: of each the words that it may hold, where these are listed. */
+function userFields({ declared }: App): Map<string, readonly string[] | undefined> {
+  const fields = [...declared.columns.values()].map(({ field, values }) => ({ path: field.split('.'), values }));
+  return new Map(fields.filter(({ path }) => path[0] === 'user').map(({ path, values }) => [path[1]!, values]));
+}
+
+async function create(app: App, accounts: Accounts, given: AdminArguments) {
+  const { email, name, role, fields } = given;
   if ((await accounts.find(email)) !== undefined) {
     throw new Error(
       `There is an account with this e-mail already. Its role: npm run admin -- promote --email ${email}`,
     );
   }
-  const password = given ? await passwordFromInput() : newPassword();
-  const roles = [...new Set(['user', role!])];
-  const user = await accounts.create({ name: name ?? email.split('@')[0], ...fields, email, password, roles });
-  console.log(`${user.email} is ${role} now (${user.id}).`);
-  if (!given) console.log(`Password, shown this once: ${password}`);
+  const password = given.passwordFromInput ? await passwordFromInput() : newPassword();
+  const declared = userFields(app);
+  const input: Record<string, unknown> = { ...fields, email, password };
+  // A name that was asked for is given in any case: where users have none, it is refused by name.
+  if (name !== undefined || declared.has('name')) input.name ??= name ?? email.split('@')[0];
+  const everybody = declared.get('roles')?.includes('user') ? ['user'] : [];
+  if (declared.has('roles')) input.roles = [...new Set([...everybody, role!])];
+  const user = await accounts.create(input);
+  const what = declared.has('roles') ? `${role} now` : 'made, without a role: users have no field roles';
+  console.log(`${user.email} is ${what} (${user.id}).`);
+  if (!given.passwordFromInput) console.log(`Password, shown this once: ${password}`);
 }
 
 async function change(app: App, accounts: Accounts, user: User, { command, role, end }: AdminArguments) {
@@ -54,7 +67,7 @@ async function act(app: App, given: AdminArguments, signal: AbortSignal): Promis
   const { accounts } = app;
   if (accounts === undefined) throw new Error('This app has no accounts: see defineUser.');
   await accounts.ready();
-  if (given.command === 'create') await create(accounts, given);
+  if (given.command === 'create') await create(app, accounts, given);
   else if (given.command === 'list') console.log(userLines(await accounts.list(given)).join('\n'));
   else if (given.command === 'mails') {
     const mails = (await app.captured.mails()).filter(({ to }) => given.email === '' || to === given.email);

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { readAdminArguments } from '../../../scripts/admin/arguments.ts';
+import { run } from '../../../scripts/admin/run.ts';
+import type { AnyResource } from '../../../src/declare/resource.ts';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
+import type { App } from '../../../src/runtime/create-app.ts';
+import { clientOf, startTestApp } from '../../support/app.ts';
+import { inProcess } from '../../support/in-process.ts';
+
+const account = { email: f.email().required().unique(), password: f.password().required() };
+const roles = (...words: [string, ...string[]]) => f.array(f.enum(words)).writableBy('admin');
+
+/** What a command says on an app with these users, and what one of them is told at the sign-in. */
+async function withUsers(user: AnyResource) {
+  // Another resource's fields are not the user's.
+  const post = defineResource('post', { fields: { name: f.string(), roles: f.array(f.enum(['user'])) } });
+  const { app, url } = await startTestApp({ resources: [user, post] });
+  return {
+    admin: (args: string) =>
+      inProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal)),
+    async signIn(said: string) {
+      const password = said.split(' ').at(-1);
+      const { body } = await clientOf(url)('POST', '/api/auth/login', { email: 'root@example.com', password });
+      return body.data.user;
+    },
+  };
+}
+
+const CREATE = 'create --email root@example.com';
+
+test('the first admin is made where users have no name, and no role "user"', async () => {
+  const { admin, signIn } = await withUsers(
+    defineResource('user', { fields: { ...account, roles: roles('admin', 'staff') }, owner: '_id' }),
+  );
+  expect(await admin(`${CREATE} --name Root`)).toMatchObject({ code: 1, wrong: 'name: Unknown field' });
+  expect(await admin(`${CREATE} --role king`)).toMatchObject({
+    code: 1,
+    wrong: 'roles.0: Must be one of: admin, staff',
+  });
+  const { code, said, wrong } = await admin(CREATE);
+  expect([code, wrong]).toEqual([0, '']);
+  expect(said).toMatch(/^root@example.com is admin now \(/);
+  const user = await signIn(said);
+  expect(user.roles).toEqual(['admin']);
+  expect(user).not.toHaveProperty('name');
+});
+
+test('the first admin gets the role "user" beside where users have it', async () => {
+  const { admin, signIn } = await withUsers(defineUser());
+  const { said } = await admin(CREATE);
+  expect(await signIn(said)).toMatchObject({ name: 'root', roles: ['user', 'admin'] });
+});
+
+test('where users have no roles an account is made, and nobody is told that it has one', async () => {
+  const { admin, signIn } = await withUsers(defineResource('user', { fields: account, owner: '_id' }));
+  const { code, said, wrong } = await admin(CREATE);
+  expect([code, wrong]).toEqual([0, '']);
+  expect(said).toMatch(/^root@example.com is made, without a role: users have no field roles \(/);
+  expect(await signIn(said)).not.toHaveProperty('roles');
+});
