@@ -214,6 +214,7 @@ CREATE TABLE "webhook_deliveries" (
 	"position" bigint,
 	"message_id" text NOT NULL,
 	"type" text NOT NULL,
+	"subject_id" text,
 	"body" text NOT NULL,
 	"status" text DEFAULT 'pending' NOT NULL,
 	"attempts" integer DEFAULT 0 NOT NULL,

@@ -59,7 +59,7 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
   const tellsOfDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
   async function insert(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
-    const columns = [0, 1, 2, 3, 4, 5, 6].map((column) => rows.map((row) => row[column]));
+    const columns = [0, 1, 2, 3, 4, 5, 6, 7].map((column) => rows.map((row) => row[column]));
     await tx.write({ name: 'webhook_deliveries_insert', text: INSERT, values: columns });
   }
 

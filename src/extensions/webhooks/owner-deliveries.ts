@@ -18,6 +18,7 @@ export type NewDelivery = [
   type: string,
   body: string,
   position: number,
+  subjectId: string | undefined,
 ];
 
 /** Endpoints of one owner, by event. */
@@ -81,9 +82,9 @@ export function createOwnerDeliveries(
     const data = await dataFor([...kept.keys()], user);
     return [...kept].flatMap(([event, list]) => {
       const body = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${data.get(event)}}`;
-      return list.map(
-        ({ id }): NewDelivery => [newId(), id, event.id, newMessageId(), event.name, body, event.position],
-      );
+      const { name, position } = event;
+      const subject = event.view === undefined ? undefined : event.view.ownerOf(event.record);
+      return list.map(({ id }): NewDelivery => [newId(), id, event.id, newMessageId(), name, body, position, subject]);
     });
   }
 

@@ -104,6 +104,8 @@ export const webhookDeliveries = pgTable(
     /** `msg_…`, the same on every attempt. */
     messageId: text('message_id').notNull(),
     type: text('type').notNull(),
+    /** The user whose record it tells of; the body may not say whose that is. */
+    subjectId: text('subject_id'),
     /** What is sent, byte for byte on every attempt: hence text, since jsonb reorders keys. */
     body: text('body').notNull(),
     /** `pending`, `sending`, `succeeded` or `failed`. */

@@ -39,7 +39,9 @@ function tellsOfRecord({ view, plan }: Share): string {
   const name = quoted(view.name);
   // That a record is gone stays to be told, where nothing personal is told with it.
   const told = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
-  const theirs = [`b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(' or ');
+  const theirs = ['d.subject_id = $1', `b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(
+    ' or ',
+  );
   return `split_part(d.type, '.', 1) = ${name} and ${told} and (${theirs})`;
 }
 

@@ -34,10 +34,11 @@ export function listDeliveries(status: DeliveryStatus | undefined): string {
   order by ${order} limit $2`;
 }
 
-/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 positions. An event that was handled before makes no second delivery. */
+/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 positions, $8 whose records they tell of. An event that was handled before makes no second delivery. */
 export const INSERT = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, position, next_attempt_at)
-  select *, now() from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, position, subject_id, next_attempt_at)
+  select *, now()
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])
   on conflict (endpoint_id, event_id) do nothing`;
 
 /** $1 endpoint: ms until its earliest delivery is due, negative when it is overdue. By webhook_deliveries_due_index. */

@@ -252,6 +252,19 @@ test('what others were sent of a record inside of their own goes, though they we
   await receiver.close();
 });
 
+test('what others were sent of a record that is gone by now goes, though they were not told whose it was', async () => {
+  const receiver = await startReceiver();
+  const [ulf, bob] = [await person('Ulf'), await person('Bob')];
+  await bob.call('POST', '/api/webhooks', { url: receiver.url, events: ['memo.*'] });
+  const memoId = await make(ulf, 'memos', { email: 'ulf@home.example' });
+  expect((await ulf.call('DELETE', `/api/memos/${memoId}`)).status).toBe(204);
+  const sent = () => count('webhook_deliveries', `body like '%ulf@home%' and body not like $1`, `%${ulf.id}%`);
+  await vi.waitUntil(async () => (await sent()) === 2, patience);
+  await finished((await erase(ulf)).body.data.id);
+  expect(await sent()).toBe(0);
+  await receiver.close();
+});
+
 test('what the app has published stops no erasure, whatever is in its texts', async () => {
   const receiver = await startReceiver();
   const [uma, bob] = [await person('Uma'), await person('Bob')];
