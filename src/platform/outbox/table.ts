@@ -20,6 +20,7 @@ export const outbox = pgTable(
      * and, except of an update, `passwords`: which of them are there.
      */
     payload: jsonb('payload').notNull(),
+    /** When it happened; changes of one record follow each other. */
     createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow(),
     /** A row that could not be turned into work waits until then. */
     availableAt: timestamp('available_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow(),

@@ -50,6 +50,9 @@ export function eventValues(resource: CompiledResource, action: Action, cause: C
  * round trip, one commit. It reads the changed row from `_new`, and the row before an update from `_old`: names that no column can
  * have, since a bare `r` would mean a column `r` before it means a row.
  *
+ * Its time is read once the row is changed: `now()` is when the transaction began, which may be before another one, for which it
+ * waited, changed the same record.
+ *
  * @param given how many values the statement has before those of the event
  */
 export function outboxExpression(resource: CompiledResource, action: Action, given: number): string {
@@ -60,7 +63,8 @@ export function outboxExpression(resource: CompiledResource, action: Action, giv
   else if (resource.audit) parts.push(`'passwords', ${passwordsJson(resource)}`);
   const from = action === 'updated' ? '_new, _old' : '_new';
   const [event, name, own, user, request] = [1, 2, 3, 4, 5].map((place) => `$${given + place}::text`);
-  return `_outbox as (insert into "outbox" ("event_id", "name", "resource", "record_id", "user_id", "request_id", "payload")
-    select ${event}, ${name}, ${own}, _new."id", ${user}, ${request},
+  const columns = '"event_id", "name", "resource", "record_id", "user_id", "request_id", "created_at", "payload"';
+  return `_outbox as (insert into "outbox" (${columns})
+    select ${event}, ${name}, ${own}, _new."id", ${user}, ${request}, clock_timestamp(),
       jsonb_build_object(${parts.join(', ')}) from ${from})`;
 }

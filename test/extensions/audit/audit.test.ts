@@ -392,6 +392,23 @@ describe('GET /api/admin/audit', () => {
     expect(ids).toEqual(rows.map(({ id }) => id));
   });
 
+  test('changes of one record stand in the order in which they were made, however long ago their transactions began', async () => {
+    const { id } = await made({ points: 0 });
+    const write = (points: number) => root.call('PATCH', `/api/notes/${id}`, { points });
+    await app.transaction(async (tx) => {
+      // The transaction begins with its first statement.
+      await tx.service('note').create({ title: 'begun' } as never);
+      expect((await write(1)).status).toBe(200);
+      await tx.service('note').update(id, { points: 2 } as never);
+    });
+    await Promise.all([3, 4, 5, 6, 7, 8, 9, 10].map(write));
+    await settled();
+    const rows = await entries(`record=${id}&action=updated`);
+    const steps = rows.reverse().map(({ changes }) => changes!.points!);
+    expect(steps).toHaveLength(10);
+    expect(steps.map(({ from }) => from)).toEqual([0, ...steps.slice(0, -1).map(({ to }) => to)]);
+  });
+
   test.each([
     ['user=x', 'user'],
     ['record=1', 'record'],

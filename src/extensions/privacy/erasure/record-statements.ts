@@ -64,8 +64,8 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
   const passwords = textArray(untoldColumns(view, { ...plan, personal: [] }));
   const origin = view.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
   const outbox = (action: string, parts: string, from: string) => `_outbox as (
-    insert into outbox (event_id, name, resource, record_id, payload)
-    select _event.id, '${view.name}.${action}', '${view.name}', _new."id", jsonb_build_object(${parts}${origin})
+    insert into outbox (event_id, name, resource, record_id, created_at, payload)
+    select _event.id, '${view.name}.${action}', '${view.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}${origin})
     from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
   const take = `select ${view.columns('_row')} from ${table} _row where _row.${owner} = $1`;
   const sets = (given: number, time: string) => {
