@@ -7,7 +7,7 @@ import { TooManyWays } from './patterns/pumps.ts';
 export type SlowPattern = (regex: RegExp, most: number) => boolean;
 
 // A busy machine makes a quick expression look slow once; what backtracks stays slow however often and long it is tried.
-const LOOKS_MS: readonly number[] = [50, 100, 250, 250];
+const LOOKS_MS: readonly number[] = [50, 100, 250, 1000];
 /** Stands for texts without a declared maximum. */
 const LONGEST_PROBE = 5000;
 /** For expressions that are too large to be looked through. */

@@ -25,8 +25,9 @@ function sharesOf(resources: readonly ResourceView[], users: ResourceView): Shar
 const tablesOf = ({ table, archiveTable }: ResourceView) =>
   [table, ...(archiveTable === undefined ? [] : [archiveTable])].map(quoteIdentifier);
 
+// Never of a field that the receiver was not shown.
 const stillThere = ({ name, emptied }: EmptiedField) =>
-  `b.data->>${quoted(name)} is distinct from ${emptied === null ? 'null' : quoted(emptied)}`;
+  `b.data->>${quoted(name)} ${emptied === null ? 'is not null' : `<> ${quoted(emptied)}`}`;
 
 /** Whether delivery `d` with the data `b.data` tells of a record that is the user's, by itself or by how it is stored. */
 function tellsOfRecord({ view, plan }: Share): string {
