@@ -8,6 +8,7 @@ import { idempotencySweep } from '../../src/runtime/http/idempotency/sweep.ts';
 import { type Answer, clientOf, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { envOfOneRole, startBlog } from '../support/processes.ts';
+import { countStatements } from '../support/sent-statements.ts';
 
 const ran: string[] = [];
 let gate: Promise<void> | undefined;
@@ -142,15 +143,14 @@ test('without a key every create makes a record, and nothing is noted', async ()
 });
 
 test('a key costs two statements, and none when there is none', async () => {
-  const query = vi.spyOn(pg.Client.prototype, 'query');
+  const sent = countStatements();
   const count = async (asks?: Record<string, string>) => {
-    query.mockClear();
     expect((await ann.call('POST', '/api/posts', { title: 'x' }, asks)).status).toBe(201);
-    return query.mock.calls.length;
+    return sent.count();
   };
   // The session, and the record with its event.
   expect([await count(), await count(withKey(newKey()))]).toEqual([2, 4]);
-  query.mockRestore();
+  sent.end();
 });
 
 test('50 creates at once with one key make one record and one event, and all get the same answer', async () => {
@@ -645,7 +645,7 @@ test('a try that died before its record was made makes it in the end, with the i
 });
 
 test('web is killed between the record and its answer: repeated at another process, the create gives that one record', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const own = await createTestDatabase();
   onTestFinished(() => own.drop());
