@@ -73,12 +73,13 @@ describe('what may work later', () => {
     const [bad, good] = [await register(ann, 'retry-bad'), await register(ann, 'retry-good')];
     answer = (token, call) =>
       token.startsWith('retry-bad') && call === 1
-        ? { ok: false, error: 'Busy', retryable: true }
+        ? { ok: false, error: 'Busy', retryable: true, retryAfterMs: 3_600_000 }
         : { ok: true, id: `c${call}` };
     const result = await app.push.send({ to: ann.id, title: 'Hi' });
     expect(result.status).toBe('partial');
     expect(result.results.find((one) => one.device === bad)).toEqual({ device: bad, ok: false, error: 'Busy' });
     expect((await shown(result.id)).counts).toMatchObject({ accepted: 1, retrying: 1, failed: 0 });
+    await pass(result.id);
     const receipt = { id: result.id, device: bad, ok: true, error: null, unregistered: false };
     await expect.poll(() => named('push.receipt'), { timeout: 20_000 }).toEqual([receipt]);
     expect(calls.map(([, devices, { id }]) => [devices.map((device) => device.id).toSorted(), id])).toEqual([
