@@ -3,16 +3,11 @@ import type { ResourceView } from '../../declare/host.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { tablesOf } from '../../records/tables-of.ts';
 import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfGone, removeOfUsers } from './sql.ts';
 
 const EVERY_MS = 60_000;
 const GONE_EVERY_MS = 10 * 60_000;
-
-/** The tables in which users are, those that can be restored among them. */
-const tablesOf = ({ table, archiveTable }: ResourceView) => [
-  table,
-  ...(archiveTable === undefined ? [] : [archiveTable]),
-];
 
 /** Removes logins that got no code in time, enrolments that were never confirmed, and factors of users who were kept for a restore. */
 export function twoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceView): Sweep[] {

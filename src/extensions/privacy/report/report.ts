@@ -4,6 +4,7 @@ import type { ResourceView } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { UserData } from '../../../declare/user-data.ts';
 import { ownerFieldOf } from '../../../records/compile.ts';
+import { tablesOf } from '../../../records/tables-of.ts';
 import { describeDeclared, describePolicy } from './describe-policy.ts';
 import { personalColumns } from './personal-columns.ts';
 import { personalFields, type Reason } from './personal-fields.ts';
@@ -77,7 +78,7 @@ function seenBy({ declaration, readPolicy }: ResourceView, field: string): strin
 }
 
 function fieldsOf(view: ResourceView, isUser: boolean): ReportedField[] {
-  const tables = [view.table, view.archiveTable].filter((table) => table !== undefined);
+  const tables = tablesOf(view);
   return personalFields(view.declaration, isUser).map(({ path, field, reason }) => ({
     resource: view.name,
     field: path,
@@ -106,7 +107,7 @@ export function privacyReport(
   };
   const fields = resources.flatMap((view) => fieldsOf(view, view === users));
   const claimed = new Set([
-    ...resources.flatMap(({ table, archiveTable }) => [table, archiveTable]),
+    ...resources.flatMap(tablesOf),
     ...userData.flatMap((data) => data.tables ?? []),
     ...NOT_HELD,
   ]);

@@ -3,6 +3,7 @@ import type { ResourceView } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
 import { type EmptiedField, type ErasurePlan, erasurePlan } from '../../../records/erasure-plan.ts';
+import { tablesOf } from '../../../records/tables-of.ts';
 import { OWN_ROW } from '../outgoing-event.ts';
 import { BODY_JSON } from './body-json.ts';
 
@@ -22,9 +23,6 @@ function sharesOf(resources: readonly ResourceView[], users: ResourceView): Shar
   });
 }
 
-const tablesOf = ({ table, archiveTable }: ResourceView) =>
-  [table, ...(archiveTable === undefined ? [] : [archiveTable])].map(quoteIdentifier);
-
 // Never of a field that the receiver was not shown.
 const stillThere = ({ name, emptied }: EmptiedField) =>
   `b.data->>${quoted(name)} ${emptied === null ? 'is not null' : `<> ${quoted(emptied)}`}`;
@@ -34,7 +32,7 @@ function tellsOfRecord({ view, plan }: Share): string {
   const field = quoted(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
   const stored = tablesOf(view).map(
-    (table) => `exists (select from ${table} r where r."id" = b.data->>'id' and r.${column} = $1)`,
+    (table) => `exists (select from ${quoteIdentifier(table)} r where r."id" = b.data->>'id' and r.${column} = $1)`,
   );
   const personal = plan.personal.map(stillThere).join(' or ') || 'false';
   const name = quoted(view.name);
@@ -56,7 +54,7 @@ function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<
     // Who gets it need not be told whose the expanded record is.
     const stored = tablesOf(share.view).map(
       (table) => `exists (
-        select from jsonb_path_query(${data}, '$.id') one(id) join ${table} r on r."id" = one.id #>> '{}'
+        select from jsonb_path_query(${data}, '$.id') one(id) join ${quoteIdentifier(table)} r on r."id" = one.id #>> '{}'
         where r.${quoteIdentifier(share.plan.ownerColumn!)} = $1)`,
     );
     const expanded = [`${data} @> ${theirs}`, `${data} @> jsonb_build_array(${theirs})`, ...stored].join(' or ');
