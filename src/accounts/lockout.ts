@@ -5,6 +5,7 @@ import { createGuard } from '../platform/limits/guard.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
   abandon,
+  clearFailures,
   type Decided,
   fail,
   type LockoutRule,
@@ -34,8 +35,11 @@ export interface Lockout {
    *
    * @param name what attempts are counted by, its kind before a colon: `email:a@b.co`
    * @param check decides it; undefined: it failed. When it throws, the attempt does not count
+   * @param completes whether what passed clears the failed attempts; by default it does. Otherwise they stay as they are
    */
-  attempt<T>(name: string, check: () => Promise<T | undefined>): Promise<Outcome<T>>;
+  attempt<T>(name: string, check: () => Promise<T | undefined>, completes?: (value: T) => boolean): Promise<Outcome<T>>;
+  /** Clears the failed attempts under a name, as a completed attempt does. A lock stays. */
+  complete(name: string): Promise<void>;
   /** Forgets the failed attempts under a name, and its lock. */
   clear(name: string): Promise<void>;
 }
@@ -55,6 +59,7 @@ const NO_LOCKOUT: Lockout = {
     const value = await check();
     return value === undefined ? { kind: 'failed' } : { kind: 'passed', value };
   },
+  complete: () => Promise.resolve(),
   clear: () => Promise.resolve(),
 };
 
@@ -72,6 +77,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
   /** Runs a reserved attempt, and says as long as it lasts that it is not abandoned. */
   async function decide<T>(
     check: () => Promise<T | undefined>,
+    completes: (value: T) => boolean,
     change: <A>(how: Change<A>) => Promise<A>,
   ): Promise<Outcome<T>> {
     const renewing = setInterval(() => void change(renew), RENEW_MS);
@@ -79,7 +85,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
       const value = await check();
       clearInterval(renewing);
       if (value !== undefined) {
-        await change(pass);
+        await change(completes(value) ? pass : abandon);
         return { kind: 'passed', value };
       }
       const until = await change(fail);
@@ -92,18 +98,19 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
   }
 
   return {
-    async attempt(name, check) {
+    async attempt(name, check, completes = () => true) {
       const key = keyOf(name);
       const id = newId();
       const change = <A>(how: Change<A>) => store.change(key, (held, now) => how(held, rule, id, now));
       const answer = await turns.ask(key, () => change(reserve));
       if (answer !== 'go') return { kind: 'locked', leftMs: answer };
       try {
-        return await decide(check, change);
+        return await decide(check, completes, change);
       } finally {
         turns.wake(key);
       }
     },
+    complete: (name) => store.change(keyOf(name), (held, now) => clearFailures(held, rule, now)),
     clear: (name) => store.clear(keyOf(name)),
   };
 }

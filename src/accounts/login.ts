@@ -3,7 +3,7 @@ import type { RouteContext } from '../declare/route.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { isStorable, UNSTORABLE } from '../platform/postgres/storable.ts';
 import type { AccountsContext } from './context.ts';
-import { finishLogin, wrongCredentials } from './finish-login.ts';
+import { finishLogin, loginFailed, wrongCredentials } from './finish-login.ts';
 import { lockedOut, signInsWith } from './lockout.ts';
 import type { Account } from './users.ts';
 
@@ -40,21 +40,31 @@ async function check(accounts: AccountsContext, email: string, password: string)
   return stored ? { user, passwordHash: upgraded } : check(accounts, email, password);
 }
 
-/** `POST /auth/login`. A wrong e-mail and a wrong password answer alike; 403 is for who knows the password of a disabled account. */
+/**
+ * `POST /auth/login`. A wrong e-mail and a wrong password answer alike; only the right password of a disabled account answers 403.
+ * Only a session clears the count of failed sign-ins: neither that 403 nor a right password that a further step follows does.
+ */
 export async function login(accounts: AccountsContext, ctx: RouteContext<z.output<typeof loginInput>>) {
   const { events, settings } = accounts.host;
   const email = ctx.input.email.trim().toLowerCase();
   const who = { email, ip: addressOf(ctx.req) };
-  const outcome = await accounts.lockout.attempt(signInsWith(email), () => check(accounts, email, ctx.input.password));
+  const outcome = await accounts.lockout.attempt(
+    signInsWith(email),
+    async () => {
+      const account = await check(accounts, email, ctx.input.password);
+      return account && (await finishLogin(accounts, ctx, account));
+    },
+    ({ completed }) => completed,
+  );
   if (outcome.kind === 'locked') {
     events.emit('security.locked_login_attempt', who);
     throw lockedOut('Too many failed sign-ins', outcome.leftMs, settings);
   }
   if (outcome.kind === 'failed') {
-    events.emit('security.login_failed', who);
+    loginFailed(accounts, ctx, email);
     if (outcome.lockedUntil !== undefined)
       events.emit('security.account_locked', { ...who, lockedUntil: outcome.lockedUntil });
     throw wrongCredentials();
   }
-  return finishLogin(accounts, ctx, outcome.value);
+  return outcome.value.answer;
 }

@@ -55,10 +55,10 @@ function afterRegistered({ registered }: Entries, cursor: Cursor, afterDevice: s
 /** Raw tokens as devices, without those that are in `registered`: these are sent to as the devices that they are. */
 function rawDevices({ tokens, platform }: Entries, registered: readonly TransportDevice[]): TransportDevice[] {
   if (tokens.length === 0) return [];
-  const known = new Set(registered.map((device) => tokenHash(device.platform, device.token)));
+  const known = new Set(registered.map((device) => tokenHash(device.token)));
   const devices: TransportDevice[] = [];
   for (const token of tokens) {
-    const hash = tokenHash(platform, token);
+    const hash = tokenHash(token);
     if (known.has(hash)) continue;
     known.add(hash);
     devices.push({ id: null, platform, token, user: null, locale: null });

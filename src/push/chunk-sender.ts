@@ -49,9 +49,9 @@ function toAnswer(chunk: ClaimedChunk, { position, device, tries }: ClaimedDevic
   const again = result.retryable === true ? retryAt(failed, Date.now(), Math.random()) : undefined;
   const raw =
     result.unregistered && device.id === null && device.token !== null
-      ? tokenHash(device.platform, device.token)
+      ? { hash: tokenHash(device.token), platform: device.platform }
       : null;
-  return { ...result, position, deviceId: device.id, tokenHash: raw, tries, retryAt: again };
+  return { ...result, position, deviceId: device.id, raw, tries, retryAt: again };
 }
 
 function earliest(times: readonly (number | undefined)[]): number | undefined {

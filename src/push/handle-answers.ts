@@ -32,9 +32,10 @@ export function createAnswerHandler(parts: AnswerHandlerParts, installed: Readon
     if (told.length === 0) return 0;
     return removeGone({
       transport,
-      gone: told.map(({ deviceId, tokenHash, createdAt, goneSince = createdAt }) => ({
+      gone: told.map(({ deviceId, raw, createdAt, goneSince = createdAt }) => ({
         id: deviceId,
-        tokenHash,
+        tokenHash: raw?.hash ?? null,
+        platform: raw?.platform ?? null,
         seenUntil: new Date(Math.min(goneSince, createdAt)).toISOString(),
       })),
       // Nothing can be wrong with how that is set up.

@@ -56,7 +56,8 @@ export function createReceipt({ database, events, log }: Pick<Platform, 'databas
       log.warn({ push: pushId, device: deviceId, transport }, 'a receipt of an unknown push was ignored');
       return;
     }
-    if (unregistered) await removeDevices(database, [{ id: deviceId, tokenHash: null, seenUntil: createdAt }]);
+    if (unregistered)
+      await removeDevices(database, [{ id: deviceId, tokenHash: null, platform: null, seenUntil: createdAt }]);
     events.emit('push.receipt', { id: pushId, device: deviceId, ok, error, unregistered });
   };
 }

@@ -1,3 +1,4 @@
+import type { DevicePlatform } from '../accounts/devices/index.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { ClaimedChunk } from './claim-chunks.ts';
 import { type Outcome, statusSql } from './status.ts';
@@ -47,8 +48,8 @@ const STORE = `
 export interface Answer extends TransportResult {
   position: number;
   deviceId: string | null;
-  /** Of a raw token that is gone. */
-  tokenHash: string | null;
+  /** Of a raw token that is gone: its `tokenHash`, and what it was sent to as. */
+  raw: { hash: string; platform: DevicePlatform } | null;
   /** Tries before this one. */
   tries: number;
   /** Epoch ms. Undefined: the answer is final. */

@@ -28,7 +28,7 @@ function toTarget({ id, user, platform, token }: TransportDevice): Target {
     userId: user,
     platform,
     token: id === null ? token : null,
-    tokenHash: id === null ? tokenHash(platform, token) : null,
+    tokenHash: id === null ? tokenHash(token) : null,
     maskedToken: maskToken(platform, token),
   };
 }

@@ -120,27 +120,37 @@ function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
   return { ...CORE_TABLES, ...Object.fromEntries(theirs.map((table) => [getTableConfig(table).name, table])) };
 }
 
-function declarationMistakes(declared: Declared, taken: ReadonlySet<string>): string[] {
+function declarationMistakes(declared: Declared, taken: ReadonlySet<string>, settings: Settings | undefined): string[] {
   const extended = new Set(declared.extensions.flatMap((extension) => extension.resourceOptions ?? []));
   return [
     ...findMistakes(declared.resources, { taken, extended }),
-    ...accountMistakes(declared.resources),
+    ...accountMistakes(declared.resources, settings?.auth.enabled ?? true),
     ...extensionMistakes(declared.extensions),
     ...tableMistakes(declared.extensions, declared.resources, relationNames(CORE_TABLES)),
     ...transportMistakes(declared.transports),
   ];
 }
 
-/** Whether the declared resources make accounts possible: a user with an e-mail and a password. */
-function hasAccounts(resources: readonly AnyResource[]): boolean {
-  const user = resources.find((resource) => resource.name === 'user');
-  return user?.fields.email?.spec.kind === 'email' && user.fields.password?.spec.kind === 'password';
+/** The e-mail and the password of the user resource, by which accounts sign in; undefined where it does not declare both. */
+function accountFields(resources: readonly AnyResource[]) {
+  const { email, password } = resources.find((resource) => resource.name === 'user')?.fields ?? {};
+  return email && password && { email: email.spec, password: password.spec };
 }
 
-function accountMistakes(resources: readonly AnyResource[]): string[] {
-  if (!hasAccounts(resources)) return [];
-  const email = resources.find((resource) => resource.name === 'user')!.fields.email.spec;
-  return email.unique ? [] : ['resource "user": field "email": accounts sign in by it; add unique()'];
+function accountMistakes(resources: readonly AnyResource[], enabled: boolean): string[] {
+  const fields = enabled ? accountFields(resources) : undefined;
+  if (fields === undefined) return [];
+  const mistakes: string[] = [];
+  for (const name of ['email', 'password'] as const) {
+    const { kind } = fields[name];
+    if (kind !== name)
+      mistakes.push(
+        `resource "user": field "${name}": accounts sign in by it, and its type is ${kind}; declare it with f.${name}(), or set settings.auth.enabled to false`,
+      );
+  }
+  if (fields.email.kind === 'email' && !fields.email.unique)
+    mistakes.push('resource "user": field "email": accounts sign in by it; add unique()');
+  return mistakes;
 }
 
 function routesOf(features: readonly FeatureParts[]): Route[] {
@@ -179,7 +189,7 @@ export function assemble(
 ): Assembly | undefined {
   const own = ownTables(declared.extensions);
   const taken = relationNames(own);
-  const mistakes = declarationMistakes(declared, taken);
+  const mistakes = declarationMistakes(declared, taken, settings);
   if (mistakes.length > 0) throw new StartupError('The declarations are wrong:', mistakes);
   if (env === undefined || settings === undefined) return undefined;
 
@@ -189,7 +199,7 @@ export function assemble(
   const push = createPush(platform, declared.transports);
   const { enqueueWithin } = push;
   const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
-  const enabled = settings.auth.enabled && hasAccounts(declared.resources);
+  const enabled = settings.auth.enabled && accountFields(declared.resources) !== undefined;
   const users = enabled ? records.views.find((view) => view.name === 'user') : undefined;
   const mail = createMail(platform, () => Object.assign({}, ...features.map((feature) => feature.mails)));
   const host: Host = {

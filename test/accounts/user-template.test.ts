@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
-import { defineUser, f } from '../../src/index.ts';
+import { describe, expect, test } from 'vitest';
+import { defineResource, defineUser, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
+import { startupError } from '../support/startup-error.ts';
 
 const user = defineUser({ fields: { phone: f.string(), avatarUrl: f.url().max(50) }, roles: ['user', 'editor'] });
 const { app, call, person } = await startTestApp({ resources: [user] });
@@ -85,4 +86,39 @@ test('a field of the template’s name replaces it, and further roles stand besi
   expect(long.body.error.details).toEqual({ avatarUrl: 'Must be at most 50 characters' });
   await app.service('user').update(bob.id, { roles: ['editor'] });
   expect((await bob.call('GET', `/api/users/${bob.id}`)).body.data.roles).toEqual(['editor']);
+});
+
+describe('a user resource whose e-mail or password has the wrong type', () => {
+  const withFields = (fields: object) => defineResource('user', { owner: '_id', fields: { ...fields } });
+  const right = { email: f.email().required().unique(), password: f.password().required() };
+
+  test.each<[string, object, RegExp]>([
+    [
+      'email',
+      { ...right, email: f.string().unique() },
+      /field "email".* its type is string; declare it with f\.email\(\)/,
+    ],
+    ['email', { ...right, email: f.array(f.email()) }, /field "email".* its type is array/],
+    [
+      'password',
+      { ...right, password: f.string() },
+      /field "password".* its type is string; declare it with f\.password\(\)/,
+    ],
+  ])('is refused at the start, which names "%s"', (_name, fields, message) => {
+    expect(startupError({ resources: [withFields(fields)] })).toMatch(message);
+  });
+
+  test('is refused once for each of both', () => {
+    const resources = [withFields({ email: f.text(), password: f.text() })];
+    expect(startupError({ resources }).match(/accounts sign in by it/g)).toHaveLength(2);
+  });
+
+  test('is accepted where accounts are switched off, or only one of the fields is declared', () => {
+    const off = {
+      resources: [withFields({ email: f.string(), password: f.string() })],
+      settings: { auth: { enabled: false } },
+    };
+    expect(startupError(off)).toBe('');
+    expect(startupError({ resources: [withFields({ email: f.string() })] })).toBe('');
+  });
 });

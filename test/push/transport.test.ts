@@ -114,6 +114,17 @@ test('a raw token that is gone takes the device with it that is registered with 
   await expect.poll(() => idsOf(ann)).toEqual([kept.id]);
 });
 
+test('a raw token that is gone on one platform does not remove the device that has it on another', async () => {
+  const ann = await person('Ann');
+  const kept = await register(ann, 'android');
+  answer = (_, devices) => devices.map(() => ({ ok: false, error: 'no', unregistered: true }));
+  await app.push.send({ tokens: [kept.token], platform: 'ios', title: 'Hi' });
+  answer = accepting;
+  expect((await app.push.send({ to: ann.id, title: 'Hi' })).results).toEqual([{ device: kept.id, ok: true }]);
+  const { devices } = await app.push.send({ to: ann.id, tokens: [kept.token], platform: 'ios', title: 'Hi' });
+  expect(devices).toBe(1);
+});
+
 test('a device that registered again after the provider lost it is kept', async () => {
   const ann = await person('Ann');
   const [lost, back] = [await register(ann), await register(ann)];

@@ -1,7 +1,7 @@
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import type { Registration } from './input.ts';
-import { type DevicePlatform, PLATFORMS, tokenHash } from './token.ts';
+import { type DevicePlatform, tokenHash } from './token.ts';
 
 /** A device as its owner is shown it, with the whole token still. */
 export interface OwnDevice {
@@ -36,8 +36,9 @@ const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token,
 /** Devices of a user. Whoever has more has left them behind. */
 const MOST_DEVICES = 100;
 
-// A known token moves: whoever registered it last holds the device, and nothing of the user before stays on it. Beyond the most
-// that a user may have, those that were seen longest ago go.
+// A known token moves to the user who registered it last, and nothing of the former user stays on the device. The unique index of
+// token_hash decides between users who register one token at once. Beyond the most devices that a user may have, those that were
+// seen longest ago go.
 const REGISTER = `
   with old as (
     delete from devices where id in (
@@ -47,7 +48,7 @@ const REGISTER = `
   insert into devices as d (id, user_id, session_id, token, token_hash, platform, name, app_version, locale)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   on conflict (token_hash) do update set user_id = excluded.user_id, session_id = excluded.session_id,
-    token = excluded.token, name = excluded.name, app_version = excluded.app_version, locale = excluded.locale,
+    token = excluded.token, platform = excluded.platform, name = excluded.name, app_version = excluded.app_version, locale = excluded.locale,
     created_at = case when d.user_id = excluded.user_id then d.created_at else now() end, last_seen_at = now()
   returning ${OWN_COLUMNS}`;
 
@@ -57,7 +58,7 @@ const LIST = `
   where d.user_id = $1 and (d.session_id is null or s.expires_at > now()) order by d.created_at desc, d.id desc`;
 
 const REMOVE_OWN = 'delete from devices where id = $1 and user_id = $2 returning id';
-const UNREGISTER = 'delete from devices where token_hash = any($1) and user_id = $2';
+const UNREGISTER = 'delete from devices where token_hash = $1 and user_id = $2';
 
 // A session that registered twice (its token was renewed) speaks through the newer device.
 const OF_SESSION = 'select id from devices where session_id = $1 order by last_seen_at desc, id desc limit 1';
@@ -74,12 +75,13 @@ const FIND = `
   ), removed as (delete from devices d using mine where d.id = mine.id and mine.expired)
   select id, platform, token, user_id, locale, expired from mine order by id`;
 
-// By two indexes, and so in two branches.
+// By two indexes, and so in two branches. A raw token may have been sent under another platform than its device's: that its provider
+// does not know it says nothing about the device.
 const REMOVE = `
-  with g as (select * from unnest($1::text[], $2::text[], $3::timestamptz[]) g(id, token_hash, seen_until)), gone as (
+  with g as (select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) g(id, token_hash, platform, seen_until)), gone as (
     select d.id, g.seen_until from g join devices d on d.id = g.id
     union all
-    select d.id, g.seen_until from g join devices d on d.token_hash = g.token_hash
+    select d.id, g.seen_until from g join devices d on d.token_hash = g.token_hash and d.platform = g.platform
   )
   delete from devices d using gone where d.id = gone.id and d.last_seen_at <= gone.seen_until returning 1`;
 
@@ -100,7 +102,7 @@ export async function registerDevice(
   { userId, sessionId }: { userId: string; sessionId: string | null },
 ): Promise<OwnDevice | undefined> {
   const { token, platform, name = null, appVersion = null, locale = null } = registration;
-  const hash = tokenHash(platform, token);
+  const hash = tokenHash(token);
   const values = [newId(), userId, sessionId, token, hash, platform, name, appVersion, locale];
   try {
     const rows = await database.write<OwnRow>({ name: 'device_register', text: REGISTER, values });
@@ -123,10 +125,9 @@ export async function removeOwnDevice(database: Database, id: string, userId: st
   return (await database.write({ text: REMOVE_OWN, values: [id, userId] })).length > 0;
 }
 
-/** Removes the device of a user that has this token, on whichever platform. */
+/** Removes the device of a user that has this token. */
 export async function unregisterToken(database: Database, token: string, userId: string): Promise<void> {
-  const hashes = PLATFORMS.map((platform) => tokenHash(platform, token));
-  await database.write({ text: UNREGISTER, values: [hashes, userId] });
+  await database.write({ text: UNREGISTER, values: [tokenHash(token), userId] });
 }
 
 /** The id of the device that a session registered last. */
@@ -166,6 +167,8 @@ export interface GoneDevice {
   id: string | null;
   /** `tokenHash` of the raw token; null with an id. */
   tokenHash: string | null;
+  /** That it was sent to as; null with an id. */
+  platform: DevicePlatform | null;
   /** ISO 8601: when it registered again after this moment it stays, since the report is about before. */
   seenUntil: string;
 }
@@ -176,6 +179,7 @@ export async function removeDevices(database: Database, gone: readonly GoneDevic
   const values = [
     gone.map(({ id }) => id),
     gone.map((device) => device.tokenHash),
+    gone.map(({ platform }) => platform),
     gone.map(({ seenUntil }) => seenUntil),
   ];
   return (await database.write({ name: 'device_remove', text: REMOVE, values })).length;

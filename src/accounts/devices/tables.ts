@@ -12,7 +12,7 @@ export const devices = pgTable(
     /** Null: not bound to a session, stays until removed. */
     sessionId: text('session_id').references(() => sessions.id, { onDelete: 'cascade' }),
     token: text('token').notNull(),
-    /** Of the platform and what identifies the device there: tokens may be too long for an index. */
+    /** `tokenHash`: one device per token, on whichever platform. Tokens may be too long for an index. */
     tokenHash: text('token_hash').notNull().unique(),
     platform: text('platform').notNull(),
     name: text('name'),

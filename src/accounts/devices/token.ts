@@ -40,16 +40,17 @@ export function tokenFault(platform: DevicePlatform, token: string, rule: Endpoi
   return endpointFault(read.endpoint, rule);
 }
 
-/** A browser is its endpoint: the same subscription may be written as JSON in several ways. */
-function identity(platform: DevicePlatform, token: string): string {
-  return platform === 'web' ? (readSubscription(token)?.endpoint ?? token) : token;
+/** The part of a token that identifies its device: of a browser the endpoint, because the JSON of one subscription varies. */
+function identity(token: string): string {
+  return /^\s*\{/.test(token) ? (readSubscription(token)?.endpoint ?? token) : token;
 }
 
-/** SHA-256, in hex, of the platform and what identifies the device there. Equal hashes are one device. */
-export function tokenHash(platform: DevicePlatform, token: string): string {
-  return createHash('sha256')
-    .update(`${platform}\n${identity(platform, token)}`)
-    .digest('hex');
+/**
+ * SHA-256, in hex, of what identifies the device of a token. Equal hashes are one device, whatever platform the client sent: a
+ * known token moves to its new owner even if the platform differs.
+ */
+export function tokenHash(token: string): string {
+  return createHash('sha256').update(identity(token)).digest('hex');
 }
 
 /**
@@ -57,7 +58,7 @@ export function tokenHash(platform: DevicePlatform, token: string): string {
  * a quarter of the characters and never more than 12 are shown, so that a short token is not given away.
  */
 export function maskToken(platform: DevicePlatform, token: string): string {
-  const characters = [...identity(platform, token)];
+  const characters = [...(platform === 'web' ? identity(token) : token)];
   const shown = Math.min(6, Math.floor(characters.length / 8));
   return `${characters.slice(0, shown).join('')}…${characters.slice(characters.length - shown).join('')}`;
 }

@@ -76,13 +76,19 @@ export function renew(held: LockoutState, rule: LockoutRule, id: string, now: nu
   return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, answer: undefined };
 }
 
-/** Ends an attempt that was not decided: something else went wrong. */
+/** Ends an attempt that neither failed nor completed: something else went wrong, or a further step is to come. */
 export function abandon(held: LockoutState, rule: LockoutRule, id: string, now: number): Decided<undefined> {
   const state = current(held, rule, now);
   return { state: { ...state, flights: without(state.flights, id) }, answer: undefined };
 }
 
-/** Ends an attempt that passed: the count begins anew. A lock stays. */
+/** Clears the failed attempts: the count begins anew. A lock stays. */
+export function clearFailures(held: LockoutState, rule: LockoutRule, now: number): Decided<undefined> {
+  if (held.failures.length === 0) return { state: held, answer: undefined };
+  return { state: { ...current(held, rule, now), failures: [] }, answer: undefined };
+}
+
+/** Ends an attempt that completed, and clears the failed ones. */
 export function pass(held: LockoutState, rule: LockoutRule, id: string, now: number): Decided<undefined> {
   const { flights, lockedUntil } = current(held, rule, now);
   return { state: { failures: [], flights: without(flights, id), lockedUntil }, answer: undefined };

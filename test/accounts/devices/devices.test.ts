@@ -160,6 +160,20 @@ test('a known token moves to the user and session that registered it last, with 
   expect(rows).toEqual([]);
 });
 
+test.each([
+  ['android', 'ios'],
+  ['ios', 'web'],
+] as const)('a token known as %s moves to the user who registers it as %s', async (first, second) => {
+  const [ann, ben] = [await run.person('Ann'), await run.person('Ben')];
+  const endpoint = `https://push.example.com/${newToken()}`;
+  const token = second === 'web' ? JSON.stringify({ endpoint, keys: { p256dh: 'x', auth: 'y' } }) : newToken();
+  expect((await register(ann, { token, platform: first })).status).toBe(201);
+  const moved = await register(ben, { token, platform: second });
+  expect(moved.body.data).toMatchObject({ platform: second, signedIn: true });
+  expect((await ann.call('GET', DEVICES)).body.data).toEqual([]);
+  expect((await ben.call('GET', DEVICES)).body.data).toEqual([moved.body.data]);
+});
+
 test('a token that its own user registers again stays one device', async () => {
   const ann = await run.person('Ann');
   const token = newToken();
@@ -170,10 +184,13 @@ test('a token that its own user registers again stays one device', async () => {
   expect((await sql.query('select 1 from devices where id = $1', [first.body.data.id])).rows).toHaveLength(1);
 });
 
-test('a token registered by many at once is one device of one of them', async () => {
+test('a token registered by many users under several platforms at once is one device of one of them', async () => {
   const people = await Promise.all(['A', 'B', 'C', 'D'].map((name) => run.person(name)));
   const token = newToken();
-  const answers = await Promise.all(people.flatMap((who) => [register(who, { token }), register(who, { token })]));
+  const platforms = ['android', 'ios'];
+  const answers = await Promise.all(
+    people.flatMap((who) => platforms.map((platform) => register(who, { token, platform }))),
+  );
   expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 201));
   const lists = await Promise.all(people.map((who) => who.call('GET', DEVICES)));
   expect(lists.flatMap((list) => list.body.data)).toHaveLength(1);

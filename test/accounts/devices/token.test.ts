@@ -72,10 +72,11 @@ test('in development a push service may run on the same machine', () => {
   ).toBeUndefined();
 });
 
-test('a browser is its endpoint, however its subscription is written; elsewhere every character counts', () => {
+test('a browser is identified by its endpoint, however its subscription is written; any other token by every character', () => {
   const endpoint = 'https://push.example.com/1';
   const other = JSON.stringify({ keys, endpoint }, null, 2);
-  expect(tokenHash('web', subscription(endpoint))).toBe(tokenHash('web', other));
-  expect(tokenHash('web', subscription(endpoint))).not.toBe(tokenHash('web', subscription(`${endpoint}2`)));
-  expect(tokenHash('ios', 'token')).not.toBe(tokenHash('android', 'token'));
+  expect(tokenHash(subscription(endpoint))).toBe(tokenHash(other));
+  expect(tokenHash(subscription(endpoint))).not.toBe(tokenHash(subscription(`${endpoint}2`)));
+  expect(tokenHash('token')).not.toBe(tokenHash('Token'));
+  expect(tokenHash('{"endpoint":')).not.toBe(tokenHash('{"endpoint": '));
 });

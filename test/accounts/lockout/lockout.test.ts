@@ -121,6 +121,18 @@ test('the right password of a disabled account answers 403 and locks nothing', a
   expect((await login(ann.email)).status).toBe(429);
 });
 
+test('the right password of a disabled account leaves the failed sign-ins counted, and is reported with its reason', async () => {
+  const ann = await person('Ann');
+  await fail(ann.email, 4);
+  await app.service('user').update(ann.id, { status: 'disabled' });
+  told.length = 0;
+  for (let i = 0; i < 2; i++) expect((await login(` ${ann.email.toUpperCase()}`)).status).toBe(403);
+  const payload = { email: ann.email, ip: expect.stringMatching(/127\.0\.0\.1|::1/), reason: 'user_disabled' };
+  expect(told).toEqual(Array(2).fill({ name: 'security.login_failed', payload }));
+  await fail(ann.email, 1);
+  expect((await login(ann.email)).status).toBe(429);
+});
+
 test('nothing in Redis tells whose sign-ins are counted, and all of it ends by itself', async () => {
   const email = 'whoever@secret-company.example';
   await login(email, wrong);

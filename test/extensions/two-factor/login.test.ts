@@ -10,6 +10,7 @@ const events: [string, Record<string, unknown>][] = [];
 const listen = (made: { on: (name: string, handler: (payload: Record<string, unknown>) => void) => void }) => {
   for (const name of [
     'auth.login',
+    'security.login_failed',
     'security.two_factor_failed',
     'security.two_factor_locked',
     'security.recovery_code_used',
@@ -304,4 +305,31 @@ test('verify is limited to 10 requests in 15 minutes from one client', async () 
   const answers = [];
   for (let i = 0; i < 11; i++) answers.push(await limited.call('POST', '/api/auth/2fa/verify', body));
   expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429]);
+});
+
+const wrongPassword = (email: string) =>
+  call('POST', '/api/auth/login', { email, password: 'wrong horse battery' }).then(({ status }) => status);
+
+test('a right password alone leaves the failed sign-ins counted; the code that completes the sign-in clears them', async () => {
+  const [ann, bob] = [await someone('Ann'), await someone('Bob')];
+  for (let i = 0; i < 4; i++)
+    expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([401, 401]);
+  await challenge(call, ann);
+  const mfaToken = await challenge(call, bob);
+  expect((await verify(call, mfaToken, wrongCode(bob.secret))).status).toBe(401);
+  expect((await verify(call, mfaToken, codeOf(bob.secret))).status).toBe(200);
+  expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([401, 401]);
+  expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([429, 401]);
+});
+
+test('a right code for an account that was disabled meanwhile is reported as a failed sign-in, and clears no count', async () => {
+  const ann = await someone('Ann');
+  for (let i = 0; i < 4; i++) expect(await wrongPassword(ann.email)).toBe(401);
+  const mfaToken = await challenge(call, ann);
+  await database.query(`update users set status = 'disabled' where id = $1`, [ann.id]);
+  events.length = 0;
+  expect((await verify(call, mfaToken, codeOf(ann.secret))).status).toBe(403);
+  const payload = { email: ann.email, ip: expect.any(String), reason: 'user_disabled' };
+  expect(events).toEqual([['security.login_failed', payload]]);
+  expect([await wrongPassword(ann.email), await wrongPassword(ann.email)]).toEqual([401, 429]);
 });
