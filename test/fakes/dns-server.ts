@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** What the server says to a question: addresses, an empty answer (NXDOMAIN), or nothing at all. */
-type Answer = string[] | 'nxdomain' | 'silence';
+/** What the server says to a question: addresses (an empty list: the name has none of this type), an error, or nothing at all. */
+type Answer = string[] | 'nxdomain' | 'servfail' | 'silence';
 
 /**
  * A DNS server on 127.0.0.1 that answers A and AAAA questions from a table.
@@ -21,7 +21,7 @@ export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') 
     const name = labels.join('.').toLowerCase();
     questions.push(`${type} ${name}`);
     const said = answer(name, type);
-    if (said !== 'silence') socket.send(reply(query.subarray(0, at + 5), said === 'nxdomain' ? [] : said), peer.port);
+    if (said !== 'silence') socket.send(reply(query.subarray(0, at + 5), said), peer.port);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -33,9 +33,10 @@ export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') 
 }
 
 // RFC 1035, 4.1: the header with the answer bits set, the question as asked, records that point back to its name.
-function reply(question: Buffer, addresses: string[]): Buffer {
+function reply(question: Buffer, said: Exclude<Answer, 'silence'>): Buffer {
+  const addresses = typeof said === 'string' ? [] : said;
   const header = Buffer.from(question.subarray(0, 12));
-  header.writeUInt16BE(addresses.length > 0 ? 0x8180 : 0x8183, 2);
+  header.writeUInt16BE(0x8180 + (said === 'servfail' ? 2 : said === 'nxdomain' ? 3 : 0), 2);
   header.writeUInt16BE(addresses.length, 6);
   header.fill(0, 8, 12);
   const records = addresses.map((address) => {

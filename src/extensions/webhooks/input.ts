@@ -1,19 +1,27 @@
 import { z } from 'zod';
-import { checkUrl } from '../../platform/address-guard.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { checkUrl, createHostCheck } from '../../platform/address-guard.ts';
+import { ApiError, validationError } from '../../platform/errors.ts';
 import { isStorable } from '../../platform/postgres/storable.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.ts';
 import type { WebhookSettings } from './settings.ts';
 import { SIGNINGS } from './sign.ts';
+
+// The same for every name that cannot be called: it must not tell whether a private name exists.
+const NOT_PUBLIC = 'Must have a public host name';
 
 const URL_FAULTS: Record<string, string> = {
   invalid: 'Must be a valid URL',
   scheme: 'Must start with http:// or https://',
   https: 'Must start with https://',
   userinfo: 'Must not contain a user name or password',
-  host: 'Must have a public host name',
+  encoded: 'Must not have a percent-encoded host name',
+  host: NOT_PUBLIC,
+  port: 'Must not have port 0',
   address: 'Must not be a private or reserved address',
 };
+
+/** The longest time for which saving an endpoint waits for name servers. */
+const RESOLVE_MS = 2000;
 
 const required = (what: string) => ({
   error: (issue: { input?: unknown }) =>
@@ -30,6 +38,18 @@ function urlSchema(settings: WebhookSettings) {
       if (!checked.ok) context.addIssue({ code: 'custom', message: URL_FAULTS[checked.reason] ?? URL_FAULTS.invalid! });
     })
     .meta({ format: 'uri', examples: ['https://example.com/hooks'] });
+}
+
+/**
+ * Makes the check of the URL of an endpoint that is about to be stored, after the schema has accepted it.
+ *
+ * @returns throws ApiError VALIDATION_ERROR when its host name is unknown or has an address that is not public
+ */
+export function createUrlCheck(settings: WebhookSettings): (url: string) => Promise<void> {
+  const isAllowed = createHostCheck({ ...settings, timeoutMs: Math.min(RESOLVE_MS, settings.timeoutMs) });
+  return async (url) => {
+    if (!(await isAllowed(new URL(url)))) throw validationError({ url: NOT_PUBLIC });
+  };
 }
 
 function eventsSchema(settings: WebhookSettings, names: readonly string[]) {

@@ -6,7 +6,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
 import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
-import { createSchema, rotateSchema, updateSchema } from './input.ts';
+import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
 import { endpointShape, endpointWithSecretShape } from './output.ts';
 import { loadsOwn, ownEndpoint, ownerOf } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
@@ -25,6 +25,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
   const names = eventNames(host.resources, Object.keys(settings.events));
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
   const common = { policy: settings.policy, tags: ['webhooks'] };
+  const checkUrl = createUrlCheck(settings);
   const ofOwn = { ...common, load: loadsOwn(database) };
 
   function tell(what: string, webhook: { id: string }, ctx: RouteContext): void {
@@ -39,6 +40,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
     if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
       throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
     }
+    await checkUrl(url);
     const id = newId();
     const { secret, publicKey, kept } = newSigningSecrets(signing);
     const stored = keyring.encrypt(kept, secretContext(id));
@@ -61,6 +63,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
     const { id } = ownEndpoint(ctx);
     const owner = ownerOf(ctx);
     const { url = null, events: subscribed = null, description, enabled = null, ordered = null, rateLimit } = ctx.input;
+    if (url !== null) await checkUrl(url);
     const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
     const described = [description !== undefined, description ?? null];
     const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate];

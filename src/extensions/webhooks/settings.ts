@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { policySetting, settingMistakes } from '../../declare/extension-settings.ts';
 import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
+import { isNameServer } from '../../platform/address-guard.ts';
 import { type EventDeclarations, eventMistakes } from './published-events.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';
 
@@ -23,6 +24,11 @@ const schema = z.strictObject({
   allowPrivate: z.boolean().optional(),
   /** Default: in production. */
   requireHttps: z.boolean().optional(),
+  /** Name servers for the hosts of receivers, as `address` or `address:port`. Default: those of the system. */
+  nameServers: z
+    .array(z.string().refine(isNameServer, { error: 'must be an IP address, with a port or without: "192.0.2.53:53"' }))
+    .min(1)
+    .optional(),
   maxEndpointsPerUser: count.default(10),
   maxEventsPerEndpoint: count.default(20),
   maxUrlLength: count.default(2048),

@@ -30,11 +30,11 @@ export function startWebhookWorker(
   settings: WebhookSettings,
   metrics: WebhookMetrics,
 ): RunningWorker {
-  const { concurrency, timeoutMs } = settings;
+  const { concurrency, timeoutMs, allowPrivate, nameServers } = settings;
   const slowConcurrency = Math.max(1, Math.floor(concurrency / 2));
   const requestedConcurrency = Math.max(1, Math.floor(concurrency / 4));
   const half = (count: number) => Math.max(1, Math.ceil(count / 2));
-  const agentOptions = { allowPrivate: settings.allowPrivate, connectTimeoutMs: timeoutMs, connections: concurrency };
+  const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
   const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
   const renewals = createTurnRenewals(host, users, settings);
   let stopping = false;

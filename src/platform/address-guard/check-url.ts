@@ -3,17 +3,20 @@ import { isPublicAddress } from './is-public-address.ts';
 
 /**
  * Why a URL was refused: it cannot be parsed; it is neither http nor https; it is not https where that is asked for; it carries a
- * user name or password; its host is not a public name; its host is an address that is not public.
+ * user name or password; its host name is percent-encoded; its host is not a public name; its host is an address that is not
+ * public; its port is 0, which nothing can listen on.
  */
-type UrlFault = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'host' | 'address';
+type UrlFault = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'encoded' | 'host' | 'address' | 'port';
 
 // Names that mean this machine or this network (RFC 6761, RFC 6762 appendix G, RFC 8375, and .internal by ICANN).
 const LOCAL_DOMAINS = /(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa)$/;
+// As the WHATWG parser finds it in a URL with a special scheme: any number of slashes, of either kind, comes before it.
+const AUTHORITY = /^[^:]*:[/\\\t\n\r]*([^/\\?#]*)/;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * Checks a URL that somebody else chose and that this server is to call. A name that passes is not safe yet:
- * what it resolves to is checked when it is called, by the guarded agent.
+ * Checks a URL that a client chose and that this server is to call. A name that passes is not safe yet: what it resolves to is
+ * checked by `createHostCheck` when the URL is stored, and by the guarded agent whenever it is called.
  *
  * @param text the URL as it was given
  * @param options `allowPrivate`: local names and private addresses pass; `requireHttps`: http does not
@@ -32,12 +35,15 @@ function faultOf(url: URL, text: string, allowPrivate: boolean, requireHttps: bo
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'scheme';
   if (requireHttps && url.protocol !== 'https:') return 'https';
   if (url.username || url.password) return 'userinfo';
+  // The parser decodes it, so that the host that is called would not be the one that was given.
+  if (AUTHORITY.exec(text)?.[1]?.includes('%')) return 'encoded';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host)) {
     if (!allowPrivate && !isPublicAddress(host)) return 'address';
   } else if (!isHostName(host) || (!allowPrivate && isLocalName(host))) {
     return 'host';
   }
+  if (url.port === '0') return 'port';
   // The parser drops tabs and newlines, so that what is stored and shown would not be what was given.
   return hasControlCharacter(text) ? 'invalid' : null;
 }

@@ -13,6 +13,8 @@ export interface GuardedAgentOptions {
   connectTimeoutMs: number;
   /** Sockets to one origin at once. */
   connections?: number;
+  /** Name servers (`address:port`) instead of the system's. */
+  nameServers?: readonly string[] | undefined;
   /** All addresses of a name. Default: DNS, A and AAAA. */
   resolve?: HostResolver;
   /** Certificate authorities to trust instead of Node's, and the lowest TLS version. */
@@ -31,7 +33,8 @@ export function createGuardedAgent({
   allowPrivate,
   connectTimeoutMs,
   connections = 10,
-  resolve = createHostResolver({ localNames: allowPrivate, timeoutMs: connectTimeoutMs }),
+  nameServers,
+  resolve = createHostResolver({ localNames: allowPrivate, timeoutMs: connectTimeoutMs, servers: nameServers }),
   tls,
 }: GuardedAgentOptions): Agent {
   const isAllowed = (address: string) => (allowPrivate ? isIP(address) !== 0 : isPublicAddress(address));

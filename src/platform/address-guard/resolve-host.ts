@@ -3,12 +3,28 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** All addresses of a host name, IPv4 first. Rejects when there is none. */
+/** All addresses of a host name, IPv4 first. Rejects when there is none; see `isUnknownName` for the reason. */
 export type HostResolver = (host: string) => Promise<string[]>;
 
 // Some name servers never answer AAAA questions: once there are IPv4 addresses, they are waited for no longer than this.
 const IPV6_GRACE_MS = 250;
 const LOOPBACK = ['127.0.0.1', '::1'];
+const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
+
+/** Whether a resolver rejected because DNS says that the name has no address, rather than because a name server failed. */
+export function isUnknownName(error: unknown): boolean {
+  return UNKNOWN_NAME.has((error as { code?: string }).code ?? '');
+}
+
+/** Whether a text is an address of a name server: an IP address, with a port or without. */
+export function isNameServer(text: string): boolean {
+  try {
+    new Resolver().setServers([text]);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Makes a resolver that asks DNS for A and AAAA records itself. Unlike `dns.lookup` it does not take threads of libuv's pool,
@@ -25,7 +41,7 @@ export function createHostResolver({
 }: {
   localNames: boolean;
   timeoutMs: number;
-  servers?: string[];
+  servers?: readonly string[] | undefined;
   hostsFile?: string;
 }): HostResolver {
   // The second try waits twice as long as the first.
@@ -39,15 +55,20 @@ export function createHostResolver({
 }
 
 async function queryBoth(dns: Resolver, host: string): Promise<string[]> {
-  const ipv6Answer = dns.resolve6(host).catch(() => []);
-  const ipv4Answer = dns.resolve4(host);
-  const ipv4 = await ipv4Answer.catch(() => []);
+  const failures: unknown[] = [];
+  const note = (error: unknown): string[] => {
+    failures.push(error);
+    return [];
+  };
+  const ipv6Answer = dns.resolve6(host).catch(note);
+  const ipv4 = await dns.resolve4(host).catch(note);
   const ipv6 = await (ipv4.length > 0
     ? Promise.race([ipv6Answer, sleep(IPV6_GRACE_MS, [], { ref: false })])
     : ipv6Answer);
   const addresses = [...ipv4, ...ipv6];
-  // With no address at all, the reason of the first family is as good as any.
-  return addresses.length > 0 ? addresses : ipv4Answer;
+  if (addresses.length > 0) return addresses;
+  // The name is unknown only if both answers say so: the family whose name server failed might have an address.
+  throw failures.find((error) => !isUnknownName(error)) ?? failures[0];
 }
 
 async function localAddresses(host: string, hostsFile: string): Promise<string[]> {

@@ -1,15 +1,20 @@
 import { Client } from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
+import { startDnsServer } from '../../fakes/dns-server.ts';
 import { clientOf, startTestApp } from '../../support/app.ts';
 
 const post = defineResource('post', { fields: { title: f.string() } });
 const secretPlan = defineResource('plan', { fields: { title: f.string() }, webhooks: false });
 const resources = [defineUser(), post, secretPlan] as const;
 
+const dns = await startDnsServer((_, type) => (type === 'A' ? ['93.184.216.34'] : []));
+afterAll(() => dns.close());
 const { person, call, env } = await startTestApp({
   resources,
-  extensions: [webhooks({ maxEndpointsPerUser: 3, allowPrivate: false, maxUrlLength: 100 })],
+  extensions: [
+    webhooks({ maxEndpointsPerUser: 3, allowPrivate: false, maxUrlLength: 100, nameServers: [dns.address] }),
+  ],
 });
 const ann = await person('Ann');
 const bob = await person('Bob');
@@ -249,6 +254,7 @@ test('a setting that is wrong stops the start and is named', () => {
     /webhooks.notifyOwner[\s\S]*webhooks.secretGraceHours|webhooks.secretGraceHours[\s\S]*webhooks.notifyOwner/,
   );
   expect(make({ timeoutMs: 0, surprise: 1 })).toThrow(/timeoutMs[\s\S]*surprise|surprise[\s\S]*timeoutMs/);
+  expect(make({ nameServers: ['dns.example.com'] })).toThrow('webhooks.nameServers.0: must be an IP address');
   expect(make({ retrySchedule: ['soon'] })).toThrow('"soon" is not a wait');
   expect(make({ globalPolicy: 'a+b' })).toThrow('webhooks.globalPolicy');
 });

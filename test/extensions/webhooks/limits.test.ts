@@ -1,6 +1,7 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { readSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
+import { startDnsServer } from '../../fakes/dns-server.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
 import { startTestApp } from '../../support/app.ts';
 
@@ -13,9 +14,11 @@ const { person } = await startTestApp({
   resources: [defineUser(), note],
   extensions: [webhooks({ concurrency: CONCURRENCY, maxEndpointsPerUser: 30, requireHttps: false })],
 });
+const dns = await startDnsServer((_, type) => (type === 'A' ? ['93.184.216.34'] : []));
+afterAll(() => dns.close());
 const strict = await startTestApp({
   resources: [defineUser(), note],
-  extensions: [webhooks({ allowPrivate: false, requireHttps: true })],
+  extensions: [webhooks({ allowPrivate: false, requireHttps: true, nameServers: [dns.address] })],
 });
 const receivers: Receiver[] = [];
 afterAll(() => Promise.all(receivers.map((one) => one.close())));
@@ -90,6 +93,8 @@ test.each([
   ['https://me@example.com/', 'Must not contain a user name or password'],
   ['https://localhost/', 'Must have a public host name'],
   ['https://printer.local/', 'Must have a public host name'],
+  ['https://hooks.example.com:0/', 'Must not have port 0'],
+  ['https://hooks%2eexample.com/', 'Must not have a percent-encoded host name'],
   ...[
     '127.0.0.1',
     '10.1.2.3',

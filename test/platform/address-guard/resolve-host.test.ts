@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createHostResolver } from '../../../src/platform/address-guard/resolve-host.ts';
+import { createHostResolver, isUnknownName } from '../../../src/platform/address-guard/resolve-host.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 
 let dns: Awaited<ReturnType<typeof startDnsServer>>;
@@ -19,6 +19,7 @@ beforeAll(async () => {
     if (name.startsWith('four')) return type === 'A' ? ['192.0.2.1'] : 'nxdomain';
     if (name.startsWith('six')) return type === 'A' ? 'nxdomain' : ['2001:db8::1'];
     if (name.startsWith('halfdead')) return type === 'A' ? ['192.0.2.1'] : 'silence';
+    if (name.startsWith('broken')) return type === 'A' ? 'nxdomain' : 'servfail';
     return name.startsWith('dead') ? 'silence' : 'nxdomain';
   });
 });
@@ -43,6 +44,12 @@ describe('DNS', () => {
 
   test('a name that does not exist', async () => {
     await expect(resolver(false)('none.example')).rejects.toThrow('ENOTFOUND');
+  });
+
+  test('a name counts as unknown only when the answers of both families say so', async () => {
+    const reason = (host: string) => resolver(false)(host).then(() => 'resolved', isUnknownName);
+    expect(await reason('none.example')).toBe(true);
+    expect(await reason('broken.example')).toBe(false);
   });
 
   test('IPv4 addresses are not held up by a server that never answers for IPv6', async () => {
