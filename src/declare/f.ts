@@ -10,8 +10,8 @@ export const f = {
   text: () => new Field<string>({ kind: 'text' }),
   /** E-mail addresses, trimmed and lower-cased. */
   email: () => new Field<string>({ kind: 'email', trim: true, lowercase: true }),
-  /** `http://` and `https://` URLs. */
-  url: () => new Field<string>({ kind: 'url' }),
+  /** `http://` and `https://` URLs, trimmed. */
+  url: () => new Field<string>({ kind: 'url', trim: true }),
   /** 8 to 128 characters; hashed, never returned, not changed by an update. */
   password: () => new Field<undefined, 'optional', string, string, 'password'>({ kind: 'password' }),
   /** Finite numbers. */

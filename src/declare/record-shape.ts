@@ -1,9 +1,7 @@
 import { z } from 'zod';
 
-/**
- * A view of a resource's records. `selection`: what `fields` left of a read. `register`: a create by somebody who is signed out.
- */
-export type RecordView = 'read' | 'selection' | 'create' | 'update' | 'register';
+/** A view of a resource's records. `register`: the body of a registration. */
+export type RecordView = 'read' | 'create' | 'update' | 'register';
 
 /** What a shape made by `recordShape` stands for. */
 export interface RecordShape {

@@ -36,7 +36,6 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const shared = { tags: [name], authorize: 'handler' as const, resource: name };
   const [spoken, spokenAll] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
   const whole = recordShape(name);
-  const selected = z.union([whole, recordShape(name, 'selection')]);
   const one = async (ctx: RouteContext, record: StoredRecord) =>
     withVersion((await present(context, resource, [record], ctx))[0], entity.versionOf(record));
   const item = `${resource.path}/:id`;
@@ -50,7 +49,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         method: 'GET',
         path: resource.path,
         summary: `List ${spokenAll}`,
-        output: z.array(selected),
+        output: z.array(whole),
         async handler(ctx) {
           const { records, query, meta } = await list(context, entity, ctx.query, acting(ctx));
           return withMeta(await present(context, resource, records, ctx, query), meta);
@@ -63,7 +62,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         method: 'GET',
         path: item,
         summary: `Read a ${spoken}`,
-        output: selected,
+        output: whole,
         async handler(ctx) {
           const record = await read(entity, ctx.params.id!, acting(ctx));
           const query = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);

@@ -16,7 +16,11 @@ export const emailType: FieldType = {
   kind: 'email',
   column: () => 'text',
   schema: (spec, context) => shortTextSchema(spec, context).pipe(address),
-  jsonSchema: (spec) => ({ maxLength: MAX_LENGTH, ...textKeywords(spec), format: 'email' }),
+  jsonSchema: (spec, _inner, direction) => ({
+    maxLength: MAX_LENGTH,
+    ...textKeywords(spec, direction),
+    format: 'email',
+  }),
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: [...TEXT_MODIFIERS, 'lowercase'],

@@ -19,15 +19,18 @@ export function boundKeywords(
   };
 }
 
-/** The keywords of a text: length and pattern. */
-export function textKeywords(spec: FieldSpec): JsonSchema {
+/**
+ * The keywords of a text: length and pattern. They describe the text as it is stored: one that is trimmed may have more space
+ * around it when it is sent.
+ */
+export function textKeywords(spec: FieldSpec, direction: Direction): JsonSchema {
   const bounds = boundKeywords(spec, 'minLength', 'maxLength');
   // An empty text does not count as present.
   if (spec.required && !(Number(bounds.minLength) >= 1)) bounds.minLength = 1;
-  // What trimming and changing of case make of a text cannot be expressed by a pattern of what is sent.
-  const changed = spec.trim || spec.lowercase || spec.uppercase;
+  // A body may hold the text in either case, which a pattern of the stored text would refuse.
+  const anyCase = direction !== 'output' && (spec.lowercase || spec.uppercase);
   const { pattern } = spec;
-  const expressible = pattern !== undefined && !changed && /^[dguy]*$/.test(pattern.regex.flags);
+  const expressible = pattern !== undefined && !anyCase && /^[dguy]*$/.test(pattern.regex.flags);
   return { type: 'string', ...bounds, ...(expressible ? { pattern: pattern.regex.source } : {}) };
 }
 

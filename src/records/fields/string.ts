@@ -15,7 +15,7 @@ export const stringType: FieldType = {
   kind: 'string',
   column: () => 'text',
   schema: shortTextSchema,
-  jsonSchema: textKeywords,
+  jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],

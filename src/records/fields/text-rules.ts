@@ -76,14 +76,18 @@ export function indexedTextBytes(spec: FieldSpec): number | undefined {
 // Many a harmless looking expression takes the square of the length: no text without a declared maximum is matched beyond this.
 const MOST_MATCHED = 5000;
 
-/** The schema of a text: normalised, storable, within bounds, matching the pattern. */
-export function textSchema(spec: FieldSpec, mostBytes?: number): z.ZodType<string> {
+/**
+ * The schema of a text: normalised, storable, within bounds, matching the pattern.
+ *
+ * @param normalized makes the stored form of a text
+ */
+export function textSchema(spec: FieldSpec, mostBytes?: number, normalized = normalize): z.ZodType<string> {
   const min = spec.min === undefined ? undefined : Number(spec.min.value);
   const declared = spec.max === undefined ? undefined : Number(spec.max.value);
   const max = declared ?? (spec.pattern === undefined ? undefined : MOST_MATCHED);
   return z
     .string({ error: 'Must be a string' })
-    .transform((text) => normalize(text, spec))
+    .transform((text) => normalized(text, spec))
     .superRefine((text, context) => {
       const fault = (message: string) => context.addIssue({ code: 'custom', message });
       if (spec.required && text === '') return fault(spec.requiredMessage ?? 'Is required');
@@ -98,7 +102,7 @@ export function textSchema(spec: FieldSpec, mostBytes?: number): z.ZodType<strin
         return fault(tooManyBytes(mostBytes));
       }
       if (spec.pattern !== undefined && !matches(spec.pattern.regex, text)) {
-        fault(spec.pattern.message ?? 'Must match the required pattern');
+        fault(spec.pattern.message ?? 'Must be text that matches the required pattern');
       }
     });
 }
@@ -113,8 +117,12 @@ export function indexRoom(spec: FieldSpec, room: number | undefined): number | u
 }
 
 /** The schema of a text that indexes hold: what does not fit into them is refused. */
-export function shortTextSchema(spec: FieldSpec, { mostBytes }: { mostBytes?: number | undefined }): z.ZodType<string> {
-  return textSchema(spec, indexRoom(spec, mostBytes));
+export function shortTextSchema(
+  spec: FieldSpec,
+  { mostBytes }: { mostBytes?: number | undefined },
+  normalized = normalize,
+): z.ZodType<string> {
+  return textSchema(spec, indexRoom(spec, mostBytes), normalized);
 }
 
 function matches(regex: RegExp, text: string): boolean {

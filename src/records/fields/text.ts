@@ -9,7 +9,7 @@ export const textType: FieldType = {
   column: () => 'text',
   // In an array it may stand in an index.
   schema: (spec, { mostBytes }) => textSchema(spec, mostBytes),
-  jsonSchema: textKeywords,
+  jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
   operators: [],
   comparisons: () => ORDER,
   modifiers: ['min', 'max', 'pattern', 'trim', 'lowercase', 'uppercase', 'filterable', 'searchable', 'encrypted'],

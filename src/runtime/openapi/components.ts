@@ -8,7 +8,6 @@ type Section = 'schemas' | 'responses' | 'parameters' | 'headers';
 
 const SUFFIX: Record<RecordView, string> = {
   read: '',
-  selection: 'Selection',
   create: 'Create',
   update: 'Update',
   register: 'Register',

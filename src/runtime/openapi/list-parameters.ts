@@ -95,7 +95,8 @@ function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): J
 }
 
 function fieldsParameter(resource: CompiledResource): Json {
-  const text = 'The fields to return; `id` is always among them.';
+  const text =
+    'Returns a subset of each record: only these fields, and always `id`. The schema of the answer describes the full record.';
   return commaList('fields', text, { type: 'string', enum: selectable(resource) }, {});
 }
 

@@ -16,7 +16,6 @@ type Direction = 'input' | 'output';
 
 const ABOUT: Record<RecordView, (name: string) => string> = {
   read: () => '',
-  selection: (name) => `What the parameter \`fields\` left of a ${name}.`,
   create: (name) => `The body that creates a ${name}.`,
   update: (name) => `The body that changes a ${name}: what is left out stays, null clears.`,
   register: (name) => `The body with which somebody who is signed out becomes a ${name}.`,
@@ -144,9 +143,9 @@ export function recordSchema(resource: CompiledResource, view: RecordView, makin
   const about = [view === 'read' ? resource.declaration.description : undefined, ABOUT[view](resource.name)];
   const description = about.filter((text) => text !== undefined && text !== '').join(' ');
   const head = { type: 'object', ...(description === '' ? {} : { description }) };
-  if (view === 'read' || view === 'selection') {
+  if (view === 'read') {
     const { properties, always } = readSchema(resource, making);
-    return { ...head, properties, required: view === 'read' ? always : ['id'] };
+    return { ...head, properties, required: always };
   }
   const accepted = resource.fields.filter((field) => isAccepted(resource, field, view));
   const required = accepted.filter(({ spec }) => spec.required && !('default' in spec)).map(({ name }) => name);

@@ -1,7 +1,6 @@
 import type { Authenticator, SignInScheme } from '../../declare/host.ts';
 import type { CompiledPolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
-import { needsUser } from '../../records/access.ts';
 import type { Json } from './json.ts';
 
 /** The ways to sign in that the document describes. */
@@ -25,15 +24,13 @@ function scopesBy(route: Route, schemes: readonly SignInScheme[]) {
 }
 
 /**
- * How a route may be signed in on, with the narrowest scope that it takes; nothing at all is one of the ways where the policy
- * does not ask for a user.
+ * The schemes of which a route requires one, with the narrowest scope that it takes. Public routes require none. A route whose
+ * policy is a function counts as protected: only the function knows which calls it lets through without a token.
  */
 export function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
+  if (policy.public) return [];
   const usable = scopesBy(route, schemes).filter(({ scopes }) => scopes === undefined || scopes.length > 0);
-  return [
-    ...(needsUser(policy) ? [] : [{}]),
-    ...usable.map(({ name, scopes = [] }) => ({ [name]: scopes.slice(0, 1) })),
-  ];
+  return usable.map(({ name, scopes = [] }) => ({ [name]: scopes.slice(0, 1) }));
 }
 
 /** The narrowest scope with which a token that has scopes is good on a route; the route's own where there are no such tokens. */

@@ -68,6 +68,9 @@ const RIGHT = `
   const mine: string | undefined = data?.data.name;
   const { data: page } = await api.GET('/api/comments', { params: { query: { include: ['post.author'] } } });
   const about = page?.data[0]?.post;
+  const { data: posts } = await api.GET('/api/posts');
+  const titles: string[] = posts?.data.map((one) => one.title) ?? [mine ?? ''];
+  if (titles.length > 9) return titles[0];
   return typeof about === 'object' ? about.title : (about ?? mine);`;
 
 const guide = readFileSync(join(root, 'docs/openapi.md'), 'utf8');

@@ -107,7 +107,6 @@ test('a hidden field is nowhere: not by name, not by value', () => {
 
 test('what is always there is required in answers; what must be sent is required in bodies', () => {
   expect(schemas.Thing.required).toEqual(['id', 'title', 'mode', 'createdAt', 'updatedAt']);
-  expect(schemas.ThingSelection.required).toEqual(['id']);
   expect(schemas.ThingCreate2.required).toEqual(['title']);
   expect(schemas.ThingUpdate.required).toBe(undefined);
   expect(schemas.Note.required).toEqual(['id', 'text', 'about']);
@@ -138,6 +137,24 @@ test('constraints, descriptions, examples and defaults come from the declaration
   expect(schemas.Thing.properties.title['x-personal-data']).toBe(undefined);
   expect(schemas.Thing.description).toBe('A thing of every kind');
   expect(schemas.ThingCreate2.additionalProperties).toBe(false);
+});
+
+test('the pattern of a trimmed text stands in bodies and answers, that of an upper-cased one in answers alone', () => {
+  const inBody = (name: string, field: string) => schemas[name].properties[field].anyOf[0].pattern;
+  for (const name of ['ThingCreate2', 'ThingUpdate']) {
+    expect(inBody(name, 'badge')).toBe('^[a-z]{1,5}-[0-9]$');
+    expect(inBody(name, 'shout')).toBe(undefined);
+  }
+  expect(schemas.Thing.properties.badge.pattern).toBe('^[a-z]{1,5}-[0-9]$');
+  expect(schemas.Thing.properties.shout.pattern).toBe('^[A-Z]*$');
+});
+
+test('lists and reads are described with the full record, of which `fields` returns a subset', () => {
+  const data = (id: string) => at(id).responses[200].content['application/json'].schema.properties.data;
+  expect(data('listThings')).toEqual({ type: 'array', items: { $ref: '#/components/schemas/Thing' } });
+  expect(data('readThing')).toEqual({ $ref: '#/components/schemas/Thing' });
+  expect(JSON.stringify(document)).not.toContain('Selection');
+  for (const id of ['listThings', 'readThing']) expect(parameter(id, 'fields')!.description).toContain('subset');
 });
 
 test('what a record has of itself may be sent back, and is ignored', () => {
@@ -202,11 +219,12 @@ test('a route says how one may be signed in, and the scope that it needs', () =>
     session: { type: 'http', scheme: 'bearer' },
     apiKey: { type: 'http', scheme: 'bearer' },
   });
-  expect(at('listThings').security).toEqual([{}, { session: [] }, { apiKey: ['things:read'] }]);
+  expect(at('listThings').security).toEqual([]);
+  expect(at('listUsers').security).toEqual([{ session: [] }, { apiKey: ['users:read'] }]);
   expect(at('createThing').security).toEqual([{ session: [] }, { apiKey: ['things:write'] }]);
   expect(at('createThing').description).toContain('needs the scope `things:write` or `things:*` or `*`');
-  expect(at('login').security).toEqual([{}, { session: [] }]);
-  expect(at('updateNote').security[0]).toEqual({});
+  expect(at('login').security).toEqual([]);
+  expect(at('updateNote').security).toEqual([{ session: [] }, { apiKey: ['deep:write'] }]);
   expect(at('readMe').security).toEqual([{ session: [] }, { apiKey: ['auth:read'] }]);
   expect(at('createApiKey').description).toContain('API keys are not good here');
   expect(at('createApiKey')['x-required-scope']).toBeUndefined();

@@ -72,6 +72,7 @@ const thing = defineResource('thing', {
       .pattern(/^[a-z]+$/)
       .trim(false)
       .immutable(),
+    badge: f.string().pattern(/^[a-z]{1,5}-[0-9]$/),
     staff: f.string().visibleTo('admin').writableBy('admin').filterable().sortable().searchable(),
     watched: f.string().visibleTo(({ doc, user }) => doc.title === user?.name),
     guarded: f.string().writableBy('owner | admin'),

@@ -23,8 +23,9 @@ const succeeded = new Set<string>();
 async function call(as: Client, id: string, { path = {}, query, body, headers }: Given = {}): Promise<Answer> {
   const operation = contract.operations.get(id)!;
   const where = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name]!));
-  const answer = await as(operation.method, where + (query === undefined ? '' : `?${query}`), body, headers);
-  contract.check(id, answer);
+  const url = where + (query === undefined ? '' : `?${query}`);
+  const answer = await as(operation.method, url, body, headers);
+  contract.check(id, answer, url);
   if (answer.status < 300) succeeded.add(id);
   return answer;
 }
