@@ -4,7 +4,7 @@ import { lockedOut } from './lockout.ts';
 
 /** The 422 of a password that is not the user's. */
 export function wrongPassword(field: string): ApiError {
-  return validationError({ [field]: 'Is not your password' });
+  return validationError({ [field]: 'Must be your current password' });
 }
 
 /**

@@ -64,7 +64,7 @@ export interface PushMessage {
 
 const id = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' });
 const list = (item: z.ZodType<string, string>, error: string) =>
-  z.array(item, { error }).max(AUDIENCE_MAX, { error: `Must have at most ${AUDIENCE_MAX} entries` });
+  z.array(item, { error }).max(AUDIENCE_MAX, { error: `Must be at most ${AUDIENCE_MAX} entries` });
 const name = () => boundedText(NAME_MAX).refine((text) => text !== '', { error: 'Must not be empty' });
 const httpsUrl = () =>
   boundedText(URL_MAX).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
@@ -85,7 +85,7 @@ export const messageShape = z.strictObject(
     to: z
       .union([id, z.array(id)], { error: 'Must be a user id or an array of user ids' })
       .refine((to) => typeof to === 'string' || to.length <= AUDIENCE_MAX, {
-        error: `Must have at most ${AUDIENCE_MAX} entries`,
+        error: `Must be at most ${AUDIENCE_MAX} entries`,
       })
       .optional(),
     deviceIds: list(id, 'Must be an array of device ids').optional(),
@@ -93,7 +93,7 @@ export const messageShape = z.strictObject(
       boundedText(TOKEN_MAX)
         .refine((token) => token !== '', { error: 'Must not be empty' })
         .refine((token) => !token.startsWith(SIMULATED_PREFIX), {
-          error: `Tokens that start with ${SIMULATED_PREFIX} are reserved for simulated devices: send to the device or its user`,
+          error: `Must not start with ${SIMULATED_PREFIX}, which marks simulated devices: send to the device or its user`,
         }),
       'Must be an array of tokens',
     ).optional(),

@@ -43,7 +43,7 @@ export function createReceipt({ database, events, log }: Pick<Platform, 'databas
     const parsed = schema.safeParse(report);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
-      throw validationError({ [issue?.path.join('.') || 'receipt']: issue?.message ?? 'Is invalid' });
+      throw validationError({ [issue?.path.join('.') || 'receipt']: issue?.message ?? 'Must be valid' });
     }
     const { ok, error = null, unregistered, transport = null } = parsed.data;
     const stored = JSON.stringify({ ok, error, unregistered, transport });

@@ -34,5 +34,7 @@ export function refuseTooLarge(message: PushContent, chunks: readonly Chunk[], t
     }
   }
   if (faults.size === 0) return;
-  throw validationError({ [message.data === undefined ? 'body' : 'data']: [...faults].join('. ') });
+  throw validationError({
+    [message.data === undefined ? 'body' : 'data']: `Must be smaller: ${[...faults].join('. ')}`,
+  });
 }

@@ -18,7 +18,7 @@ async function ownRules(spec: FieldSpec, value: unknown, { record, path, details
   for (const { check, message } of spec.checks ?? []) {
     const verdict = await (check as (value: unknown, record: Record<string, unknown>) => unknown)(value, record);
     if (verdict !== true) {
-      details[path] ??= message ?? (typeof verdict === 'string' ? verdict : 'Is invalid');
+      details[path] ??= message ?? (typeof verdict === 'string' ? verdict : 'Must be valid');
       return { value, holds: false };
     }
   }
@@ -26,7 +26,7 @@ async function ownRules(spec: FieldSpec, value: unknown, { record, path, details
   const result = await spec.standard['~standard'].validate(value);
   if (result.issues === undefined) return { value: result.value, holds: true };
   for (const issue of result.issues) details[[path, ...issuePath(issue)].join('.')] ??= issue.message;
-  if (result.issues.length === 0) details[path] ??= 'Is invalid';
+  if (result.issues.length === 0) details[path] ??= 'Must be valid';
   return { value, holds: false };
 }
 

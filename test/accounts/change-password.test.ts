@@ -51,7 +51,7 @@ test('a wrong current password answers 422 and changes nothing', async () => {
   expect([status, body.error.code, body.error.details]).toEqual([
     422,
     'VALIDATION_ERROR',
-    { currentPassword: 'Is not your password' },
+    { currentPassword: 'Must be your current password' },
   ]);
   expect((await login(ann.email, secret)).status).toBe(200);
 });

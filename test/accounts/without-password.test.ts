@@ -18,7 +18,10 @@ test('where the password is optional, who registers without one is signed in, an
   expect((await ann('GET', '/api/auth/me')).body.data.email).toBe('ann@example.com');
   for (const password of ['', '!', secret]) expect(await login('ann@example.com', password)).toBe(401);
   const change = await ann('POST', '/api/auth/password', { currentPassword: '', newPassword: secret });
-  expect([change.status, change.body.error.details]).toEqual([422, { currentPassword: 'Is not your password' }]);
+  expect([change.status, change.body.error.details]).toEqual([
+    422,
+    { currentPassword: 'Must be your current password' },
+  ]);
 
   await call('POST', '/api/auth/password/forgot', { email: 'ann@example.com' });
   const mail = await vi.waitUntil(async () => (await app.captured.mails())[0], { timeout: 10_000 });

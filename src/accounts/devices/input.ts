@@ -17,7 +17,7 @@ export function registerBody(rule: EndpointRule) {
   return z
     .strictObject({
       token: token().refine((text) => !text.startsWith(SIMULATED_PREFIX), {
-        error: `Tokens that start with ${SIMULATED_PREFIX} are reserved for simulated devices`,
+        error: `Must not start with ${SIMULATED_PREFIX}, which is reserved for simulated devices`,
       }),
       platform: z.enum(PLATFORMS, {
         error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${PLATFORMS.join(', ')}`),

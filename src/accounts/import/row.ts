@@ -35,7 +35,7 @@ function parse(line: string): Record<string, unknown> {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return fault({ line: 'Must be a JSON object' });
   if (isExcessiveJson(parsed))
-    return fault({ line: `Is nested deeper than ${MOST_LEVELS} levels or has too many values` });
+    return fault({ line: `Must not be nested deeper than ${MOST_LEVELS} levels or have too many values` });
   return parsed as Record<string, unknown>;
 }
 

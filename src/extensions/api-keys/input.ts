@@ -34,7 +34,7 @@ function scopesSchema({ all }: Scopes) {
   const valid = [...all.keys()];
   return z
     .array(z.string({ error: 'Must be a string' }).meta({ enum: valid }), { error: 'Must be an array of scopes' })
-    .min(1, { error: 'Must have at least 1 item', abort: true })
+    .min(1, { error: 'Must be at least 1 item', abort: true })
     .superRefine((list, context) => {
       const given = [...new Set(list)];
       const unknown = given.filter((scope) => !all.has(scope));

@@ -9,8 +9,11 @@ import type { Live } from './live.ts';
 const behaviorBody = z.strictObject({ behavior: z.string({ error: 'Must be a behavior' }) });
 const tapBody = z.strictObject({ notification: z.string({ error: 'Must be an id' }) });
 const sendBody = z.strictObject({
-  deviceIds: z.array(z.string()).min(1, 'Must name a device').max(200),
-  content: z.record(z.string(), z.unknown()),
+  deviceIds: z
+    .array(z.string({ error: 'Must be an id' }), { error: 'Must be an array of device ids' })
+    .min(1, { error: 'Must be at least 1 item' })
+    .max(200, { error: 'Must be at most 200 items' }),
+  content: z.record(z.string(), z.unknown(), { error: 'Must be an object' }),
 });
 const AUDIENCE = ['to', 'deviceIds', 'tokens', 'platform'];
 

@@ -6,7 +6,7 @@ import type { Attempt } from './attempt.ts';
 import { lockedOut } from './lock.ts';
 
 /** What is wrong with a code, for its sender. Whether it was right before is not told. */
-export const WRONG_CODE = 'Is wrong, or was used before';
+export const WRONG_CODE = 'Must be a current code that has not been used';
 
 /**
  * Tells listeners how an attempt ended, once it is committed.

@@ -32,7 +32,7 @@ export async function openChallenge(
 }
 
 function voidLogin(): ApiError {
-  const details = { mfaToken: 'Is unknown, used or expired' };
+  const details = { mfaToken: 'Must be the token of a sign-in in progress' };
   return new ApiError('UNAUTHORIZED', 'This sign-in is no longer valid, sign in again', { details });
 }
 

@@ -56,9 +56,9 @@ function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
   const valid = new Set(names);
   return z
     .array(z.string({ error: 'Must be a string' }).meta({ enum: names }), required('an array of event names'))
-    .min(1, { error: 'Must have at least 1 item', abort: true })
+    .min(1, { error: 'Must be at least 1 item', abort: true })
     .max(settings.maxEventsPerEndpoint, {
-      error: `Must have at most ${settings.maxEventsPerEndpoint} items`,
+      error: `Must be at most ${settings.maxEventsPerEndpoint} items`,
       abort: true,
     })
     .superRefine((list, context) => {

@@ -28,8 +28,8 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
       const schema = context.inner(item, holdsJson(spec) ? undefined : indexRoom(spec, undefined));
       return z
         .array(z.unknown(), { error: 'Must be an array' })
-        .min(min, { error: spec.min?.message ?? `Must have at least ${count(min)}` })
-        .max(max, { error: spec.max?.message ?? `Must have at most ${count(max)}` })
+        .min(min, { error: spec.min?.message ?? `Must be at least ${count(min)}` })
+        .max(max, { error: spec.max?.message ?? `Must be at most ${count(max)}` })
         .pipe(z.array(presentSchema(item, schema)));
     },
     jsonSchema: (spec, inner) => ({

@@ -48,10 +48,10 @@ export const dateType: FieldType = {
           return date ?? z.NEVER;
         })
         .refine((date) => min === undefined || date >= min, {
-          error: spec.min?.message ?? `Must not be before ${shown(spec.min?.value ?? '')}`,
+          error: spec.min?.message ?? `Must be on or after ${shown(spec.min?.value ?? '')}`,
         })
         .refine((date) => max === undefined || date <= max, {
-          error: spec.max?.message ?? `Must not be after ${shown(spec.max?.value ?? '')}`,
+          error: spec.max?.message ?? `Must be on or before ${shown(spec.max?.value ?? '')}`,
         })
     );
   },

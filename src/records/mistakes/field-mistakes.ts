@@ -123,7 +123,7 @@ function defaultMistakes(spec: FieldSpec, testable: boolean, fault: Fault): void
 function brokenRule({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
   for (const { check, message } of checks) {
     const verdict = check.length > 1 ? true : settled(() => (check as (value: unknown) => unknown)(value));
-    if (verdict === false || typeof verdict === 'string') return message ?? (verdict || 'Is invalid');
+    if (verdict === false || typeof verdict === 'string') return message ?? (verdict || 'Must be valid');
   }
   const result = standard === undefined ? undefined : settled(() => standard['~standard'].validate(value));
   return (result as { issues?: readonly { message: string }[] } | undefined)?.issues?.[0]?.message;

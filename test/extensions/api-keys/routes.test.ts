@@ -69,7 +69,7 @@ test.each<[string, unknown, Record<string, unknown>]>([
     { scopes: expect.stringContaining('Unknown') },
   ],
   ['a scope twice', { name: 'x', scopes: ['read', '*', 'read'] }, { scopes: 'Must not hold a scope twice: "read"' }],
-  ['no scope at all', { name: 'x', scopes: [] }, { scopes: 'Must have at least 1 item' }],
+  ['no scope at all', { name: 'x', scopes: [] }, { scopes: 'Must be at least 1 item' }],
   ['scopes as a text', { name: 'x', scopes: 'read' }, { scopes: 'Must be an array of scopes' }],
   ['scopes that are null', { name: 'x', scopes: null }, { scopes: 'Must be an array of scopes' }],
   ['a scope that is no text', { name: 'x', scopes: [1] }, { 'scopes.0': 'Must be a string' }],

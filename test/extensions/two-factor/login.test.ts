@@ -109,7 +109,10 @@ test('a challenge is bound to its user: a code of somebody else is wrong, of eit
   const [eve, fay] = [await someone('Eve'), await someone('Fay')];
   const mfaToken = await challenge(call, eve);
   const answer = await verify(call, mfaToken, codeOf(fay.secret));
-  expect([answer.status, answer.body.error.details]).toEqual([401, { code: 'Is wrong, or was used before' }]);
+  expect([answer.status, answer.body.error.details]).toEqual([
+    401,
+    { code: 'Must be a current code that has not been used' },
+  ]);
   expect((await verify(call, mfaToken, fay.recoveryCodes[0]!, 'recovery')).status).toBe(401);
   expect((await verify(call, mfaToken, codeOf(eve.secret))).body.data.user.id).toBe(eve.id);
 });
@@ -126,7 +129,10 @@ test('a challenge is used once, expires, and is nothing that could be made up', 
   );
   for (const token of [mfaToken, late, gil.token, 'svc_mfa_', `svc_mfa_${'0'.repeat(64)}`, '\0', '']) {
     const answer = await verify(call, token, codeOf(gil.secret));
-    expect([answer.status, answer.body.error.details]).toEqual([401, { mfaToken: 'Is unknown, used or expired' }]);
+    expect([answer.status, answer.body.error.details]).toEqual([
+      401,
+      { mfaToken: 'Must be the token of a sign-in in progress' },
+    ]);
   }
   expect((await verify(call, await challenge(call, gil), codeOf(gil.secret))).status).toBe(200);
 });
@@ -184,7 +190,10 @@ test('after 5 wrong codes a challenge is void, the right code included', async (
   for (let i = 0; i < 5; i++) expect((await verify(call, mfaToken, wrongCode(lea.secret))).status).toBe(401);
   await unlock(lea.id);
   const answer = await verify(call, mfaToken, codeOf(lea.secret));
-  expect([answer.status, answer.body.error.details]).toEqual([401, { mfaToken: 'Is unknown, used or expired' }]);
+  expect([answer.status, answer.body.error.details]).toEqual([
+    401,
+    { mfaToken: 'Must be the token of a sign-in in progress' },
+  ]);
 });
 
 test('5 wrong codes lock the user over all his challenges: then the right code answers 429, with the time left', async () => {

@@ -91,7 +91,7 @@ test('a secret that was copied to another user does not work there', async () =>
 
 test.each<[string, string, object, object]>([
   ['enrol', 'no password', {}, { password: 'Is required' }],
-  ['enrol', 'a wrong password', { password: 'wrong horse battery' }, { password: 'Is not your password' }],
+  ['enrol', 'a wrong password', { password: 'wrong horse battery' }, { password: 'Must be your current password' }],
   ['enrol', 'something unknown', { password: PASSWORD, code: '1' }, { code: 'Unknown field' }],
   ['confirm', 'no code', {}, { code: 'Is required' }],
   ['confirm', 'a number', { code: 123456 }, { code: 'Must be a string' }],
@@ -101,10 +101,10 @@ test.each<[string, string, object, object]>([
     'disable',
     'a wrong password',
     { password: 'wrong horse battery', code: '123456' },
-    { password: 'Is not your password' },
+    { password: 'Must be your current password' },
   ],
   ['recovery-codes', 'nothing', {}, { password: 'Is required, or else a code' }],
-  ['recovery-codes', 'a wrong password', { password: 'wrong horse' }, { password: 'Is not your password' }],
+  ['recovery-codes', 'a wrong password', { password: 'wrong horse' }, { password: 'Must be your current password' }],
 ])('%s with %s answers 422 naming the field', async (route, _what, body, details) => {
   const eve = await person('Eve');
   const answer = await eve.call('POST', `/api/auth/2fa/${route}`, body);
@@ -149,7 +149,10 @@ test('an enrolment takes the place of an unconfirmed one, whose codes are wrong 
   const [first, second] = [await enrol(), await enrol()];
   const confirm = (code: string) => gil.call('POST', '/api/auth/2fa/confirm', { code });
   const refused = await confirm(codeOf(first));
-  expect([refused.status, refused.body.error.details]).toEqual([422, { code: 'Is wrong, or was used before' }]);
+  expect([refused.status, refused.body.error.details]).toEqual([
+    422,
+    { code: 'Must be a current code that has not been used' },
+  ]);
   expect((await confirm(codeOf(second))).status).toBe(200);
 });
 
@@ -177,8 +180,12 @@ test('turning it off takes the password and a code: either alone is refused, a r
   const joe = await guard(await person('Joe'), database);
   const disable = async (password: string, code: string) =>
     (await joe.call('POST', '/api/auth/2fa/disable', { password, code })).body?.error.details;
-  expect(await disable('wrong horse battery', codeOf(joe.secret))).toEqual({ password: 'Is not your password' });
-  expect(await disable(PASSWORD, wrongCode(joe.secret))).toEqual({ code: 'Is wrong, or was used before' });
+  expect(await disable('wrong horse battery', codeOf(joe.secret))).toEqual({
+    password: 'Must be your current password',
+  });
+  expect(await disable(PASSWORD, wrongCode(joe.secret))).toEqual({
+    code: 'Must be a current code that has not been used',
+  });
   expect((await joe.call('GET', '/api/auth/2fa')).body.data.enabled).toBe(true);
   expect(await disable(PASSWORD, joe.recoveryCodes[3]!)).toBe(undefined);
   expect((await joe.call('GET', '/api/auth/2fa')).body.data.enabled).toBe(false);

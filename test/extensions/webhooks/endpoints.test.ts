@@ -105,8 +105,8 @@ test('422 names what is wrong with each field', async () => {
       'post.created, post.updated, post.deleted, post.*, *',
   });
   expect(await details({ events: undefined, url: undefined })).toEqual({ url: 'Is required', events: 'Is required' });
-  expect(await details({ events: [] })).toEqual({ events: 'Must have at least 1 item' });
-  expect(await details({ events: Array(21).fill('*') })).toEqual({ events: 'Must have at most 20 items' });
+  expect(await details({ events: [] })).toEqual({ events: 'Must be at least 1 item' });
+  expect(await details({ events: Array(21).fill('*') })).toEqual({ events: 'Must be at most 20 items' });
   expect(await details({ surprise: 1 })).toEqual({ surprise: 'Unknown field' });
   expect(await details({ enabled: false })).toEqual({ enabled: 'Unknown field' });
   expect(await details({ scope: 'all' })).toEqual({ scope: 'Must be one of: own, global' });

@@ -31,7 +31,7 @@ test('code may give a Date wherever a date stands', async () => {
 test.each([
   [new Date(Number.NaN), 'Must be a date: an ISO 8601 string or epoch milliseconds'],
   [new Date(8.64e15), 'Must be a date: an ISO 8601 string or epoch milliseconds'],
-  [new Date('1999-01-01'), 'Must not be before 2000-01-01T00:00:00.000Z'],
+  [new Date('1999-01-01'), 'Must be on or after 2000-01-01T00:00:00.000Z'],
 ])('a Date keeps the rules of the field: %s', async (at, message) => {
   await expect(visits.create({ at })).rejects.toMatchObject({ details: { at: message } });
 });

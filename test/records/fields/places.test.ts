@@ -59,14 +59,14 @@ const cases: Record<string, Case> = {
   maxDate: {
     field: f.date().max(new Date(0)),
     good: [[-1, '1969-12-31T23:59:59.999Z']],
-    bad: [[1, 'Must not be after 1970-01-01T00:00:00.000Z']],
+    bad: [[1, 'Must be on or before 1970-01-01T00:00:00.000Z']],
   },
   minItems: { field: f.array(f.boolean()).min(1, 'Some'), good: [[[true]]], bad: [[[], 'Some']] },
-  maxItems: { field: f.array(f.boolean()).max(1), good: [[[true]]], bad: [[[true, true], 'Must have at most 1 item']] },
+  maxItems: { field: f.array(f.boolean()).max(1), good: [[[true]]], bad: [[[true, true], 'Must be at most 1 item']] },
   pattern: {
     field: f.string().pattern(/^[a-z]+$/),
     good: [[' ab ', 'ab']],
-    bad: [['a1', 'Must match the required pattern']],
+    bad: [['a1', 'Must be text that matches the required pattern']],
   },
   patternText: { field: f.text().pattern(/^a/g, 'Begin with a'), good: [['ab']], bad: [[' ab', 'Begin with a']] },
   patternEmail: {
@@ -81,7 +81,7 @@ const cases: Record<string, Case> = {
       .lowercase()
       .pattern(/^[a-zà]+$/),
     good: [['ÀB', 'àb']],
-    bad: [['1', 'Must match the required pattern']],
+    bad: [['1', 'Must be text that matches the required pattern']],
   },
   uppercase: {
     field: f.text().uppercase().max(2),
@@ -132,7 +132,7 @@ const cases: Record<string, Case> = {
   },
   check: { field: f.integer().check((n) => n % 2 === 0, 'Even'), good: [[2]], bad: [[1, 'Even']] },
   checkText: { field: f.integer().check((n) => n > 0 || `${n} is too low`), good: [[1]], bad: [[0, '0 is too low']] },
-  checkFalse: { field: f.string().check(() => false), good: [], bad: [['x', 'Is invalid']] },
+  checkFalse: { field: f.string().check(() => false), good: [], bad: [['x', 'Must be valid']] },
   checkLater: {
     field: f.string().check(async (text) => text === 'x' || 'Not x'),
     good: [['x']],

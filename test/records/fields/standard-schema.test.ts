@@ -228,7 +228,7 @@ const details = async (body: object) => (await call('POST', '/api/odds', body)).
 
 test('issues: a path of keys, none at all, several of one place', async () => {
   expect(await details({ keyed: 1 })).toEqual({ 'keyed.a.0.b': 'Here' });
-  expect(await details({ wordless: 'x' })).toEqual({ wordless: 'Is invalid' });
+  expect(await details({ wordless: 'x' })).toEqual({ wordless: 'Must be valid' });
   expect(await details({ twofold: 'x' })).toEqual({ twofold: 'One' });
 });
 

@@ -286,7 +286,7 @@ test('what the app has published stops no erasure, whatever is in its texts', as
 test('with a wrong password, or a missing or wrong code of two-factor, nothing is erased', async () => {
   const cat = await person('Cat');
   expect((await erase(cat, { password: 'not the one' })).body.error).toMatchObject({
-    details: { password: 'Is not your password' },
+    details: { password: 'Must be your current password' },
   });
   expect((await cat.call('POST', '/api/auth/me/erase', {})).body.error.details).toEqual({ password: 'Is required' });
   const guarded = await guard(cat, database);
