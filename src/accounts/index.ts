@@ -5,7 +5,7 @@ import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import { confirmPassword } from './confirm-password.ts';
 import type { AccountsContext } from './context.ts';
-import { deviceRoutes, devices, devicesOfDeletedUsers } from './devices/index.ts';
+import { deviceRoutes, devices, devicesOfDeletedUsers, type TokenRule } from './devices/index.ts';
 import { resumeLogin } from './finish-login.ts';
 import { createLockout } from './lockout.ts';
 import type { PasswordHasher } from './password-hash.ts';
@@ -38,13 +38,18 @@ interface AppAccounts {
   feature(steps: Steps): FeatureParts;
 }
 
-/** The accounts of an app whose user resource is `user`. */
+/**
+ * The accounts of an app whose user resource is `user`.
+ *
+ * @param deviceTokens which tokens devices may be registered with
+ */
 export function createAccounts(
   host: Host,
   hasher: PasswordHasher,
   context: RecordsContext,
   user: Entity,
   view: ResourceView,
+  deviceTokens: TokenRule,
 ): AppAccounts {
   const accounts: Omit<AccountsContext, 'steps' | 'resetSteps'> = {
     host,
@@ -73,7 +78,12 @@ export function createAccounts(
       const whole = { ...accounts, steps: signIn, resetSteps };
       const reset = resetFeature(whole, view);
       return {
-        routes: [...accountRoutes(whole, context), ...reset.routes, ...sessionRoutes(accounts), ...deviceRoutes(host)],
+        routes: [
+          ...accountRoutes(whole, context),
+          ...reset.routes,
+          ...sessionRoutes(accounts),
+          ...deviceRoutes(host, deviceTokens),
+        ],
         authenticators: [accounts.sessions.authenticator],
         mails: reset.mails,
         consumers: [sessionsOfDeletedUsers(view), devicesOfDeletedUsers(view), ...reset.consumers],

@@ -1,4 +1,4 @@
-import { deviceData } from '../accounts/devices/index.ts';
+import { deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, TransactionalPushSender } from '../declare/push.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';
@@ -15,7 +15,7 @@ import { simulatedTables } from './simulated/tables.ts';
 import { simulatedTransport } from './simulated/transport.ts';
 import { pushSweeps } from './sweeps.ts';
 import { pushTables as ownTables } from './tables.ts';
-import type { Transport } from './transport.ts';
+import { type Transport, takesDevice } from './transport.ts';
 import { pushData } from './user-data.ts';
 import { startPushWorker } from './worker.ts';
 
@@ -32,6 +32,8 @@ export interface Push {
   /** Routes, pages, worker and sweeps; taps are noted. */
   parts: FeatureParts;
   captured: Captured;
+  /** Which tokens devices may be registered with, and sent to as raw ones. */
+  tokenRule: TokenRule;
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
 }
@@ -48,7 +50,14 @@ export function createPush(platform: Platform, own: readonly Transport[]): Push 
   const finished = createFinished(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
-  const { enqueueWithin, ...sender } = createSender(platform, transports, finished);
+  // A transport that does not say which devices it takes is not known to send through Expo.
+  const takesExpo: TokenRule['takesExpo'] = (type, token) =>
+    own.some(
+      (one) =>
+        one.accepts && takesDevice(one, { id: null, platform: type, token, user: null, locale: null }, platform.log),
+    );
+  const tokenRule = { ...endpointRule(platform), takesExpo };
+  const { enqueueWithin, ...sender } = createSender(platform, transports, finished, tokenRule);
   return {
     enqueueWithin,
     sender: { ...sender, receipt: createReceipt(platform) },
@@ -61,6 +70,7 @@ export function createPush(platform: Platform, own: readonly Transport[]): Push 
       workers: { 'push-worker': () => startPushWorker(platform, transports, finished) },
     },
     captured: createCaptured(platform.database),
+    tokenRule,
     simulated: simulates ? createSimulatedDevices(platform) : undefined,
   };
 }

@@ -3,10 +3,10 @@ import {
   boundedText,
   type DevicePlatform,
   dataFault,
-  type EndpointRule,
   PLATFORMS,
   SIMULATED_PREFIX,
   TOKEN_MAX,
+  type TokenRule,
   tokenFault,
 } from '../accounts/devices/index.ts';
 import { checkUrl } from '../platform/address-guard.ts';
@@ -149,7 +149,7 @@ function payloadBytes({ title = '', subtitle = '', body = '', data }: PushConten
 }
 
 /** The rules that look at more than one field. */
-function crossFaults(fields: Fields, content: PushContent, rule: EndpointRule): ErrorDetails {
+function crossFaults(fields: Fields, content: PushContent, rule: TokenRule): ErrorDetails {
   const details: ErrorDetails = {};
   const { to, deviceIds, tokens, platform } = fields;
   if (to === undefined && deviceIds === undefined && tokens === undefined) {
@@ -187,10 +187,10 @@ function contentOf(fields: Fields): PushContent {
  * Checks a push message and fills its defaults. It needs a title or a body, or `silent` with `data`, and somebody to go
  * to; texts can be stored, lists have at most 100,000 entries, and what no provider could carry is refused.
  *
- * @param rule which endpoints a browser may have
+ * @param rule which raw tokens are taken
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
-export function readMessage(input: unknown, rule: EndpointRule): PushMessage {
+export function readMessage(input: unknown, rule: TokenRule): PushMessage {
   const parsed = messageShape.safeParse(input);
   if (!parsed.success) throw validationError(detailsOf(parsed.error));
   const fields = parsed.data;

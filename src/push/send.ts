@@ -1,4 +1,4 @@
-import { endpointRule } from '../accounts/devices/index.ts';
+import type { TokenRule } from '../accounts/devices/index.ts';
 import type { PushResult, TransactionalPushSender } from '../declare/push.ts';
 import { newId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -37,16 +37,20 @@ interface Stored {
   dispatch(maxWaitMs: number): Promise<void>;
 }
 
-/** `app.push.send` and `app.push.enqueue`. */
+/**
+ * `app.push.send` and `app.push.enqueue`.
+ *
+ * @param rule which raw tokens are taken
+ */
 export function createSender(
   parts: SendParts,
   transports: readonly Transport[],
   waiting: Finished,
+  rule: TokenRule,
 ): TransactionalPushSender {
   const { env, settings, log, database, queues, events } = parts;
   const installed = new Set(transports.map((transport) => transport.name));
   const development = env.nodeEnv !== 'production';
-  const rule = endpointRule(parts);
 
   /** Stores a push with its first devices: of a small audience these are all, the rest of a large one is the workers'. */
   async function store(id: string, input: unknown, on: Executor): Promise<Stored> {

@@ -112,21 +112,24 @@ export function transportMistakes(transports: readonly Transport[]): readonly st
   return faults;
 }
 
-/** The first transport that accepts a device. One whose `accepts` throws does not accept. */
+/** Whether a transport accepts a device. One whose `accepts` throws does not. */
+export function takesDevice(transport: Transport, device: TransportDevice, log: Logger): boolean {
+  try {
+    return transport.accepts?.(device) ?? true;
+  } catch (error) {
+    const err = errorWithoutTokens(error, [device]);
+    log.error({ err, transport: transport.name }, 'a push transport failed at accepts()');
+    return false;
+  }
+}
+
+/** The first transport that accepts a device. */
 export function transportFor(
   transports: readonly Transport[],
   device: TransportDevice,
   log: Logger,
 ): Transport | undefined {
-  return transports.find((transport) => {
-    try {
-      return transport.accepts?.(device) ?? true;
-    } catch (error) {
-      const err = errorWithoutTokens(error, [device]);
-      log.error({ err, transport: transport.name }, 'a push transport failed at accepts()');
-      return false;
-    }
-  });
+  return transports.find((transport) => takesDevice(transport, device, log));
 }
 
 function storable(text: unknown, fallback: string | undefined): string | undefined {

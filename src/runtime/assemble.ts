@@ -221,7 +221,8 @@ export function assemble(
     idempotencyParts(platform),
     { routes: openApiRoutes(settings, () => ({ ...openApiParts(features), resources: compiled, settings })) },
   ];
-  const accounts = users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users);
+  const accounts =
+    users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users, push.tokenRule);
   const extensionHost = {
     ...host,
     accounts: accounts?.api,

@@ -6,11 +6,13 @@ export { devices } from './tables.ts';
 export { boundedText, dataFault } from './text.ts';
 export {
   type DevicePlatform,
+  isExpoToken,
   maskToken,
   PLATFORMS,
   readSubscription,
   SIMULATED_PREFIX,
   TOKEN_MAX,
+  type TokenRule,
   tokenFault,
   tokenHash,
 } from './token.ts';

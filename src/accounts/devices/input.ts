@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import type { EndpointRule } from './push-endpoint.ts';
 import { boundedText, dataFault } from './text.ts';
-import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, tokenFault } from './token.ts';
+import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, type TokenRule, tokenFault } from './token.ts';
 
 // What a notification carried comes back with its tap; providers carry 4 KB.
 const OPENED_DATA_MAX_BYTES = 4096;
@@ -12,8 +11,8 @@ const token = () =>
     .transform((text) => text.trim())
     .refine((text) => text !== '', { error: 'Is required' });
 
-/** The body of `POST /api/auth/devices`. `rule`: which endpoints a browser may have. */
-export function registerBody(rule: EndpointRule) {
+/** The body of `POST /api/auth/devices`. */
+export function registerBody(rule: TokenRule) {
   return z
     .strictObject({
       token: token().refine((text) => !text.startsWith(SIMULATED_PREFIX), {

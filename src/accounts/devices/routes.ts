@@ -4,7 +4,6 @@ import { ApiError, invalidSession } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { openedBody, type Registration, registerBody, unregisterBody } from './input.ts';
-import { endpointRule } from './push-endpoint.ts';
 import {
   deviceOfSession,
   listDevices,
@@ -13,7 +12,7 @@ import {
   removeOwnDevice,
   unregisterToken,
 } from './store.ts';
-import { maskToken, PLATFORMS } from './token.ts';
+import { maskToken, PLATFORMS, type TokenRule } from './token.ts';
 
 const deviceRecord = z
   .object({
@@ -34,8 +33,10 @@ function masked(device: OwnDevice): z.output<typeof deviceRecord> {
 }
 
 /** The routes of a user's own devices, below `/api/auth/devices`. */
-export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'settings' | 'events'>): Route[] {
-  const { database, settings, events } = platform;
+export function deviceRoutes(
+  { database, settings, events }: Pick<Platform, 'database' | 'settings' | 'events'>,
+  rule: TokenRule,
+): Route[] {
   const tags = ['devices'];
   const sessionOf = (ctx: RouteContext) => (ctx.auth?.via === 'session' ? ctx.auth.id : undefined);
 
@@ -45,7 +46,7 @@ export function deviceRoutes(platform: Pick<Platform, 'database' | 'env' | 'sett
       path: '/auth/devices',
       tags,
       summary: 'Register a device for push notifications; a known token moves to this user and session',
-      input: registerBody(endpointRule(platform)),
+      input: registerBody(rule),
       output: deviceRecord,
       errors: [],
       status: 201,

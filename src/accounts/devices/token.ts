@@ -28,12 +28,25 @@ export function readSubscription(token: string): z.output<typeof subscription> |
   }
 }
 
-/**
- * What is wrong with a token of a platform, or undefined. Length, NUL and `sim_` are not looked at here.
- *
- * @param rule which endpoints a browser may have
- */
-export function tokenFault(platform: DevicePlatform, token: string, rule: EndpointRule): string | undefined {
+/** Which tokens are taken. */
+export interface TokenRule extends EndpointRule {
+  /** Whether a transport of the app takes this token of Expo's push service. Left out: none does. */
+  takesExpo?(platform: DevicePlatform, token: string): boolean;
+}
+
+const EXPO = /^\s*Expo(nent)?PushToken\[/;
+
+/** Whether a token is one of Expo's push service, which neither FCM nor APNs knows: `ExponentPushToken[…]`. */
+export function isExpoToken(token: string): boolean {
+  return EXPO.test(token);
+}
+
+const EXPO_FAULT =
+  'Is a push token of Expo, which no transport of this app takes; send the native device token (getDevicePushTokenAsync of expo-notifications)';
+
+/** What is wrong with a token of a platform, or undefined. Length, NUL and `sim_` are not looked at here. */
+export function tokenFault(platform: DevicePlatform, token: string, rule: TokenRule): string | undefined {
+  if (isExpoToken(token) && !rule.takesExpo?.(platform, token)) return EXPO_FAULT;
   if (platform !== 'web') return undefined;
   const read = readSubscription(token);
   if (read === undefined) return 'Must be the JSON of a PushSubscription, with endpoint and keys';

@@ -1,4 +1,5 @@
 import type { TokenMessage } from 'firebase-admin/messaging';
+import { isExpoToken } from '../../../accounts/devices/index.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
 import { isApnsToken } from '../apns/token.ts';
 import { type Failure, failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
@@ -54,7 +55,8 @@ export function createFcmTransport(
   return {
     name: 'fcm',
     limitBytes: FCM_LIMIT_BYTES,
-    accepts: ({ platform, token }) => platform === 'android' || (platform === 'ios' && !isApnsToken(token)),
+    accepts: ({ platform, token }) =>
+      !isExpoToken(token) && (platform === 'android' || (platform === 'ios' && !isApnsToken(token))),
     sizeOf: fcmSize,
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
       const fault = fcmFault(message);
