@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import { boundedIdentifier, shortDigest } from '../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';
 import { totalOrder } from './sort-index.ts';
+import { tableNames } from './store/archive-table.ts';
 
 /** An index that has no name yet. */
 interface Wanted extends Omit<Index, 'name'> {
@@ -95,23 +96,15 @@ function withoutRedundant(wanted: readonly Wanted[]): Wanted[] {
   return [...kept.values()].filter(({ terms }) => terms.length > 1 || terms[0]!.field !== 'id');
 }
 
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
-}
-
-// Postgres cuts identifiers at 63 bytes, which could make two of them one.
-function identifier(name: string): string {
-  return Buffer.byteLength(name) <= 63 ? name : `${name.slice(0, 54)}_${digest(name)}`;
-}
-
 /** The names that an index may have, the one that it has as a rule first: with its directions, with what makes it unlike any other. */
 function* namesOf({ table }: Resource, wanted: Wanted): Generator<string> {
   const { kind, named, unique } = wanted;
   const name = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
   const plain = name(named.map(({ column }) => column));
-  yield identifier(plain);
-  yield identifier(name(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
-  for (let again = 0; ; again++) yield identifier(`${plain}_${digest(`${workOf(wanted)} ${unique} ${again}`)}`);
+  yield boundedIdentifier(plain);
+  yield boundedIdentifier(name(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
+  for (let again = 0; ; again++)
+    yield boundedIdentifier(`${plain}_${shortDigest(`${workOf(wanted)} ${unique} ${again}`)}`);
 }
 
 /**
@@ -121,7 +114,7 @@ function* namesOf({ table }: Resource, wanted: Wanted): Generator<string> {
  * @param taken names that other tables and their indexes have
  */
 export function withIndexes(resources: readonly Resource[], taken: Iterable<string>): CompiledResource[] {
-  const used = new Set([...taken, ...resources.map(({ table }) => table)]);
+  const used = new Set([...taken, ...resources.flatMap(({ table, softDelete }) => tableNames(table, softDelete))]);
   const names = new Map<Wanted, string>();
   const claim = (wanted: Wanted, free: Iterable<string>) => {
     for (const name of free) {

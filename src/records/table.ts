@@ -1,6 +1,7 @@
 import type { ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
 import { customType, index, pgTable, sql, text, timestamp, uniqueIndex } from '../platform/postgres/drizzle.ts';
 import type { CompiledField, CompiledResource, Index } from './compiled.ts';
+import { archiveIndex } from './store/archive-table.ts';
 
 function column(field: CompiledField): PgColumnBuilderBase {
   const type = field.spec.encrypted ? 'text' : field.type.column(field.spec);
@@ -44,7 +45,7 @@ export function resourceTable(resource: CompiledResource): PgTable {
   };
   return pgTable(resource.table, shape, (table) => {
     const columns = table as unknown as Columns;
-    const purged = resource.archived ? [index(`${resource.table}_deleted_at_index`).on(columns.deletedAt!)] : [];
+    const purged = resource.archived ? [index(archiveIndex(resource.table)).on(columns.deletedAt!)] : [];
     return [...resource.indexes.map((one) => madeIndex(one, columns)), ...purged];
   }) as unknown as PgTable;
 }

@@ -1,9 +1,10 @@
 import type { Extension } from '../declare/extension.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
+import { MOST_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
 import { placesOf } from '../records/mistakes/option-mistakes.ts';
-import { archiveTable } from '../records/store/archive-table.ts';
-import { keptNames } from './migrations/relation-names.ts';
+import { archiveNames } from '../records/store/archive-table.ts';
+import { keptNames, overlongNames } from './migrations/relation-names.ts';
 
 /** Who has a name in the schema already: an extension, or somebody in words. */
 type Holder = Extension | string;
@@ -33,9 +34,14 @@ export function tableMistakes(
   const holders = new Map<string, Holder>(
     [...core].map((name) => [name, "a table, an index or a key of Belfry's own"]),
   );
+  const ofResources = new Set(resources.map((resource) => placesOf(resource).table));
   for (const resource of resources) {
-    if (resource.softDelete)
-      holders.set(archiveTable(placesOf(resource).table), `where the deleted records of "${resource.name}" are`);
+    const { table } = placesOf(resource);
+    holders.set(primaryKeyName(table), `the primary key of the resource "${resource.name}"`);
+    if (!resource.softDelete) continue;
+    const [archive, ...parts] = archiveNames(table);
+    holders.set(archive!, `where the deleted records of "${resource.name}" are`);
+    for (const part of parts) holders.set(part, `an index or a key of the deleted records of "${resource.name}"`);
   }
   for (const extension of extensions) {
     for (const [key, table] of Object.entries(extension.tables ?? {})) {
@@ -46,8 +52,13 @@ export function tableMistakes(
         continue;
       }
       const { name } = getTableConfig(table);
+      for (const long of overlongNames(table)) {
+        mistakes.push(
+          `extension "${extension.name}": table "${name}": the name "${long}" has ${Buffer.byteLength(long)} bytes, and Postgres cuts names at ${MOST_IDENTIFIER_BYTES}; give a shorter one`,
+        );
+      }
       const names = keptNames(table);
-      const taken = names.find((one) => holders.has(one));
+      const taken = ofResources.has(name) ? undefined : names.find((one) => holders.has(one));
       const fault = taken && faultOf(extension, name, taken, holders.get(taken)!);
       if (fault !== undefined) mistakes.push(fault);
       for (const one of names) if (!holders.has(one)) holders.set(one, extension);

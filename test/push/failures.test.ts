@@ -234,7 +234,9 @@ describe('a message over the limit of the provider', () => {
   test('is refused with its size when no device can carry it', async () => {
     await expect(app.push.send({ tokens: ['small'], body: 'x'.repeat(101) })).rejects.toMatchObject({
       status: 422,
-      details: { body: 'MessageTooBig: it has 101 bytes as small sends it to android; at most 100 are carried' },
+      details: {
+        body: 'Must be smaller: MessageTooBig: it has 101 bytes as small sends it to android; at most 100 are carried',
+      },
     });
   });
 

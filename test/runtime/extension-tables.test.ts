@@ -1,6 +1,7 @@
+import { check, foreignKey } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
 import { defineExtension, defineResource, defineUser, f, softDelete } from '../../src/index.ts';
-import { index, pgTable, text } from '../../src/platform/postgres/drizzle.ts';
+import { index, pgTable, sql, text } from '../../src/platform/postgres/drizzle.ts';
 import { startTestApp } from '../support/app.ts';
 import { startupError } from '../support/startup-error.ts';
 
@@ -47,6 +48,38 @@ test('tables of extensions are refused that have a name of each other, or one tw
   ).toEqual(['  - index or key "by_id": two extensions have it, "one" and "two"; rename one']);
   expect(mistakesOf(extension('one', { x: table('things'), y: table('things') }))).toEqual([
     '  - extension "one": table "things": "things" is there twice; rename one',
+  ]);
+});
+
+test('a name of an extension that Postgres would cut is refused, be it of a table, a column, an index or a constraint', () => {
+  const long = (what: string) => `${what}_${'x'.repeat(60)}`;
+  const other = pgTable('others', { id: text('id').primaryKey() });
+  const named = pgTable(
+    'named',
+    { id: text('id').primaryKey(), wide: text(long('column')), other: text('other').unique(long('unique')) },
+    (columns) => [
+      index(long('index')).on(columns.wide),
+      check(long('check'), sql`true`),
+      foreignKey({ name: long('key'), columns: [columns.other], foreignColumns: [other.id] }),
+    ],
+  );
+  const tooLong = (at: string, name: string) =>
+    `  - extension "mine": table "${at}": the name "${name}" has ${name.length} bytes, and Postgres cuts names at 63; give a shorter one`;
+  const names = ['index', 'unique', 'column', 'key', 'check'].map(long);
+  expect(mistakesOf(extension('mine', { named, [long('table')]: table(long('table')) }))).toEqual([
+    ...names.map((name) => tooLong('named', name)),
+    tooLong(long('table'), long('table')),
+  ]);
+});
+
+test.each([
+  ['notes_pkey', 'the primary key of the resource "note"'],
+  ['notes_deleted_pkey', 'an index or a key of the deleted records of "note"'],
+  ['notes_deleted_deleted_at_index', 'an index or a key of the deleted records of "note"'],
+])('a table or an index of an extension cannot be called %s', (name, held) => {
+  expect(mistakesOf(extension('mine', { a: table(name), b: table('fine', name) }))).toEqual([
+    `  - extension "mine": table "${name}": "${name}" is ${held}; rename it`,
+    `  - extension "mine": table "fine": "${name}" is ${held}; rename it`,
   ]);
 });
 

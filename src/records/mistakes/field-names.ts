@@ -1,13 +1,13 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
+import { MOST_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { specMistakes } from './field-mistakes.ts';
 import type { SlowPattern } from './slow-pattern.ts';
 
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
 const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
 const FIELD = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
-const LONGEST_COLUMN = 63;
 /** Columns that Postgres has in every table. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
 
@@ -44,9 +44,9 @@ export function fieldsMistakes(
     else if (!FIELD.test(name))
       fault(`${at}: a field name is made of at most 63 letters, digits and _, and begins with a letter`);
     const { length } = snakeCase(name);
-    if (FIELD.test(name) && length > LONGEST_COLUMN)
+    if (FIELD.test(name) && length > MOST_IDENTIFIER_BYTES)
       fault(
-        `${at}: its column "${snakeCase(name)}" has ${length} characters, and Postgres cuts names at ${LONGEST_COLUMN}; choose a shorter name`,
+        `${at}: its column "${snakeCase(name)}" has ${length} characters, and Postgres cuts names at ${MOST_IDENTIFIER_BYTES}; choose a shorter name`,
       );
     const twin = columns.get(snakeCase(name));
     if (twin !== undefined && !isReserved(name))

@@ -1,5 +1,6 @@
 import type { AnyResource } from '../../declare/resource.ts';
-import { archiveTable } from '../store/archive-table.ts';
+import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
+import { archiveNames } from '../store/archive-table.ts';
 import { shapeMistakes } from './declaration-shape.ts';
 import { fieldsMistakes } from './field-names.ts';
 import { optionMistakes, placesOf } from './option-mistakes.ts';
@@ -17,7 +18,7 @@ function parentOf(path: string): string {
 /** Names, paths and tables that two resources claim. */
 function clashes(resources: readonly AnyResource[], fault: (resource: AnyResource, text: string) => void): void {
   const paths = new Map(resources.map((resource) => [placesOf(resource).path, resource.name]));
-  const tables = new Map(resources.map((resource) => [placesOf(resource).table, resource.name]));
+  const keys = new Map(resources.map((resource) => [primaryKeyName(placesOf(resource).table), resource.name]));
   const seen = { name: new Set<string>(), path: new Set<string>(), table: new Set<string>() };
   for (const resource of resources) {
     const places = { name: resource.name, ...placesOf(resource) };
@@ -25,7 +26,7 @@ function clashes(resources: readonly AnyResource[], fault: (resource: AnyResourc
       if (seen[kind].has(places[kind])) fault(resource, `${kind} "${places[kind]}" is declared twice`);
       seen[kind].add(places[kind]);
     }
-    const keyOf = tables.get(places.table.replace(/_pkey$/, ''));
+    const keyOf = keys.get(places.table);
     if (keyOf !== undefined && keyOf !== resource.name)
       fault(resource, `collection: "${places.table}" is the primary key of "${keyOf}"; set collection to another name`);
     const parent = paths.get(parentOf(places.path));
@@ -53,7 +54,7 @@ export function findMistakes(
   const names = new Set(resources.map((resource) => resource.name));
   const roles = knownRoles(whole);
   const isSlow = createSlowPattern();
-  const archives = whole.filter(({ softDelete }) => softDelete).map((one) => archiveTable(placesOf(one).table));
+  const archives = whole.filter(({ softDelete }) => softDelete).flatMap((one) => archiveNames(placesOf(one).table));
   const taken = new Set([...known.taken, ...archives]);
   clashes(whole, (resource, text) => faultOf(resource)(text));
   for (const resource of whole) {

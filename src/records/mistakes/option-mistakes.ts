@@ -1,6 +1,7 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
+import { MOST_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { fieldTypeOf } from '../fields/registry.ts';
 import { archiveTable } from '../store/archive-table.ts';
 import { isForNobody } from './visibility-mistakes.ts';
@@ -9,7 +10,7 @@ type Fault = (text: string) => void;
 
 const NAME = /^[a-z][a-z0-9-]*$/;
 const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
-const TABLE = /^[a-z_][a-z0-9_]{0,62}$/;
+const TABLE = /^[a-z_][a-z0-9_]*$/;
 const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
 /** Options that extensions give a meaning to, and how that of each is installed. */
 const EXTENDED = {
@@ -18,7 +19,7 @@ const EXTENDED = {
   onOwnerDelete: 'privacy()',
   personalFields: 'privacy()',
 } as const;
-const LONGEST_TABLE = 63 - archiveTable('').length;
+const LONGEST_TABLE = MOST_IDENTIFIER_BYTES - archiveTable('').length;
 /** First path segments of built-in routes. */
 const TAKEN_PATHS = new Set(['/auth', '/admin', '/openapi.json', '/docs']);
 
@@ -34,6 +35,10 @@ function placeMistakes(resource: AnyResource, taken: ReadonlySet<string>, fault:
   if (!PATH.test(path)) fault(`path: "${path}" must look like /blog-posts`);
   if (TAKEN_PATHS.has(`/${path.split('/')[1]}`)) fault(`path: "${path}" is a built-in route; set path to another`);
   if (!TABLE.test(table)) fault(`collection: "${table}" must be a table name in lower case`);
+  else if (table.length > MOST_IDENTIFIER_BYTES)
+    fault(
+      `collection: "${table}" has ${table.length} characters, and Postgres cuts names at ${MOST_IDENTIFIER_BYTES}; set collection to a shorter name`,
+    );
   if (table.startsWith('pg_'))
     fault(`collection: "${table}": names that begin with pg_ are Postgres's own; set collection to another name`);
   if (taken.has(table))
@@ -107,9 +112,9 @@ function creationMistakes(resource: AnyResource, fault: Fault): void {
 function softDeleteMistakes(resource: AnyResource, fault: Fault): void {
   if (!resource.softDelete) return;
   const { table } = placesOf(resource);
-  if (table.length > LONGEST_TABLE)
+  if (table.length > LONGEST_TABLE && table.length <= MOST_IDENTIFIER_BYTES)
     fault(
-      `softDelete: the table "${table}" has no room for "_deleted" behind its name; set collection to a shorter one`,
+      `softDelete: the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" behind its name; set collection to one of at most ${LONGEST_TABLE}`,
     );
   for (const name of Object.keys(resource.fields)) {
     if (name === 'deleted' || snakeCase(name) === 'deleted_at')

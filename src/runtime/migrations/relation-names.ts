@@ -1,24 +1,46 @@
-import type { PgTable } from 'drizzle-orm/pg-core';
+import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import { getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { MOST_IDENTIFIER_BYTES, primaryKeyName, sequenceName } from '../../platform/postgres/identifiers.ts';
+
+/** The names of a table's indexes; drizzle makes one of the columns where the declaration gives none. */
+function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): string[] {
+  return indexes.map(({ config }) => {
+    const columns = config.columns.map((column) => (column as IndexedColumn).name ?? 'expression');
+    return config.name ?? `${name}_${columns.join('_')}_index`;
+  });
+}
 
 /** The names that a table has for sure in the schema: its own, and those of its indexes and keys. */
 export function keptNames(table: PgTable): string[] {
-  const { name, columns, indexes, primaryKeys, uniqueConstraints } = getTableConfig(table);
+  const config = getTableConfig(table);
+  const { name, columns, primaryKeys, uniqueConstraints } = config;
   const names = [
     name,
-    `${name}_pkey`,
-    ...indexes.flatMap(({ config }) => config.name ?? []),
+    primaryKeyName(name),
+    ...indexNames(config),
     ...columns.flatMap((column) => (column.isUnique ? (column.uniqueName ?? []) : [])),
     ...[...primaryKeys, ...uniqueConstraints].flatMap((key) => key.getName() ?? []),
   ];
   return [...new Set(names)];
 }
 
+/** The names of a table that are too long for Postgres: its own, those of its columns, indexes, keys and constraints. */
+export function overlongNames(table: PgTable): string[] {
+  const { columns, foreignKeys, checks } = getTableConfig(table);
+  const names = [
+    ...keptNames(table),
+    ...columns.map((column) => column.name),
+    ...foreignKeys.map((key) => key.getName()),
+    ...checks.map((check) => check.name),
+  ];
+  return names.filter((name) => Buffer.byteLength(name) > MOST_IDENTIFIER_BYTES);
+}
+
 /** The names that tables take in the schema, with those of sequences that they may have. With those of `sync`. */
 export function relationNames(tables: Record<string, PgTable>): Set<string> {
   const names = Object.values(tables).flatMap((table) => {
     const { name, columns } = getTableConfig(table);
-    return [...keptNames(table), ...columns.map((column) => `${name}_${column.name}_seq`)];
+    return [...keptNames(table), ...columns.map((column) => sequenceName(name, column.name))];
   });
   return new Set([...names, 'belfry_sync', 'belfry_sync_pkey']);
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { f } from '../../../src/index.ts';
-import { startupErrorOfOptions } from '../../support/startup-error.ts';
+import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+import { startupError, startupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each([
   ['a table of our own', 'outbox', "is a table, an index or a key of Belfry's own"],
@@ -28,3 +29,57 @@ test('a field whose column Postgres would cut is refused: two of them would be o
     ),
   );
 });
+
+test('names of the greatest length make tables, indexes and archives that tell each other apart', async () => {
+  const field = `f${'x'.repeat(61)}`;
+  const wide = () => f.string().max(20).unique().sortable().searchable().filterable();
+  const fields = () => ({ [`${field}a`]: wide(), [`${field}b`]: wide(), owner: f.ref('user').owner() });
+  const resource = (name: string, collection: string, more: object = {}) =>
+    defineResource(name, {
+      fields: fields(),
+      collection,
+      indexes: [{ fields: [`${field}a`, `-${field}b`] }],
+      policies: { list: 'public', read: 'public', create: 'public', delete: 'public' },
+      ...more,
+    });
+  const [long, archived] = ['t'.repeat(62), 'n'.repeat(54)];
+  const { call, app } = await startTestApp({
+    resources: [
+      defineUser(),
+      resource('one', `${long}a`),
+      resource('two', `${long}b`),
+      resource('three', `${archived}a`, { softDelete: true }),
+      resource('four', `${archived}b`, { softDelete: true }),
+    ],
+    extensions: [softDelete()],
+  });
+  for (const path of ['/api/ones', '/api/twos', '/api/threes', '/api/fours']) {
+    const made = await call('POST', path, { [`${field}a`]: 'a', [`${field}b`]: 'b' });
+    expect([path, made.status]).toEqual([path, 201]);
+    expect((await call('POST', path, { [`${field}a`]: 'a' })).body.error.details).toEqual({
+      [`${field}a`]: 'Is already taken',
+    });
+    expect((await call('DELETE', `${path}/${made.body.data.id}`)).status).toBe(204);
+  }
+  expect((await app.service('four').list({ deleted: 'only' })).data).toHaveLength(1);
+});
+
+test('a collection name that Postgres would cut is refused', () => {
+  expect(startupErrorOfOptions({ collection: 'n'.repeat(64) })).toContain(
+    `collection: "${'n'.repeat(64)}" has 64 characters, and Postgres cuts names at 63; set collection to a shorter name`,
+  );
+});
+
+test.each(['notes_deleted', 'notes_deleted_pkey', 'notes_deleted_deleted_at_index'])(
+  'a collection cannot be called %s, as a part of an archive is',
+  (collection) => {
+    const resources = [
+      defineUser(),
+      defineResource('note', { fields: { a: f.string() }, softDelete: true }),
+      defineResource('thing', { fields: { a: f.string() }, collection }),
+    ];
+    expect(startupError({ resources, extensions: [softDelete()] })).toContain(
+      `resource "thing": collection: "${collection}" is a table, an index or a key`,
+    );
+  },
+);
