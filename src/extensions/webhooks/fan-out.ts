@@ -18,6 +18,8 @@ import { laneOf, wakeUp } from './wake-up.ts';
 // Rows of one insert: bodies are up to a record each, and a statement should not hold hundreds of megabytes of them.
 const INSERT_ROWS = 1000;
 const OWNERS_AT_ONCE = 16;
+// Deliveries of deleted users: the sweep deletes the rest.
+const REMOVED_AT_ONCE = 1000;
 // Of one transaction, at most; but one event at least. What is left over is put behind the other events.
 const DELIVERIES = 5000;
 
@@ -97,7 +99,7 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
     wants: (row) => isEvent(row) || tellsOfDeletedUser(row),
     async handle(rows, tx) {
       const gone = await goneUsers(rows.filter(tellsOfDeletedUser), tx, users);
-      if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone] });
+      if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
       const events = rows.filter(isEvent).map((row) => readOutgoing(row, views));
       const reached = new Map<string, boolean>();
       const rest: Batch['rest'] = [];

@@ -8,6 +8,7 @@ import { createWebhookMetrics } from './metrics.ts';
 import { createOperations, type WebhookOperations } from './operations.ts';
 import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
 import { type EventDeclarations, takenEventNames } from './published-events.ts';
+import { createResultWriter } from './record-results.ts';
 import { createRecovering } from './recover.ts';
 import { recoveryRoutes } from './recovery-routes.ts';
 import { endpointRoutes } from './routes.ts';
@@ -61,7 +62,11 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           explainRoute(host, settings),
         ],
         consumers: [createFanOut(host, users, settings)],
-        sweeps: [...createSweeps(host, users, settings), ...recovering.sweeps, forgetEvents(host, settings)],
+        sweeps: [
+          ...createSweeps(host, users, settings, createResultWriter(host, settings)),
+          ...recovering.sweeps,
+          forgetEvents(host, settings),
+        ],
         encrypted: encryptedSecrets,
         userData: webhookData(host, users),
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },

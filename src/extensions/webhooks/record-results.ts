@@ -10,12 +10,19 @@ import { createDisabledNotifier } from './notify-disabled.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
 import { RECORD_RESULTS } from './sql/record-results.ts';
 
-/** An attempt that was made. */
-export interface Result {
+/** An attempt and its outcome. */
+interface Attempted {
+  /** The delivery. */
   id: string;
   /** Its number; it counts only while that is still the delivery's last attempt. */
   attempt: number;
   scheduleAttempt: number;
+  /** Of an attempt whose worker died it is not known how long it took, nor whether the receiver is slow. */
+  outcome: Omit<Outcome, 'durationMs' | 'slow'> & { durationMs: number | null; slow: boolean | null };
+}
+
+/** An attempt that was made. */
+export interface Result extends Attempted {
   /** ms since the epoch: when it was due. */
   dueAt: number;
   outcome: Outcome;
@@ -25,7 +32,7 @@ const MOST = 500;
 
 /** What a delivery is after an attempt, and when the next one is made. */
 export function afterAttempt(
-  { outcome, scheduleAttempt }: Pick<Result, 'outcome' | 'scheduleAttempt'>,
+  { outcome, scheduleAttempt }: Pick<Attempted, 'outcome' | 'scheduleAttempt'>,
   schedule: readonly number[],
 ): { status: DeliveryStatus; delayMs: number | null } {
   if (outcome.ok) return { status: 'succeeded', delayMs: null };
@@ -35,10 +42,11 @@ export function afterAttempt(
 }
 
 /** The parameters of the statement: see sql/record-results.ts. */
-function parameters(results: readonly Result[], schedule: readonly number[], disableAfter: number): unknown[] {
+function parameters(results: readonly Attempted[], schedule: readonly number[], disableAfter: number): unknown[] {
   const after = results.map((result) => afterAttempt(result, schedule));
-  const plain = (value: (result: Result) => string | number | boolean | null) => plainArray(results.map(value));
-  const text = (value: (outcome: Outcome) => string | null) => textArray(results.map(({ outcome }) => value(outcome)));
+  const plain = (value: (result: Attempted) => string | number | boolean | null) => plainArray(results.map(value));
+  const text = (value: (outcome: Attempted['outcome']) => string | null) =>
+    textArray(results.map(({ outcome }) => value(outcome)));
   return [
     plain(({ id }) => id),
     plain(({ attempt }) => attempt),
@@ -55,19 +63,24 @@ function parameters(results: readonly Result[], schedule: readonly number[], dis
   ];
 }
 
-/**
- * Makes what writes results back: deliveries, their logs and their endpoints' counters, in batches that form by themselves.
- */
-export function createResultRecorder(
+/** Writes the results of attempts: deliveries, their logs and the counters of their endpoints. */
+export type WriteResults = (results: readonly Attempted[]) => Promise<void>;
+
+/** Makes what writes results. An endpoint that they disable is reported. */
+export function createResultWriter(
   host: Pick<Host, 'database' | 'events' | 'log' | 'mail'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
-): AddToBatch<Result> {
+): WriteResults {
   const notifyDisabled = createDisabledNotifier(host, settings);
-  async function write(results: Result[]): Promise<void> {
+  return async (results) => {
     const values = parameters(results, settings.retrySchedule, settings.disableAfterFailures);
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
     const disabled = await retryWhileUnavailable(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
     if (disabled.length > 0) await notifyDisabled(disabled);
-  }
-  return createMicroBatch(write, MOST);
+  };
+}
+
+/** Makes what writes the results of a worker back, in batches that form by themselves. */
+export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<Result> {
+  return createMicroBatch<Result>(createResultWriter(...parts), MOST);
 }

@@ -1,5 +1,7 @@
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LONGEST_WAIT_MS = 365 * UNIT_MS.d!;
+/** A receiver may ask for a wait of this length even when every wait of the schedule is shorter. */
+const RETRY_AFTER_MS = UNIT_MS.d!;
 const JITTER = 0.2;
 
 /** The waits between the attempts of a delivery in milliseconds: 5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 6 h. */
@@ -36,8 +38,8 @@ function parseWait(entry: unknown): number | null {
  *
  * @param plan `schedule`: the waits in ms; `attempt`: how many attempts were made since the schedule began, the failed one included,
  *   1 or more; `retryAfterMs`: what the receiver asked for; `random`: gives [0, 1), for tests
- * @returns whole milliseconds: the schedule's wait ±20%, but no less than the receiver asked for, whose wish counts up to
- *   the schedule's longest wait; null when the schedule is used up
+ * @returns whole milliseconds: the schedule's wait ±20%, but no less than the receiver asked for, which is honoured up to 24 hours
+ *   or the schedule's longest wait, whichever is longer; null when the schedule is used up
  * @throws RangeError when `attempt` is not a positive integer
  */
 export function nextAttemptDelay({
@@ -57,5 +59,5 @@ export function nextAttemptDelay({
   const least = Math.ceil(wait * (1 - JITTER));
   const most = Math.floor(wait * (1 + JITTER));
   const jittered = least + Math.floor(random() * (most - least + 1));
-  return Math.max(jittered, Math.min(retryAfterMs ?? 0, Math.max(...schedule)));
+  return Math.max(jittered, Math.min(retryAfterMs ?? 0, Math.max(RETRY_AFTER_MS, ...schedule)));
 }

@@ -1,17 +1,17 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { deliveryLeaseMs, TURN_LEASE_MS } from './leases.ts';
+import type { WriteResults } from './record-results.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 import { FORGET_OLD_SECRETS } from './sql/secrets.ts';
 import {
   DELETE_ENDPOINTS,
   DELETE_FINISHED,
-  DELETE_LOG,
+  DELETE_LOGS,
   DELETE_OVERDUE,
   END_LOST_TURNS,
+  LOST_DELIVERIES,
   pendingEndpoints,
-  REMOVED_ENDPOINTS,
-  RETURN_LOST,
   removeOwnerless,
 } from './sql/sweeps.ts';
 import { usersSql } from './sql/users.ts';
@@ -20,6 +20,21 @@ import { laneOf, wakeUp } from './wake-up.ts';
 const PAGE = 500;
 const BATCH = 1000;
 const DAY_MS = 86_400_000;
+/** ms between looks for the logs of removed endpoints: a deleted user's is gone within a minute. */
+const LOGS_MS = 5000;
+
+/** The outcome of an attempt whose worker died: it says nothing about the receiver. */
+const workerLost = () => ({
+  ok: false,
+  at: new Date().toISOString(),
+  statusCode: null,
+  durationMs: null,
+  error: 'worker lost',
+  response: null,
+  retryAfterMs: null,
+  gone: false,
+  slow: null,
+});
 
 type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: number];
 
@@ -28,6 +43,7 @@ export function createSweeps(
   host: Pick<Host, 'database' | 'queues'>,
   users: ResourceView,
   settings: WebhookSettings,
+  writeResults: WriteResults,
 ): Sweep[] {
   const { database, queues } = host;
   const table = usersSql(users);
@@ -57,13 +73,24 @@ export function createSweeps(
     }
   }
 
-  async function inPages(text: string, value: unknown): Promise<void> {
-    for (let found = PAGE; found === PAGE; ) found = (await database.write({ text, values: [value, PAGE] })).length;
+  async function returnLost(): Promise<void> {
+    const values = [deliveryLeaseMs(settings) - TURN_LEASE_MS, PAGE];
+    for (let found = PAGE; found === PAGE; ) {
+      found = (await database.write({ text: END_LOST_TURNS, values })).length;
+    }
+    await failLost();
   }
 
-  async function returnLost(): Promise<void> {
-    await inPages(END_LOST_TURNS, deliveryLeaseMs(settings) - TURN_LEASE_MS);
-    await inPages(RETURN_LOST, settings.retrySchedule);
+  /** An attempt whose worker died failed like any other: it uses up the schedule and counts towards disabling its endpoint. */
+  async function failLost(): Promise<void> {
+    for (let found = PAGE; found === PAGE; ) {
+      const statement = { name: 'webhook_lost', text: LOST_DELIVERIES, values: [PAGE] };
+      const rows = await database.write<[id: string, attempt: number, scheduleAttempt: number]>(statement);
+      found = rows.length;
+      const outcome = workerLost();
+      if (found > 0)
+        await writeResults(rows.map(([id, attempt, scheduleAttempt]) => ({ id, attempt, scheduleAttempt, outcome })));
+    }
   }
 
   async function wakeOverdue(): Promise<void> {
@@ -85,14 +112,13 @@ export function createSweeps(
     }
   }
 
-  async function deleteRemoved(): Promise<void> {
-    const rows = await database.write<[string]>({ text: REMOVED_ENDPOINTS, values: [PAGE] });
-    for (const [id] of rows) await deleteAll(DELETE_LOG, [id]);
-    if (rows.length > 0) await database.write({ text: DELETE_ENDPOINTS, values: [rows.flat()] });
-  }
-
   return [
     { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: returnLost },
+    {
+      name: 'webhooks: logs of removed endpoints',
+      everyMs: Math.min(settings.cleanMs, LOGS_MS),
+      run: () => deleteAll(DELETE_LOGS, []),
+    },
     { name: 'webhooks: overdue deliveries', everyMs: settings.pollMs, run: wakeOverdue },
     {
       name: 'webhooks: old deliveries',
@@ -101,7 +127,7 @@ export function createSweeps(
         await deleteAll(DELETE_FINISHED, [keepMs]);
         await deleteStale();
         await database.write({ text: removeOwnerless(table), values: [] });
-        await deleteRemoved();
+        await deleteAll(DELETE_ENDPOINTS, []);
         await database.write({ text: FORGET_OLD_SECRETS, values: [] });
       },
     },

@@ -17,6 +17,7 @@ const made = (options: object = {}) =>
 const first = await startTestApp(made(), { env: () => ({ APP_URL: 'https://belfry.example.com' }) });
 const { app, env } = first;
 const quiet = await startTestApp(made({ notifyOwner: false, disableAfterFailures: 0 }));
+const patient = await startTestApp(made({ retrySchedule: ['5s', '30s'] }));
 const second = createApp(made(), env);
 await second.start({ roles: ['relay', 'webhook-worker', 'push-worker'] });
 const client = new Client({ connectionString: env.DATABASE_URL });
@@ -172,6 +173,65 @@ test('an attempt that is written back twice counts once', async () => {
   await client.query(RECORD_RESULTS, again);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 2, enabled: true });
   expect((await log(one))[0].attemptLog).toHaveLength(1);
+});
+
+test.each(['503', '429', '500'])(
+  'the Retry-After of a %s that is longer than every wait of the schedule is honoured',
+  async (status) => {
+    const one = await subscriber('Later', {}, patient);
+    let made = 0;
+    for (const [value, seconds] of [
+      ['120', 120],
+      [new Date(Date.now() + 3_600_000).toUTCString(), 3600],
+      ['604800', 86_400],
+    ] as const) {
+      one.receiver.answer((_, res) => void res.writeHead(Number(status), { 'retry-after': value }).end());
+      await one.who.call('POST', '/api/notes', { text: 'x' });
+      made += 1;
+      await until(async () => {
+        const list = await log(one);
+        return list.length === made && list[0].attemptLog.length === 1;
+      });
+      const [{ nextAttemptAt, attemptLog }] = await log(one);
+      const wait = Date.parse(nextAttemptAt) - Date.parse(attemptLog[0].at);
+      // The date has whole seconds, and time passes between the request and the writing of its result.
+      expect(wait).toBeGreaterThan((seconds - 30) * 1000);
+      expect(wait).toBeLessThan((seconds + 30) * 1000);
+    }
+  },
+);
+
+test('deliveries whose last attempt was lost with its worker count towards disabling, and are the last error', async () => {
+  const one = await subscriber('Worker');
+  await deliver(one);
+  const lose = async () => {
+    await client.query(
+      `update webhook_deliveries set status = 'sending', finished_at = null, lease_until = now() - interval '1 second'
+       where endpoint_id = $1`,
+      [one.id],
+    );
+    await until(async () => (await log(one))[0].status === 'failed');
+  };
+  for (const failures of [1, 2]) {
+    await lose();
+    expect(await read(one)).toMatchObject({
+      consecutiveFailures: failures,
+      status: 'failing',
+      lastError: 'worker lost',
+      lastFailureAt: expect.any(String),
+    });
+  }
+  await lose();
+  expect(await read(one)).toMatchObject({ enabled: false, disabledReason: 'failing', lastError: 'worker lost' });
+  expect((await log(one))[0].attemptLog.at(-1)).toEqual({
+    at: expect.any(String),
+    statusCode: null,
+    durationMs: null,
+    error: 'worker lost',
+  });
+  await until(() => toldOf(one.id).length > 0);
+  expect(toldOf(one.id).map(({ reason }) => reason)).toEqual(['failing']);
+  await until(async () => (await mailsTo(one)).length === 1);
 });
 
 test('an owner who is disabled by then, or has enabled or deleted the endpoint, is not e-mailed', async () => {

@@ -152,6 +152,27 @@ test('endpoints and logs of a deleted user are removed', async () => {
   await until(async () => Object.keys(await counts(id)).length === 0);
 });
 
+test('the log of a deleted user is gone within a minute, however long it is', async () => {
+  const rare = await startTestApp({
+    resources: [defineUser(), note],
+    extensions: [webhooks()],
+  });
+  const { id: userId, call } = await rare.person('Long');
+  const made = await call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['note.created'] });
+  const other = new Client({ connectionString: rare.env.DATABASE_URL });
+  await other.connect();
+  const { id } = made.body.data;
+  await other.query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, status, finished_at)
+     select lpad(n::text, 24, '0'), $1, n::text, 'msg_' || n, 'note.created', '{}', 'succeeded', now() from generate_series(1, 5000) n`,
+    [id],
+  );
+  await rare.app.service('user').delete(userId);
+  const left = async () => (await other.query('select from webhook_deliveries where endpoint_id = $1', [id])).rowCount;
+  await vi.waitUntil(async () => (await left()) === 0, { timeout: 50_000, interval: 100 });
+  await other.end();
+});
+
 test('a receiver that hangs does not hold up the others', async () => {
   const hanging = await subscriber('Hanging');
   const well = await subscriber('Well');

@@ -67,8 +67,11 @@ describe('nextAttemptDelay', () => {
     ['longest by jitter', { attempt: 1, random: () => 1 - Number.EPSILON }, 1_200],
     ['Retry-After beyond the wait', { attempt: 1, retryAfterMs: 7_000 }, 7_000],
     ['Retry-After below the wait', { attempt: 2, retryAfterMs: 7_000 }, 10_000],
-    ['Retry-After capped at the longest wait', { attempt: 1, retryAfterMs: 10 * 365 * DAY }, 10_000],
-    ['Retry-After infinite', { attempt: 1, retryAfterMs: Number.POSITIVE_INFINITY }, 10_000],
+    ['Retry-After beyond every wait', { attempt: 1, retryAfterMs: 120_000 }, 120_000],
+    ['Retry-After of 24 hours', { attempt: 1, retryAfterMs: DAY }, DAY],
+    ['Retry-After capped at 24 hours', { attempt: 1, retryAfterMs: 10 * 365 * DAY }, DAY],
+    ['Retry-After infinite', { attempt: 1, retryAfterMs: Number.POSITIVE_INFINITY }, DAY],
+    ['Retry-After capped at a longer wait', { attempt: 1, retryAfterMs: 9 * DAY, schedule: [1_000, 3 * DAY] }, 3 * DAY],
     ['Retry-After does not revive a used-up schedule', { attempt: 4, retryAfterMs: 1 }, null],
     ['Retry-After null', { attempt: 1, retryAfterMs: null }, 1_000],
     ['Retry-After negative', { attempt: 1, retryAfterMs: -1 }, 1_000],
@@ -92,7 +95,7 @@ describe('nextAttemptDelay', () => {
       fc.property(waits, fc.nat(), asked, random, (schedule, index, retryAfterMs, drawn) => {
         const attempt = (index % schedule.length) + 1;
         const wait = schedule[attempt - 1]!;
-        const allowed = Math.min(retryAfterMs ?? 0, Math.max(...schedule));
+        const allowed = Math.min(retryAfterMs ?? 0, Math.max(DAY, ...schedule));
         const delay = nextAttemptDelay({ schedule, attempt, retryAfterMs, random: () => drawn })!;
         expect(Number.isInteger(delay)).toBe(true);
         expect(delay).toBeGreaterThanOrEqual(Math.max(wait * 0.8, allowed));

@@ -40,7 +40,7 @@ test('one run finds all that is overdue, page by page, in its lane, and nothing 
     },
   } as Queues;
   const view = { table: 'users', declaration: user } as unknown as ResourceView;
-  const sweeps = createSweeps({ database, queues }, view, readSettings({}, false));
+  const sweeps = createSweeps({ database, queues }, view, readSettings({}, false), async () => undefined);
   await sweeps.find(({ name }) => name === 'webhooks: overdue deliveries')!.run();
 
   const numbers = Array.from({ length: 1600 }, (_, i) => i + 1).filter((i) => i % 10 !== 0 && i % 7 !== 0);

@@ -68,7 +68,15 @@ export const REMOVE = `
 /** $1 endpoint. No row: it is no global one. */
 export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
 
-/** $1 owners who are gone: their endpoints go too. */
+/**
+ * Removes the endpoints of owners who are gone, and begins to delete their logs; a sweep goes on with it. $1 owners, $2 how many
+ * deliveries go at once: none that a worker is writing, since that worker may be waiting for the endpoint.
+ */
 export const REMOVE_OF_OWNERS = `
-  update webhook_endpoints set ${REMOVED}
-  where owner_id = any($1::text[]) and removed_at is null`;
+  with removed as (
+    update webhook_endpoints set ${REMOVED} where owner_id = any($1::text[]) and removed_at is null returning id
+  )
+  delete from webhook_deliveries where id in (
+    select d.id from removed r cross join lateral (
+      select id from webhook_deliveries where endpoint_id = r.id limit $2 for update skip locked) d
+    limit $2)`;

@@ -5,7 +5,7 @@ import { TEST_EVENT } from '../event-names.ts';
  * Writes the results of attempts and what they mean for their endpoints, in one statement. Gives the endpoints that this disabled.
  *
  * $1 deliveries, $2 attempt numbers, $3 when, $4 status after the attempt, $5 status codes, $6 ms taken, $7 errors, $8 ms to the next
- * attempt, $9 answers, $10 whether it was slow or failed, $11 whether the receiver is gone, all in the order in which they came;
+ * attempt, $9 answers, $10 whether it was slow or failed (null: unknown, its lane stays), $11 whether the receiver is gone, all in the order in which they came;
  * $12 failures in a row that disable an endpoint, 0: never.
  *
  * The entry of the log is put together as text: that takes a third of the time of a function that makes JSON of anything.
@@ -25,7 +25,7 @@ export const RECORD_RESULTS = `
       schedule_attempts = d.schedule_attempts + r.attempt - d.attempts,
       status_code = r.status_code, duration_ms = r.duration_ms, error = r.error, response = r.response,
       attempt_log = d.attempt_log || concat('{"at":"', r.at, '","statusCode":', coalesce(r.status_code::text, 'null'),
-        ',"durationMs":', r.duration_ms, ',"error":', coalesce(to_json(r.error)::text, 'null'), '}')::jsonb,
+        ',"durationMs":', coalesce(r.duration_ms::text, 'null'), ',"error":', coalesce(to_json(r.error)::text, 'null'), '}')::jsonb,
       lease_until = null,
       next_attempt_at = now() + r.delay_ms * interval '1 millisecond',
       finished_at = case when r.status <> 'pending' then now() end
@@ -40,7 +40,7 @@ export const RECORD_RESULTS = `
       max(at) filter (where status <> 'succeeded') as failure_at,
       (array_agg(error order by place desc) filter (where status <> 'succeeded'))[1] as error,
       count(*) filter (where status = 'failed' and type <> '${TEST_EVENT}' and place > coalesce(last_success, 0)) as failures,
-      (array_agg(slow order by place desc))[1] as slow,
+      (array_agg(slow order by place desc) filter (where slow is not null))[1] as slow,
       bool_or(gone) as gone
     from placed group by endpoint_id
   ), touched as (
@@ -56,7 +56,7 @@ export const RECORD_RESULTS = `
       last_failure_at = greatest(e.last_failure_at, t.failure_at),
       last_error = coalesce(t.error, e.last_error),
       consecutive_failures = t.in_a_row,
-      slow = t.slow,
+      slow = coalesce(t.slow, e.slow),
       enabled = e.enabled and not t.gone and ($12 = 0 or t.in_a_row < $12),
       disabled_reason = case when not e.enabled then e.disabled_reason when t.gone then 'gone'
         when $12 > 0 and t.in_a_row >= $12 then 'failing' end

@@ -24,27 +24,13 @@ export const END_LOST_TURNS = `
   from lost
   where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
 
-// Of a delivery `d` whose attempt counts already; null: the schedule is used up.
-const WAIT = '($1::bigint[])[d.schedule_attempts]';
-
 /**
- * Deliveries whose worker died while they were in its hands: an attempt with the error "worker lost", and then as after any failed
- * one. $1 waits of the schedule in ms, $2 how many. Gives their endpoints. By webhook_deliveries_lease_index.
+ * Deliveries whose worker died while it was sending them: their attempts count already. $1 how many. By
+ * webhook_deliveries_lease_index.
  */
-export const RETURN_LOST = `
-  with lost as (
-    select id from webhook_deliveries where status = 'sending' and lease_until < now()
-    order by lease_until limit $2 for update skip locked
-  )
-  update webhook_deliveries d set
-      status = case when ${WAIT} is null then 'failed' else 'pending' end,
-      next_attempt_at = now() + ${WAIT} * (0.8 + 0.4 * random()) * interval '1 millisecond',
-      finished_at = case when ${WAIT} is null then now() end,
-      lease_until = null, status_code = null, duration_ms = null, response = null, error = 'worker lost',
-      attempt_log = d.attempt_log || jsonb_build_object(
-        'at', to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'statusCode', null, 'durationMs', null, 'error', 'worker lost')
-  from lost where d.id = lost.id returning d.endpoint_id`;
+export const LOST_DELIVERIES = `
+  select id, attempts, schedule_attempts from webhook_deliveries where status = 'sending' and lease_until < now()
+  order by lease_until limit $1`;
 
 /**
  * A page of the endpoints that have pending deliveries, each by one look into webhook_deliveries_due_index however many it has.
@@ -93,23 +79,35 @@ export const DELETE_OVERDUE = `
   )
   select count(*) from gone`;
 
-/** $1 how many. By webhook_endpoints_removed_index. */
-export const REMOVED_ENDPOINTS =
-  'select id from webhook_endpoints where removed_at is not null order by removed_at limit $1';
-
-/** $1 endpoint, $2 how many. By webhook_deliveries_endpoint_event_unique. Gives the number deleted. */
-export const DELETE_LOG = `
+/**
+ * Deletes the logs of removed endpoints. $1 how many deliveries. By webhook_endpoints_removed_index and
+ * webhook_deliveries_endpoint_event_unique. Gives the number deleted.
+ */
+export const DELETE_LOGS = `
   with gone as (
-    delete from webhook_deliveries where id in (select id from webhook_deliveries where endpoint_id = $1 limit $2) returning 1
+    delete from webhook_deliveries where id in (
+      select d.id from webhook_endpoints e cross join lateral (
+        select id from webhook_deliveries where endpoint_id = e.id limit $1 for update skip locked) d
+      where e.removed_at is not null limit $1)
+    returning 1
   )
   select count(*) from gone`;
 
-/** $1 endpoints whose log is empty. A relay may still be adding a delivery to an endpoint that was removed a moment ago: those wait. */
+/**
+ * Deletes removed endpoints whose log is empty. A relay may still be adding a delivery to an endpoint that was removed a moment
+ * ago: those wait. $1 how many. By webhook_endpoints_removed_index. Gives the number deleted.
+ */
 export const DELETE_ENDPOINTS = `
   with gone as (
-    delete from webhook_endpoints where id = any($1::text[]) and removed_at < now() - interval '1 hour' returning id
+    delete from webhook_endpoints where id in (
+      select e.id from webhook_endpoints e
+      where e.removed_at < now() - interval '1 hour' and not exists (select from webhook_deliveries d where d.endpoint_id = e.id)
+      limit $1 for update skip locked)
+    returning id
+  ), turns as (
+    delete from webhook_turns where endpoint_id in (select id from gone)
   )
-  delete from webhook_turns where endpoint_id in (select id from gone)`;
+  select count(*) from gone`;
 
 /** Endpoints whose owner is gone, however that came about. */
 export function removeOwnerless(users: UsersSql): string {
