@@ -1,4 +1,4 @@
-import { type ApiError, validationError } from '../platform/errors.ts';
+import { type ApiError, invalidSession, validationError } from '../platform/errors.ts';
 import type { AccountsContext } from './context.ts';
 import { lockedOut } from './lockout.ts';
 
@@ -13,7 +13,7 @@ export function wrongPassword(field: string): ApiError {
  *
  * @param field of the body, for the error
  * @returns the hash that the password was checked against
- * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many
+ * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many; UNAUTHORIZED when the user is gone by now
  */
 export async function confirmPassword(
   { host, users, hasher, lockout }: Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>,
@@ -23,7 +23,8 @@ export async function confirmPassword(
 ): Promise<string> {
   const outcome = await lockout.attempt(`password:${userId}`, async () => {
     const hash = await users.passwordHashOf(userId);
-    return hash !== undefined && (await hasher.verify(password, hash)) ? hash : undefined;
+    if (hash === undefined) throw invalidSession();
+    return (await hasher.verify(password, hash)) ? hash : undefined;
   });
   if (outcome.kind === 'locked') throw lockedOut('Too many wrong passwords', outcome.leftMs, host.settings);
   if (outcome.kind === 'failed') throw wrongPassword(field);

@@ -94,7 +94,10 @@ export interface SignInScheme {
   description: string;
   /** What its tokens look like, for people. */
   bearerFormat: string;
-  /** The scopes of which a token needs one on a route; empty: it never signs in there. Left out: it does everywhere. */
+  /**
+   * The scopes of which a token needs one on a route; empty: it is never good there. Left out: a session needs none, and any other
+   * credential the scope of the route, as API keys do. Below `/auth` only sessions are good, whatever this says.
+   */
   scopesOf?(route: Route): readonly string[];
 }
 

@@ -9,7 +9,7 @@ import type { Services } from './service.ts';
 import type { StandardSchema } from './standard-schema.ts';
 import type { Transact } from './transaction.ts';
 
-/** How a request is signed in. `id` is that of the session or key; a session has scopes `['*']`. */
+/** How a request is signed in. `id` is that of the session or key; a session has scopes `['*']`. A key without scopes may do nothing. */
 export interface Auth {
   via: 'session' | 'api-key';
   scopes: readonly string[];

@@ -1,5 +1,5 @@
 import type { Route } from '../../declare/route.ts';
-import { isOutOfReach } from './reach.ts';
+import { isForSessions } from '../../declare/scope.ts';
 
 type Place = Pick<Route, 'method' | 'path' | 'crud'>;
 
@@ -30,7 +30,7 @@ export function readRouteScopes(routes: readonly Route[], given: Readonly<Record
     const wanted = placeOf({ method, path } as Place);
     const route = routes.find((one) => placeOf({ method: one.method, path: one.path }) === wanted);
     if (route === undefined) fault('there is no such route; write it as it is declared, as "POST /posts/:id/publish"');
-    else if (isOutOfReach(route)) fault('API keys are never good there, whatever their scopes');
+    else if (isForSessions(route)) fault('API keys are never good there, whatever their scopes');
     else scopes.set(placeOf(route), scope);
   }
   return { of: (route) => scopes.get(placeOf(route)) ?? route.scope, mistakes };

@@ -1,5 +1,5 @@
 import type { Route } from '../../declare/route.ts';
-import { isOutOfReach, nameOf } from './reach.ts';
+import { groupOf, isForSessions, nameOf } from '../../declare/scope.ts';
 import type { RouteScopes } from './route-scopes.ts';
 
 /** What scopes with one name before the colon are there for. */
@@ -8,11 +8,6 @@ interface Group {
   writes: boolean;
   /** Scopes that routes ask for, with what those do. */
   own: Map<string, Set<string>>;
-}
-
-/** What stands before the colon of a scope; empty for a scope without one. */
-export function groupOf(scope: string): string {
-  return scope.slice(0, Math.max(0, scope.indexOf(':')));
 }
 
 function inGroup(name: string, { reads, writes, own }: Group): [scope: string, description: string][] {
@@ -38,7 +33,7 @@ export function listScopes(routes: readonly Route[], routeScopes: RouteScopes): 
     return found;
   };
   for (const route of routes) {
-    if (isOutOfReach(route)) continue;
+    if (isForSessions(route)) continue;
     const scope = routeScopes.of(route);
     const name = nameOf(route);
     if (scope !== undefined) {

@@ -1,7 +1,7 @@
 import type { Route } from '../../declare/route.ts';
-import { isOutOfReach, nameOf } from './reach.ts';
+import { scopesNeeded } from '../../declare/scope.ts';
 import { readRouteScopes } from './route-scopes.ts';
-import { groupOf, listScopes } from './scope-list.ts';
+import { listScopes } from './scope-list.ts';
 import type { ApiKeySettings } from './settings.ts';
 
 /** The scopes of an app. */
@@ -12,16 +12,6 @@ export interface Scopes {
   neededOn(route: Route): readonly string[];
   /** What is wrong with the settings in the light of the routes, a line each. */
   mistakes: readonly string[];
-}
-
-function neededFor(route: Route, own: string | undefined): string[] {
-  if (isOutOfReach(route)) return [];
-  const name = own === undefined ? nameOf(route) : groupOf(own);
-  const wide = name === undefined || name === '' || name === 'auth' ? [] : [`${name}:*`];
-  if (own !== undefined) return [...new Set([own, ...wide, '*'])];
-  const reads = route.method === 'GET';
-  const narrow = name === undefined ? [] : [`${name}:${reads ? 'read' : 'write'}`];
-  return [...narrow, ...wide, ...(reads ? ['read'] : []), '*'];
 }
 
 /**
@@ -38,7 +28,7 @@ export function createScopes(
   const unknown = defaultScopes.filter((scope) => !all.has(scope));
   return {
     all,
-    neededOn: (route) => neededFor(route, given.of(route)),
+    neededOn: (route) => scopesNeeded(route, given.of(route)),
     mistakes: [
       ...given.mistakes,
       ...unknown.map(

@@ -3,7 +3,7 @@ import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceView } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../declare/route.ts';
-import { assertScope } from '../../declare/scope.ts';
+import { createScopeCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf, clientKey } from '../../platform/http/client-address.ts';
 import { setIdentity } from '../../platform/http/identity.ts';
@@ -57,10 +57,9 @@ export function createStreamOpener(
   const { service, log } = host;
   const followable = createFollowable(host);
 
-  /** A key follows only what it could list or read. */
+  /** A credential that is no session follows only what it could list or read. */
   function assertReach(route: Route, auth: Auth | undefined): void {
-    if (auth?.via !== 'api-key') return;
-    for (const { scheme } of host.authenticators()) assertScope(scheme?.scopesOf?.(route), auth.scopes);
+    if (auth !== undefined && auth.via !== 'session') createScopeCheck(route, host.authenticators())(auth);
   }
 
   async function begin(requested: RequestedSubscription, { user, auth }: Who, goesOn: boolean): Promise<Subscription> {

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { Authenticator, Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
+import { createScopeCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Answer, answerOf, sendAnswer, withData, withVersion } from '../../platform/http/answer.ts';
 import { setIdentity } from '../../platform/http/identity.ts';
@@ -16,7 +17,6 @@ import { checkQuery } from './check-query.ts';
 import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { presentRecords } from './present-records.ts';
-import { createScopeCheck } from './scopes.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 /** What endpoints are made from. */
@@ -44,7 +44,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const tagged = isTagged(route);
   const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
   const creates = route.idempotent === 'create';
-  const checkScopes = createScopeCheck(route, parts.authenticators);
+  const scopeChecks = new Map(parts.authenticators.map((one) => [one, createScopeCheck(route, [one])]));
 
   /** Asks the policy. Gives the record of an item route of a resource, or what the route itself loads. */
   async function authorize(
@@ -83,9 +83,9 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   /** Who asks, whether they may, and the record that it is about; `gone`: why there is none, where there was one at the first try. */
   async function admit(req: Request): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; gone?: unknown }> {
     const signedIn = await signIn(req, parts.authenticators);
-    const { user, auth } = signedIn;
+    const { user, auth, authenticator } = signedIn;
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
-    checkScopes(signedIn);
+    if (authenticator !== undefined) scopeChecks.get(authenticator)!(auth!);
     try {
       const doc = await authorize({ user, req, service: host.service }, auth, req.params as Record<string, string>);
       return { user, auth, doc };

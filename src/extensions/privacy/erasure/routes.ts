@@ -2,15 +2,16 @@ import type { z } from 'zod';
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError, invalidSession } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/answer.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { isId } from '../../../platform/ids.ts';
+import { createKeyedQueue } from '../../../records/keyed-queue.ts';
 import { type ErasureRow, readErasure } from './erasure.ts';
 import { eraseInput, listQuery } from './input.ts';
 import { askedShape, erasureShape } from './output.ts';
 import type { RequestErasure } from './request.ts';
-import { LIST, READ } from './sql.ts';
+import { LIST, OF_USER, READ } from './sql.ts';
 
 /** The routes by which accounts are erased, and admins read what came of it. */
 export function erasureRoutes(
@@ -19,12 +20,18 @@ export function erasureRoutes(
   request: RequestErasure,
 ): Route[] {
   const tags = ['privacy'];
+  const oneAtATime = createKeyedQueue();
 
-  async function eraseMe(ctx: RouteContext<z.output<typeof eraseInput>>) {
+  // One at a time for each user: the first request uses up the second factor and ends the sessions, so that the requests behind it are
+  // those of an ended session and not of a wrong code.
+  function eraseMe(ctx: RouteContext<z.output<typeof eraseInput>>) {
     const userId = ctx.user!.id;
-    await accounts.confirmIdentity(ctx, ctx.input, { password: 'password', code: 'code' });
-    const { id, status } = await request({ userId, by: userId, ip: addressOf(ctx.req) });
-    return { id, status };
+    return oneAtATime(userId, async () => {
+      if ((await database.read({ text: OF_USER, values: [userId] })).length > 0) throw invalidSession();
+      await accounts.confirmIdentity(ctx, ctx.input, { password: 'password', code: 'code' });
+      const { id, status } = await request({ userId, by: userId, ip: addressOf(ctx.req) });
+      return { id, status };
+    });
   }
 
   async function eraseUser(ctx: RouteContext) {

@@ -299,6 +299,19 @@ test('with a wrong password, or a missing or wrong code of two-factor, nothing i
   expect(await count('two_factors', 'user_id = $1', cat.id)).toBe(0);
 });
 
+test.each([false, true])(
+  'of ten requests at once one begins the erasure and the others answer 202 or 401 (two-factor: %s)',
+  async (guarded) => {
+    const eve = await person('Eve');
+    const code = guarded ? { code: codeOf((await guard(eve, database)).secret) } : {};
+    const answers = await Promise.all(Array.from({ length: 10 }, () => erase(eve, code)));
+    const begun = answers.filter(({ status }) => status === 202);
+    expect(new Set(begun.map(({ body }) => body.data.id)).size).toBe(1);
+    expect(answers.filter(({ status }) => status !== 202 && status !== 401)).toEqual([]);
+    await finished(begun[0]!.body.data.id);
+  },
+);
+
 test('from the moment that it is asked for, nobody is signed in: login answers 403, sessions and keys 401', async () => {
   const dan = await person('Dan');
   const key = (await dan.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['notes:read'], expiresInDays: 5 }))

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import type { Auth } from '../../src/declare/route.ts';
+import { apiKeys, defineExtension, defineResource, defineUser, f, privacy, realtime } from '../../src/index.ts';
+import { clientOf, type Person, startTestApp } from '../support/app.ts';
+
+const PASSWORD = 'correct horse battery';
+
+/** An extension that signs in by tokens `ext_<user id>`, with an `auth` that the test decides. */
+let auth: Omit<Auth, 'scopes'> & { scopes?: readonly string[] };
+const tokens = defineExtension({
+  name: 'tokens',
+  setup: (host) => ({
+    authenticators: [
+      {
+        recognizes: (token) => token.startsWith('ext_'),
+        async authenticate(token) {
+          const [user] = await host.users!.load([token.slice(4)]);
+          return { user: user!, auth: auth as Auth };
+        },
+      },
+    ],
+  }),
+});
+const resources = () =>
+  [
+    defineUser(),
+    defineResource('note', {
+      fields: { title: f.string() },
+      policies: { list: 'public', read: 'public', create: 'authenticated' },
+      routes: (route) => [route.post('/publish', { scope: 'notes:publish' }, () => ({ done: true }))],
+    }),
+  ] as const;
+const plain = await startTestApp({ resources: resources(), extensions: [tokens, privacy(), realtime()] });
+const withKeys = await startTestApp({ resources: resources(), extensions: [apiKeys(), tokens, privacy(), realtime()] });
+
+test.each([
+  ['', plain],
+  [' beside API keys', withKeys],
+])('a credential of an extension that is no session is held to its scopes%s', async (_, run) => {
+  const ann = await run.person('Ann');
+  const call = clientOf(run.url, `ext_${ann.id}`);
+  const statuses = async (scopes: readonly string[] | undefined) => {
+    auth = { via: 'api-key', id: 'x', ...(scopes && { scopes }) };
+    const answers = [
+      await call('GET', '/api/auth/me'),
+      await call('GET', '/api/notes'),
+      await call('POST', '/api/notes', { title: 'a' }),
+      await call('POST', '/api/notes/publish'),
+      await call('HEAD', '/api/realtime?subscribe=note'),
+    ];
+    return answers.map(({ status }) => status);
+  };
+  expect(await statuses(undefined)).toEqual([403, 403, 403, 403, 403]);
+  expect(await statuses([])).toEqual([403, 403, 403, 403, 403]);
+  expect(await statuses(['notes:write'])).toEqual([403, 403, 201, 403, 403]);
+  expect(await statuses(['notes:publish'])).toEqual([403, 403, 403, 200, 403]);
+  expect(await statuses(['realtime:read'])).toEqual([403, 403, 403, 403, 403]);
+  expect(await statuses(['realtime:read', 'notes:read'])).toEqual([403, 200, 403, 403, 200]);
+  expect(await statuses(['*'])).toEqual([200, 200, 201, 200, 200]);
+});
+
+async function accountRoutes(who: Person) {
+  const call = clientOf(plain.url, `ext_${who.id}`);
+  const passwords = { currentPassword: PASSWORD, newPassword: 'another staple entirely' };
+  return [
+    await call('PATCH', '/api/auth/me', { name: 'Eve' }),
+    await call('GET', '/api/auth/sessions'),
+    await call('POST', '/api/auth/password', passwords),
+    await call('POST', '/api/auth/logout-all'),
+    await call('POST', '/api/auth/devices', { token: 'x', platform: 'ios' }),
+    await call('GET', '/api/auth/me/export'),
+    await call('POST', '/api/auth/me/erase', { password: PASSWORD }),
+  ].map(({ status }) => status);
+}
+
+test('no route of the account takes a credential that is no session, whatever its scopes', async () => {
+  const ann = await plain.person('Ann');
+  auth = { via: 'api-key', id: 'x', scopes: ['*', 'auth:*'] };
+  expect(await accountRoutes(ann)).toEqual(Array(7).fill(403));
+  expect((await ann.call('GET', '/api/auth/me')).body.data.name).toBe('Ann');
+});
+
+test('a session of an extension may do everything that its user may', async () => {
+  const ann = await plain.person('Ann');
+  auth = { via: 'session', id: 'x', scopes: ['*'] };
+  const call = clientOf(plain.url, `ext_${ann.id}`);
+  expect((await call('PATCH', '/api/auth/me', { name: 'Eve' })).status).toBe(200);
+  expect((await call('POST', '/api/auth/me/erase', { password: PASSWORD })).status).toBe(202);
+});
