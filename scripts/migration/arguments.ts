@@ -11,10 +11,12 @@ export interface MigrationArguments {
   check: boolean;
   /** A file without statements, to be written by hand. */
   empty: boolean;
+  /** For Belfry's own tables, in `migrations/belfry`, instead of those of the project. */
+  framework: boolean;
   requested: RequestedChanges;
 }
 
-const FLAGS = ['--allow-loss', '--check', '--empty'] as const;
+const FLAGS = ['--allow-loss', '--check', '--empty', '--framework'] as const;
 
 /** What the value of an option looks like. */
 const FORMS = {
@@ -99,6 +101,7 @@ export function readMigrationArguments(given: readonly string[]): MigrationArgum
     allowLoss: left.includes('--allow-loss'),
     check: left.includes('--check'),
     empty: left.includes('--empty'),
+    framework: left.includes('--framework'),
     requested: requestedChanges(values),
   };
 }

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Declared } from '../../src/runtime/migrations/declared.ts';
 import { type Plan, planChange } from '../../src/runtime/migrations/diff.ts';
+import { FRAMEWORK } from '../../src/runtime/migrations/journal.ts';
 import type { Loss } from '../../src/runtime/migrations/losses.ts';
 import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/snapshot.ts';
 import { type MigrationArguments, readMigrationArguments } from './arguments.ts';
@@ -8,11 +10,20 @@ import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';
 import { explainLosses, explainRefusals } from './explain.ts';
 import { emptyMigration, lastSnapshot, migrationsOf, writeMigrations } from './files.ts';
+import { frameworkTables, onlyFramework, publish, withoutFramework } from './framework.ts';
 
 /** What a command says, and whether it did what was requested. */
 export interface Outcome {
   ok: boolean;
   lines: string[];
+}
+
+/** Where migrations are written, and which tables they are about. */
+interface Target {
+  folder: string;
+  /** The folder as messages name it. */
+  shown: string;
+  isFramework: boolean;
 }
 
 const refused = (lines: string[]): Outcome => ({ ok: false, lines });
@@ -38,11 +49,12 @@ function behind(plan: Plan): Outcome {
   return refused(['The migrations are behind the declarations. npm run migration:generate would write:', ...lines]);
 }
 
-function write(folder: string, plan: Plan, name: string, next: Snapshot, notes: readonly string[]): Outcome {
+function write(target: Target, plan: Plan, name: string, next: Snapshot, notes: readonly string[]): Outcome {
   const migrations = migrationsOf(plan, name, next);
-  const names = writeMigrations(folder, migrations);
+  const names = writeMigrations(target.folder, migrations);
+  if (target.isFramework) publish(target.folder, names);
   const files = migrations.map(({ statements }, i) => {
-    return `migrations/${names[i]}.sql: ${statements.length} ${statements.length === 1 ? 'statement' : 'statements'}.`;
+    return `${target.shown}/${names[i]}.sql: ${statements.length} ${statements.length === 1 ? 'statement' : 'statements'}.`;
   });
   return {
     ok: true,
@@ -68,8 +80,14 @@ export async function generate(
   database: string | undefined,
 ): Promise<Outcome> {
   const args = readMigrationArguments(given);
-  const previous = lastSnapshot(folder);
-  const next = takeSnapshot(made.tables, made.declared);
+  const target: Target = args.framework
+    ? { folder: join(folder, FRAMEWORK), shown: `migrations/${FRAMEWORK}`, isFramework: true }
+    : { folder, shown: 'migrations', isFramework: false };
+  const last = lastSnapshot(target.folder);
+  const taken = takeSnapshot(made.tables, made.declared);
+  const framework = frameworkTables(folder);
+  const previous = last === undefined || args.framework ? last : withoutFramework(last, framework);
+  const next = args.framework ? onlyFramework(taken, made.declared) : withoutFramework(taken, framework);
   const plan = await planChange(previous, next, made.declared, args.requested);
   const changes = plan.statements.length + plan.indexes.length + plan.notes.length > 0;
   const lost = unallowed(plan, args);
@@ -78,11 +96,11 @@ export async function generate(
   if (lost.length > 0) return refused(explainLosses(lost, await countValues(database, lost), given));
   if (changes) {
     const name = args.name ?? (previous === undefined ? 'init' : 'change');
-    return write(folder, plan, name, next, await countUnchecked(database, plan));
+    return write(target, plan, name, next, await countUnchecked(database, plan));
   }
   if (args.empty && !args.check && previous !== undefined) {
-    const [name] = writeMigrations(folder, [emptyMigration(args.name ?? 'by_hand', previous)]);
-    return { ok: true, lines: [`migrations/${name}.sql: write your statements into it.`] };
+    const [name] = writeMigrations(target.folder, [emptyMigration(args.name ?? 'by_hand', previous)]);
+    return { ok: true, lines: [`${target.shown}/${name}.sql: write your statements into it.`] };
   }
   return { ok: true, lines: ['The migrations are up to date with the declarations.'] };
 }

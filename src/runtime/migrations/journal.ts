@@ -13,7 +13,7 @@ export interface Journal {
 
 /** One file of the migrations folder. */
 export interface Migration {
-  /** `0003_add_tasks`: the file's name without `.sql`. */
+  /** `0003_add_tasks`, `belfry/0001_device_tokens`: the file's path in the folder, without `.sql`. */
   name: string;
   /** Epoch ms, by which a database knows that it has it. */
   when: number;
@@ -21,8 +21,24 @@ export interface Migration {
   /** SHA-256 of the text. */
   hash: string;
   statements: readonly string[];
+  /** `when` of earlier versions, in epoch ms. A database with one of them counts as having this migration. */
+  earlier: readonly number[];
   /** Whether it runs in one transaction: false when it says `-- belfry: no transaction`. */
   transaction: boolean;
+}
+
+/**
+ * The folder inside a migrations folder with Belfry's own migrations, which have a journal of their own: a fork that adds
+ * migrations for its resources and merges a newer Belfry has no file in common with it.
+ */
+export const FRAMEWORK = 'belfry';
+
+/** `belfry/published.json`: what databases out there may have. */
+interface Published {
+  /** SHA-256 of each published migration by name; `npm run check` refuses a changed file. */
+  hashes: Record<string, string>;
+  /** By the name of a migration that was rewritten before there was this list: `when` of its earlier versions, in epoch ms. */
+  earlier: Record<string, readonly number[]>;
 }
 
 const BREAKPOINT = '--> statement-breakpoint';
@@ -77,9 +93,30 @@ export function readJournal(folder: string): Journal | undefined {
 }
 
 /**
- * Reads the migrations of a folder, in order.
+ * Reads the list of published migrations of a folder.
  *
- * @throws StartupError when there are none, or one of the journal is missing
+ * @returns an empty list when there is none, as in a project without Belfry's own migrations
+ * @throws StartupError when it is malformed
+ */
+export function readPublished(folder: string): Published {
+  return readJson<Published>(join(folder, FRAMEWORK, 'published.json')) ?? { hashes: {}, earlier: {} };
+}
+
+/** Merges two journals by time. Each keeps its own order, which after a merge of branches need not be that of time. */
+function mergeByTime<T extends { when: number }>(own: readonly T[], framework: readonly T[]): T[] {
+  const merged: T[] = [];
+  let at = 0;
+  for (const entry of own) {
+    while (at < framework.length && framework[at]!.when < entry.when) merged.push(framework[at++]!);
+    merged.push(entry);
+  }
+  return [...merged, ...framework.slice(at)];
+}
+
+/**
+ * Reads the migrations of a folder: the project's own and Belfry's, merged by the time at which they were generated.
+ *
+ * @throws StartupError when there are none, or one of a journal is missing
  */
 export function readMigrations(folder: string): Migration[] {
   const journal = readJournal(folder);
@@ -88,13 +125,22 @@ export function readMigrations(folder: string): Migration[] {
       `${folder} is empty; make the first with: npm run migration:generate`,
     ]);
   }
+  const { earlier } = readPublished(folder);
+  const own = journal.entries.map(({ tag, when }) => ({ name: tag, when }));
+  const framework = readJournal(join(folder, FRAMEWORK))?.entries ?? [];
+  const entries = mergeByTime(
+    own,
+    framework.map(({ tag, when }) => ({ name: `${FRAMEWORK}/${tag}`, when })),
+  );
   const missing: string[] = [];
-  const migrations = journal.entries.flatMap(({ tag, when }): Migration[] => {
+  const migrations = entries.flatMap(({ name, when }): Migration[] => {
     try {
-      return [readMigration(tag, when, readFileSync(join(folder, `${tag}.sql`), 'utf8'))];
+      return [readMigration(name, when, earlier[name] ?? [], readFileSync(join(folder, `${name}.sql`), 'utf8'))];
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      missing.push(`${tag}.sql is named in meta/_journal.json and is not there: put it back from version control`);
+      missing.push(
+        `${name}.sql is named in its meta/_journal.json and does not exist: put it back from version control`,
+      );
       return [];
     }
   });
@@ -102,7 +148,7 @@ export function readMigrations(folder: string): Migration[] {
   return migrations;
 }
 
-function readMigration(name: string, when: number, text: string): Migration {
+function readMigration(name: string, when: number, earlier: readonly number[], text: string): Migration {
   // A checkout may give the same file other line ends.
   const sql = text.replaceAll('\r\n', '\n');
   const statements = sql.split(BREAKPOINT).map((statement) => statement.replace(LEADING_COMMENTS, '').trim());
@@ -112,6 +158,7 @@ function readMigration(name: string, when: number, text: string): Migration {
     sql,
     hash: createHash('sha256').update(sql).digest('hex'),
     statements: statements.filter((statement) => statement !== ''),
+    earlier,
     transaction: !NO_TRANSACTION.test(sql),
   };
 }

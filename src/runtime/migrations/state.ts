@@ -28,11 +28,13 @@ export async function migrationState(client: Queryable, migrations: readonly Mig
     ? (await client.query(`select hash, created_at::text as when from drizzle.__drizzle_migrations`)).rows
     : [];
   const hashes = new Map(rows.map(({ hash, when }) => [Number(when), hash]));
-  const applied = migrations.filter(({ when }) => hashes.has(when));
+  const earlier = new Set(migrations.flatMap((migration) => migration.earlier));
+  const has = (one: Migration) => hashes.has(one.when) || one.earlier.some((when) => hashes.has(when));
+  const known = new Set([...migrations.map(({ when }) => when), ...earlier]);
   return {
-    applied,
-    pending: migrations.filter(({ when }) => !hashes.has(when)),
-    edited: applied.filter(({ when, hash }) => hashes.get(when) !== hash),
-    unknown: hashes.size - applied.length,
+    applied: migrations.filter(has),
+    pending: migrations.filter((one) => !has(one)),
+    edited: migrations.filter(({ when, hash }) => hashes.has(when) && hashes.get(when) !== hash),
+    unknown: [...hashes.keys()].filter((when) => !known.has(when)).length,
   };
 }

@@ -180,7 +180,7 @@ test('a migration that came late, by a merge, is applied', async () => {
 
 test.each([
   ['not JSON after a merge', '<<<<<<< HEAD\n{}', '_journal.json is not what npm run migration:generate wrote'],
-  ['without a file', undefined, '0001_gone.sql is named in meta/_journal.json and is not there'],
+  ['without a file', undefined, '0001_gone.sql is named in its meta/_journal.json and does not exist'],
 ])('a folder that is %s is refused with a line', async (_, text, line) => {
   const project = await migrating();
   await project.generate([note({ a: f.string() })]);

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Declared } from '../../src/runtime/migrations/declared.ts';
+import { FRAMEWORK, readPublished } from '../../src/runtime/migrations/journal.ts';
+import type { Snapshot } from '../../src/runtime/migrations/snapshot.ts';
+import { lastSnapshot } from './files.ts';
+
+/**
+ * The tables that Belfry's own migrations keep, as keys of a snapshot. The project's migrations leave them alone, whatever an
+ * older snapshot of the project says of them.
+ *
+ * @param folder of the project's migrations
+ * @returns none where there are no migrations of Belfry's own: then the project's migrations keep all tables
+ */
+export function frameworkTables(folder: string): ReadonlySet<string> {
+  return new Set(Object.keys(lastSnapshot(join(folder, FRAMEWORK))?.tables ?? {}));
+}
+
+function filterTables(snapshot: Snapshot, keep: (key: string) => boolean): Snapshot {
+  return { ...snapshot, tables: Object.fromEntries(Object.entries(snapshot.tables).filter(([key]) => keep(key))) };
+}
+
+/** The project's part of a snapshot. */
+export function withoutFramework(snapshot: Snapshot, framework: ReadonlySet<string>): Snapshot {
+  return filterTables(snapshot, (key) => !framework.has(key));
+}
+
+/** Belfry's part of a snapshot: every table that belongs to no resource. */
+export function onlyFramework({ belfry: _, ...snapshot }: Snapshot, declared: Declared): Snapshot {
+  return filterTables(snapshot, (key) => !declared.tables.has(key.replace('public.', '')));
+}
+
+/** Adds migrations of Belfry's own to the list of published ones. @param folder `migrations/belfry` */
+export function publish(folder: string, names: readonly string[]): void {
+  const published = readPublished(join(folder, '..'));
+  for (const name of names) {
+    const text = readFileSync(join(folder, `${name}.sql`), 'utf8');
+    published.hashes[`${FRAMEWORK}/${name}`] = createHash('sha256').update(text).digest('hex');
+  }
+  writeFileSync(join(folder, 'published.json'), `${JSON.stringify(published, null, 2)}\n`);
+}
