@@ -196,6 +196,17 @@ test('a token registered by many users under several platforms at once is one de
   expect(lists.flatMap((list) => list.body.data)).toHaveLength(1);
 });
 
+test('a user has at most 100 devices: one more removes the device that was not seen for longest', async () => {
+  const ann = await run.person('Ann');
+  const ids: string[] = [];
+  for (let i = 0; i < 100; i++) ids.push((await register(ann)).body.data.id);
+  expect((await ann.call('GET', DEVICES)).body.data).toHaveLength(100);
+  await sql.query(`update devices set last_seen_at = now() - interval '1 hour' where id = $1`, [ids[42]]);
+  const { id } = (await register(ann)).body.data;
+  const listed: string[] = (await ann.call('GET', DEVICES)).body.data.map((device: { id: string }) => device.id);
+  expect(listed.toSorted()).toEqual([...ids.filter((each) => each !== ids[42]), id].toSorted());
+});
+
 test('logging out removes the devices of that session and no others', async () => {
   const ann = await run.person('Ann');
   const second = await another(ann);

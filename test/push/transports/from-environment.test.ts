@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
 import { readEnvironment } from '../../../src/platform/environment.ts';
 import { readSettings } from '../../../src/platform/settings.ts';
 import { transportsFrom } from '../../../src/push/transports/from-environment.ts';
+import { startApnsServer } from '../../fakes/push/apns-server.ts';
+import { redirect } from '../../fakes/push/redirect.ts';
+import { ca } from '../../fakes/push/tls.ts';
 import { BARE_ENV } from '../../support/processes.ts';
 import { VARIABLES as APNS } from './apns/redirected.ts';
-import { device } from './content.ts';
+import { content, device, PUSH_ID } from './content.ts';
 import { SERVICE_ACCOUNT } from './fcm/redirected.ts';
 import { vapid } from './web-push/local.ts';
 
@@ -32,6 +35,31 @@ test.each<[string, Record<string, string>, string[]]>([
   const transports = transportsOf(variables);
   expect(transports.map((transport) => transport.name)).toEqual(names);
   await Promise.all(transports.map((transport) => transport.close!()));
+});
+
+test.each([
+  ['production', 'api.push.apple.com'],
+  ['development', 'api.sandbox.push.apple.com'],
+])('in %s APNs is reached at %s unless APNS_PRODUCTION says otherwise', async (nodeEnv, host) => {
+  const fakes = {
+    'api.push.apple.com': await startApnsServer(),
+    'api.sandbox.push.apple.com': await startApnsServer(),
+  };
+  const undo = redirect(Object.fromEntries(Object.entries(fakes).map(([name, { address }]) => [name, address])), ca);
+  onTestFinished(async () => {
+    undo();
+    for (const fake of Object.values(fakes)) await fake.close();
+  });
+  const production = {
+    APP_URL: 'https://api.example.com',
+    SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+  };
+  const [apns] = transportsOf({ ...APNS, ...production, NODE_ENV: nodeEnv });
+  const results = await apns!.send(content(), [device('ios', 'ab'.repeat(32))], { id: PUSH_ID });
+  await apns!.close!();
+  expect(results).toMatchObject([{ ok: true }]);
+  const reached = Object.entries(fakes).filter(([, { requests }]) => requests.length > 0);
+  expect(reached.map(([name]) => name)).toEqual([host]);
 });
 
 describe('with all three, a device goes', () => {

@@ -50,7 +50,7 @@ test('options are given with a space or with =, as often as needed, and fields b
   });
 });
 
-const OPTIONS = '--rename --rename-table --using --drop --drop-table --allow-loss --check --empty';
+const OPTIONS = '--rename --rename-table --using --drop --drop-table --allow-loss --check --empty --framework';
 
 test.each([
   [['--alow-loss'], `Unknown option --alow-loss. There are: ${OPTIONS}`],
