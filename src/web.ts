@@ -1,5 +1,4 @@
-import { app } from './app/index.ts';
 import { runProcess } from './runtime/run-process.ts';
 
-// `web` alone is a whole deployment: it plays the roles that the environment does not switch off.
-await runProcess(app, process.env);
+// `web` alone is a complete deployment: it runs every role that the environment does not switch off.
+await runProcess('web', () => import('./app/index.ts'), process.env);

@@ -1,4 +1,3 @@
-import { app } from '../src/app/index.ts';
 import { runProcess } from '../src/runtime/run-process.ts';
 
-await runProcess(app, process.env, { roles: ['webhook-worker'] });
+await runProcess('webhook-worker', () => import('../src/app/index.ts'), process.env);

@@ -5,6 +5,7 @@ import type { PrivacyApi } from '../../src/extensions/privacy/index.ts';
 import type { WebhookOperations } from '../../src/extensions/webhooks/operations.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { DEVELOPMENT_ENVIRONMENT } from '../dev/environment.ts';
+import { COMMAND } from './database-only.ts';
 import { fail } from './fail.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -37,5 +38,5 @@ export async function loadApp(options: LoadOptions): Promise<App & Partial<Exten
   if (needsKeys && !process.env.SVC_ENCRYPTION_KEYS)
     fail('SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.');
   const { app } = await import('../../src/app/index.ts');
-  return app({ ...process.env, REDIS_URL: process.env.REDIS_URL || 'redis://none', ...environment });
+  return app({ ...process.env, REDIS_URL: process.env.REDIS_URL || 'redis://none', ...COMMAND, ...environment });
 }

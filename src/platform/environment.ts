@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 const onOff = (name: string) => z.enum(['on', 'off'], { error: `${name} must be on or off` }).default('on');
 
@@ -69,6 +69,10 @@ const schema = z.object({
     .refine((port) => port <= 65_535, { error: PORT_MALFORMED })
     .default(5001),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}` }).optional(),
+  LOG_PROCESS: z
+    .string()
+    .regex(/^[A-Za-z0-9_.:-]{1,64}$/, { error: 'LOG_PROCESS must be 1 to 64 letters, digits, or the signs _ . : -' })
+    .optional(),
   CORS_ORIGINS: z
     .string()
     .default('')
@@ -163,6 +167,8 @@ export interface Environment {
   appUrl: string | undefined;
   port: number;
   logLevel: string;
+  /** What log lines call this process; undefined: its roles, once it starts. */
+  logProcess: string | undefined;
   corsOrigins: string[];
   trustProxy: string | undefined;
   databaseUrl: string;
@@ -221,6 +227,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     appUrl: env.APP_URL,
     port: env.PORT,
     logLevel: env.LOG_LEVEL ?? (env.NODE_ENV === 'test' ? 'silent' : 'info'),
+    logProcess: env.LOG_PROCESS,
     corsOrigins: env.CORS_ORIGINS,
     trustProxy: env.TRUST_PROXY,
     databaseUrl: env.DATABASE_URL,

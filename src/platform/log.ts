@@ -18,12 +18,12 @@ const SECRET_NAMES = [
  * The process's logger: JSON lines on standard output, secrets replaced by `[redacted]`.
  *
  * @param level a pino level, or `silent`
- * @param process the role of this process, carried by every line
+ * @param process the name of this process, carried by every line; undefined: not known yet
  */
-export function createLog(level: string, process: string): Logger {
+export function createLog(level: string, process: string | undefined): Logger {
   return pino({
     level,
-    base: { process },
+    base: process === undefined ? {} : { process },
     redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },

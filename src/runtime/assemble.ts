@@ -85,7 +85,7 @@ export interface Assembly {
 }
 
 function platformOf(env: Environment, settings: Settings): Platform {
-  const log = createLog(env.logLevel, 'belfry');
+  const log = createLog(env.logLevel, env.logProcess);
   const metrics = createMetrics();
   const redis = openRedis(env.redisUrl, log);
   return {

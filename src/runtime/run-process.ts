@@ -1,32 +1,70 @@
-import { StartupError } from '../platform/environment.ts';
+import { format } from 'node:util';
+import type { Role } from '../declare/extension.ts';
+import { LOG_LEVELS, StartupError } from '../platform/environment.ts';
+import { createLog } from '../platform/log.ts';
 import type { App } from './create-app.ts';
 import { releaseMemory } from './release-memory.ts';
-import type { StartOptions } from './start.ts';
 
 // After this the platform sends SIGKILL anyway (Heroku-like ones give 30 s); nothing is lost by going first.
 const LONGEST_STOP_MS = 25_000;
 
-function fail(error: unknown): never {
-  // A mistake of the operator needs its text, not the place in our code that noticed it.
+type Variables = Record<string, string | undefined>;
+
+/** Reports what kept the process from starting, and ends it with exit code 1. */
+type Fail = (error: unknown) => never;
+
+/** For a person at a terminal. */
+function failAsText(error: unknown): never {
+  // A configuration error needs its text, not the place in our code that noticed it.
   console.error(error instanceof StartupError ? error.message : error);
   process.exit(1);
 }
 
 /**
- * Runs an app as this process until SIGTERM or SIGINT: then it finishes what is in flight and exits. In development the
- * database is made to match the declarations first.
+ * Makes everything that this process prints a JSON line that names the process: failed starts, uncaught exceptions, Node's warnings, and
+ * what code or a package prints with `console`.
+ */
+function logEverything(role: Role, level: string | undefined): Fail {
+  // Nothing has checked the level yet, and the end of a process is worth a line at any level.
+  const fatal = createLog('fatal', role);
+  const log = createLog(LOG_LEVELS.find((one) => one === level) ?? 'info', role);
+  for (const method of ['debug', 'info', 'warn', 'error'] as const)
+    console[method] = (...values: unknown[]) => log[method](format(...values));
+  console.log = console.info;
+  // Node's own listener prints text.
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => log.warn({ err: warning }, warning.message));
+  process.on('uncaughtException', (error, origin) => {
+    fatal.fatal({ err: error, origin }, 'the process ends: nothing caught this error');
+    process.exit(1);
+  });
+  return (error) => {
+    if (error instanceof StartupError) fatal.fatal(error.message);
+    else fatal.fatal({ err: error }, 'the process cannot start');
+    process.exit(1);
+  };
+}
+
+/**
+ * Runs an app as this process until SIGTERM or SIGINT: then it finishes what is in flight and exits. In development the database is made
+ * to match the declarations first. In production everything that it prints is a JSON line, from the first one on.
  *
- * @param make makes the app; its mistakes end the process with exit code 1 and a list of them
+ * @param role `web` runs every role that the environment does not switch off, another one only itself
+ * @param load loads the app's declarations; what they throw ends the process with exit code 1 and a list of the configuration errors
  * @param environment usually `process.env`
  */
 export async function runProcess(
-  make: (environment: Record<string, string | undefined>) => App,
-  environment: Record<string, string | undefined>,
-  options: StartOptions = {},
+  role: Role,
+  load: () => Promise<{ app: (environment: Variables) => App }>,
+  environment: Variables,
 ): Promise<void> {
+  const { NODE_ENV = '', LOG_LEVEL } = environment;
+  const forPeople = ['development', 'test'].includes(NODE_ENV);
+  const fail: Fail = forPeople ? failAsText : logEverything(role, LOG_LEVEL);
   let app: App;
   try {
-    app = make(environment);
+    const declared = await load();
+    app = declared.app({ ...environment, LOG_PROCESS: role });
   } catch (error) {
     fail(error);
   }
@@ -41,15 +79,15 @@ export async function runProcess(
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
   try {
-    if (environment.NODE_ENV === 'development') {
+    if (NODE_ENV === 'development') {
       const { ALLOW_LOSS, OWN_DATABASE } = environment;
       // A database that the developer named may hold what others still need.
       const mayDrop = OWN_DATABASE === 'yes' ? 'empty' : 'nothing';
       await app.migrate({ mode: 'sync', mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop });
     }
-    const { url } = await app.start(options);
+    const { url } = await app.start(role === 'web' ? {} : { roles: [role] });
     releaseMemory();
-    if (url !== '') console.log(`Belfry listens on ${url}`);
+    if (forPeople && url !== '') console.log(`Belfry listens on ${url}`);
   } catch (error) {
     if (!stopping) fail(error);
   }

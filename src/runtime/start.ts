@@ -24,6 +24,11 @@ function rolesOf(env: Environment): Role[] {
   return roles;
 }
 
+/** What log lines call a process with these roles. One that runs `web` is `web`, whatever else it runs. */
+function processName(roles: readonly Role[]): string {
+  return roles.includes('web') ? 'web' : roles.join('+');
+}
+
 function startRelayOf({ platform, features }: Assembly) {
   return startRelay({
     database: platform.database,
@@ -77,6 +82,7 @@ export async function startRoles(
 ): Promise<{ url: string; metricsUrl: string }> {
   const { platform, features, tables, encryption } = parts;
   const roles = options.roles ?? rolesOf(platform.env);
+  if (platform.env.logProcess === undefined) platform.log.setBindings({ process: processName(roles) });
   const presence = await withStores(platform, async () => {
     await checkSchema(platform.database, tables);
     await warnIfAhead(platform.database, platform.log);
@@ -102,10 +108,14 @@ export async function startRoles(
     stops.push(() => server.close(0));
     metricsUrl = `${server.url}/metrics`;
   }
-  if (!roles.includes('web')) return { url: '', metricsUrl };
+  if (!roles.includes('web')) {
+    platform.log.info({ roles }, `runs with the roles ${roles.join(', ')}`);
+    return { url: '', metricsUrl };
+  }
   const server = await startWeb(parts, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
   // Stopped before the server: it waits for the answers that they still write.
   await startWorkers('web');
+  platform.log.info({ roles, url: server.url }, `listens on ${server.url} with the roles ${roles.join(', ')}`);
   return { url: server.url, metricsUrl };
 }
