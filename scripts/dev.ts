@@ -1,8 +1,10 @@
 // `npm run dev`: Postgres and Redis of its own with data in .data/, and the web process with every role in it,
-// restarted when src/ or workers/ change. `-- --fresh` begins with an empty .data/; with `-- --allow-loss` what is no longer
+// restarted when src/ or workers/ change. It listens on this machine alone (HOST changes that), and lifts rate limits for clients on
+// this machine (LOOPBACK_RATE_LIMITS=on keeps them). `-- --fresh` begins with an empty .data/; with `-- --allow-loss` what is no longer
 // declared is dropped, whatever it holds.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -37,8 +39,32 @@ async function healthy(url: string): Promise<void> {
   }
 }
 
-function whatNext(url: string): string {
+/** What a developer opens in a browser, by its path: an app may have left some of it out. */
+const PAGES = { '/api/docs': 'API reference', '/console': 'Console' };
+
+async function pagesOf(url: string): Promise<string[]> {
+  const found = await Promise.all(
+    Object.entries(PAGES).map(async ([path, name]) => {
+      const answer = await fetch(url + path, { signal: AbortSignal.timeout(5000) }).catch(() => undefined);
+      await answer?.body?.cancel();
+      return answer?.ok ? [`  ${name.padEnd(15)}${url}${path}`] : [];
+    }),
+  );
+  return found.flat();
+}
+
+function limitsText(rateLimits: string): string {
+  return rateLimits === 'off'
+    ? `Rate limits do not apply to clients on this machine: LOOPBACK_RATE_LIMITS=off, which npm run dev sets.
+To meet them as in production: LOOPBACK_RATE_LIMITS=on npm run dev`
+    : `Rate limits apply as in production: LOOPBACK_RATE_LIMITS=${rateLimits}.`;
+}
+
+function whatNext(url: string, pages: string[], rateLimits: string): string {
   return `
+${pages.map((line) => `${line}\n`).join('')}
+${limitsText(rateLimits)}
+
 Ctrl-C stops everything. Try:
 
   curl -s ${url}/api/auth/register -H 'content-type: application/json' \\
@@ -62,7 +88,10 @@ if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
 const port = Number(process.env.PORT || 5001);
 if (!Number.isInteger(port) || port < 1 || port > 65_535)
   fail(`PORT must be from 1 to 65535, not ${process.env.PORT}.`);
-const url = `http://localhost:${port}`;
+const host = process.env.HOST || '127.0.0.1';
+const rateLimits = process.env.LOOPBACK_RATE_LIMITS || 'off';
+const isLocal = ['127.0.0.1', '::1', 'localhost', '0.0.0.0', '::'].includes(host);
+const url = `http://${isLocal ? 'localhost' : isIPv6(host) ? `[${host}]` : host}:${port}`;
 
 mkdirSync(dataDir, { recursive: true });
 const other = claim(lock, { pid: process.pid, url });
@@ -84,10 +113,12 @@ whenAskedToStop(stop);
 const webFolder = join(dataDir, 'web');
 try {
   await stopOrphanedServer(webFolder);
-  const problem = await portProblem(port);
+  const problem = await portProblem(port, host);
   if (problem === 'EADDRINUSE')
     fail(`Port ${port} is in use. Stop what listens there, or choose another: PORT=5002 npm run dev`);
-  if (problem) fail(`Cannot listen on port ${port}: ${problem}.`);
+  if (problem === 'EADDRNOTAVAIL' || problem === 'ENOTFOUND')
+    fail(`HOST=${host} is not an address of this machine. Try HOST=127.0.0.1, or HOST=0.0.0.0 for all addresses.`);
+  if (problem) fail(`Cannot listen on ${host}, port ${port}: ${problem}.`);
   if (fresh) await emptyDataFolder(dataDir, ['dev.json']);
   services = await startServices({ mode: 'dev', dataDir, announce: console.log });
   mkdirSync(webFolder, { recursive: true });
@@ -108,6 +139,8 @@ try {
         ...process.env,
         NODE_ENV: 'development',
         PORT: String(port),
+        HOST: host,
+        LOOPBACK_RATE_LIMITS: rateLimits,
         DATABASE_URL: databaseUrl,
         OWN_DATABASE: process.env.DATABASE_URL ? 'no' : 'yes',
         ALLOW_LOSS: allowLoss ? 'yes' : 'no',
@@ -119,7 +152,7 @@ try {
   const folders = ['src', 'workers'].map((folder) => join(root, folder));
   web = restartOnChange(folders, begin, (line) => console.log(line.replace(`${root}/`, '').replace(root, '')));
   await healthy(url);
-  console.log(whatNext(url));
+  console.log(whatNext(url, await pagesOf(url), rateLimits));
 } catch (error) {
   if (!stopping) {
     console.error((error as Error).message);

@@ -1,10 +1,10 @@
 import { createServer } from 'node:net';
 
-/** Why this process cannot listen on a TCP port, as an error code such as EADDRINUSE; undefined when it can. */
-export function portProblem(port: number): Promise<string | undefined> {
+/** Why this process cannot listen on a TCP port of an address, as an error code such as EADDRINUSE; undefined when it can. */
+export function portProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer();
     probe.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    probe.listen(port, () => probe.close(() => resolve(undefined)));
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
   });
 }

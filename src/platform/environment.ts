@@ -68,6 +68,12 @@ const schema = z.object({
     .transform(Number)
     .refine((port) => port <= 65_535, { error: PORT_MALFORMED })
     .default(5001),
+  HOST: z
+    .string()
+    .refine((text) => isIP(text) !== 0 || text === 'localhost', {
+      error: 'HOST must be an IP address of this machine, such as 127.0.0.1, 0.0.0.0 or ::, or localhost',
+    })
+    .optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}` }).optional(),
   LOG_PROCESS: z
     .string()
@@ -119,6 +125,7 @@ const schema = z.object({
     .transform(Number)
     .refine((port) => port <= 65_535, { error: METRICS_PORT_MALFORMED })
     .optional(),
+  LOOPBACK_RATE_LIMITS: onOff('LOOPBACK_RATE_LIMITS'),
   RELAY: onOff('RELAY'),
   WEBHOOKS_WORKER: onOff('WEBHOOKS_WORKER'),
   PUSH_WORKER: onOff('PUSH_WORKER'),
@@ -142,8 +149,8 @@ function pushVariables(variables: Record<string, string | undefined>): Record<st
   return Object.fromEntries(present);
 }
 
-/** What production cannot do without; elsewhere there is a default. */
-function missingInProduction(variables: Record<string, string | undefined>): string[] {
+/** What production needs, where development has a default, and what it must not have. */
+function faultsInProduction(variables: Record<string, string | undefined>): string[] {
   if ((variables.NODE_ENV ?? 'production') !== 'production') return [];
   const faults: string[] = [];
   if (variables.APP_URL === undefined) {
@@ -151,6 +158,11 @@ function missingInProduction(variables: Record<string, string | undefined>): str
   }
   if (commaList(variables.SVC_ENCRYPTION_KEYS).length === 0) {
     faults.push('SVC_ENCRYPTION_KEYS is missing: production needs it; make one with: openssl rand -base64 32');
+  }
+  if (variables.LOOPBACK_RATE_LIMITS === 'off') {
+    faults.push(
+      'LOOPBACK_RATE_LIMITS must not be off in production: behind a proxy on the same machine every client would be without limits',
+    );
   }
   return faults;
 }
@@ -166,6 +178,8 @@ export interface Environment {
   nodeEnv: 'production' | 'development' | 'test';
   appUrl: string | undefined;
   port: number;
+  /** The address that `web` listens on; undefined: all of this machine. */
+  host: string | undefined;
   logLevel: string;
   /** What log lines call this process; undefined: its roles, once it starts. */
   logProcess: string | undefined;
@@ -184,6 +198,8 @@ export interface Environment {
   metricsToken: string | undefined;
   /** Where each process serves its metrics; undefined: nowhere. */
   metricsPort: number | undefined;
+  /** Whether rate limits apply to clients on this machine. Always true in production. */
+  loopbackRateLimits: boolean;
   relay: boolean;
   webhooksWorker: boolean;
   pushWorker: boolean;
@@ -214,7 +230,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
   const parsed = schema.safeParse(present);
   const faults = [
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
-    ...missingInProduction(present),
+    ...faultsInProduction(present),
     ...missingForMail(present),
     ...unknownPushNames(present),
   ];
@@ -226,6 +242,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     nodeEnv: env.NODE_ENV,
     appUrl: env.APP_URL,
     port: env.PORT,
+    host: env.HOST,
     logLevel: env.LOG_LEVEL ?? (env.NODE_ENV === 'test' ? 'silent' : 'info'),
     logProcess: env.LOG_PROCESS,
     corsOrigins: env.CORS_ORIGINS,
@@ -238,6 +255,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     push: pushVariables(present),
     metricsToken: env.METRICS_TOKEN,
     metricsPort: env.METRICS_PORT,
+    loopbackRateLimits: env.LOOPBACK_RATE_LIMITS === 'on',
     relay: env.RELAY === 'on',
     webhooksWorker: env.WEBHOOKS_WORKER === 'on',
     pushWorker: env.PUSH_WORKER === 'on',

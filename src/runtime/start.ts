@@ -58,14 +58,14 @@ async function startWeb(parts: Assembly, port: number) {
       },
     },
   );
-  return listen(api, { port, setting: 'PORT' });
+  return listen(api, { port, setting: 'PORT', host: platform.env.host });
 }
 
-/** Metrics on a port of their own. Without a token only this machine may ask. */
+/** Serves metrics on a port of their own. Without a token only this machine may ask. */
 async function startMetrics({ platform }: Assembly, port: number) {
   const { metrics, env, log } = platform;
-  const local = env.metricsToken === undefined ? { host: '127.0.0.1' } : {};
-  const server = await listen(metricsApp(metrics, env.metricsToken), { port, setting: 'METRICS_PORT', ...local });
+  const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
+  const server = await listen(metricsApp(metrics, env.metricsToken), { port, setting: 'METRICS_PORT', host });
   log.info({ url: `${server.url}/metrics` }, 'metrics are served');
   return server;
 }

@@ -42,7 +42,10 @@ test('every missing and malformed name is listed at once, those that only produc
     REDIS_URL: 'localhost:6379',
     SVC_ENCRYPTION_KEYS: '',
     PORT: '70000',
+    HOST: 'example.com',
     LOG_LEVEL: 'loud',
+    LOG_PROCESS: 'a b',
+    LOOPBACK_RATE_LIMITS: 'no',
     CORS_ORIGINS: 'example.com',
     TRUST_PROXY: 'yes',
     REDIS_PREFIX: 'a b',
@@ -51,9 +54,27 @@ test('every missing and malformed name is listed at once, those that only produc
     PUSH_WORKER: 'true',
   });
   const names = ['APP_URL', 'DATABASE_URL', 'REDIS_URL', 'SVC_ENCRYPTION_KEYS', 'PORT', 'LOG_LEVEL', 'CORS_ORIGINS'];
-  for (const name of [...names, 'TRUST_PROXY', 'REDIS_PREFIX', 'RELAY', 'WEBHOOKS_WORKER', 'PUSH_WORKER']) {
+  for (const name of [
+    ...names,
+    'HOST',
+    'LOG_PROCESS',
+    'LOOPBACK_RATE_LIMITS',
+    'TRUST_PROXY',
+    'REDIS_PREFIX',
+    'RELAY',
+    'WEBHOOKS_WORKER',
+    'PUSH_WORKER',
+  ]) {
     expect(listed.filter((fault) => fault.startsWith(name))).toHaveLength(1);
   }
+});
+
+test('production refuses to lift rate limits for clients on this machine; development and tests may', () => {
+  const off = { LOOPBACK_RATE_LIMITS: 'off' };
+  expect(faults(off)).toEqual([expect.stringContaining('LOOPBACK_RATE_LIMITS must not be off in production')]);
+  for (const NODE_ENV of ['development', 'test'])
+    expect(readEnvironment({ ...right, ...off, NODE_ENV }).loopbackRateLimits).toBe(false);
+  expect(readEnvironment(right).loopbackRateLimits).toBe(true);
 });
 
 const key = randomBytes(32).toString('base64');

@@ -1,18 +1,20 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
+import { sameOriginOnly, thisMachineOnly } from './guards.ts';
 import { createLive } from './live.ts';
 import { pageFiles } from './page-files.ts';
 import { consoleRoutes } from './routes.ts';
-import { sameOriginOnly } from './same-origin.ts';
+
 import { createStateReader } from './state.ts';
 
-const PATH = '/console/push';
+const HOME = '/console';
+const PATH = `${HOME}/push`;
 
 /** After which the page is read again. */
 const EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
 
 /**
- * The developer's console: a page at `/console/push` with a phone for each simulated device, and the newest pushes. For development: in
+ * The developer's console: a page at `/console/push` (`/console` leads there) with a phone for each simulated device, and the newest pushes. For development: in
  * production it brings nothing.
  *
  * @example createApp({ resources, extensions: [developerConsole()] }, process.env)
@@ -30,9 +32,10 @@ export function developerConsole(): Extension<'console'> {
       // There are none in production.
       if (simulated === undefined) return {};
       const live = createLive(createStateReader(host, users, simulated), host.log);
-      const middleware = [sameOriginOnly(host.env.appUrl)];
+      const middleware = [thisMachineOnly, sameOriginOnly(host.env.appUrl)];
       return {
         pages: [
+          { method: 'GET', path: HOME, policy: 'public', middleware, handler: ({ res }) => res.redirect(PATH) },
           ...pageFiles(PATH, middleware),
           ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
         ],

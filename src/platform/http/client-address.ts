@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -45,6 +46,22 @@ function canonical(text: string | undefined): string | undefined {
  */
 export function addressOf(req: Sent): string {
   return canonical(req.ip) ?? canonical(req.socket.remoteAddress) ?? '';
+}
+
+function isLoopback(address: string | undefined): boolean {
+  return address === '::1' || address?.startsWith('127.') === true;
+}
+
+/**
+ * Whether a request was sent by a program on this machine: the connection comes from a loopback address, and if a proxy on this machine
+ * passed the request on, it names no other client. `X-Forwarded-For` can only make this false: any client can send the header.
+ */
+export function isFromThisMachine(req: { headers: IncomingHttpHeaders; socket: Sent['socket'] }): boolean {
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .filter((entry) => entry.trim() !== '');
+  const addresses = [req.socket.remoteAddress, ...forwarded.map((entry) => entry.trim())];
+  return addresses.every((address) => isLoopback(canonical(address)));
 }
 
 /**

@@ -17,21 +17,21 @@ import { assignRequestId } from './request-id.ts';
 
 /** A server that listens. */
 export interface ListeningServer {
-  /** `http://127.0.0.1:<port>`. */
+  /** `http://127.0.0.1:<port>`, or the address that it was told to listen on. */
   url: string;
   /** Stops accepting, lets requests in work finish within `graceMs`, then closes what is left. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Listens, on all interfaces unless a host is named.
+ * Listens, on all addresses of this machine unless a host is named.
  *
- * @param where `port`: 0 for any free one; `setting`: the name that the port was set by
- * @throws StartupError when the port is in use
+ * @param where `port`: 0 for any free one; `setting`: the name that the port was set by; `host`: an IP address or localhost
+ * @throws StartupError when the port is in use, or the host is no address of this machine
  */
 export async function listen(
   handler: RequestListener,
-  { port, setting, host }: { port: number; setting: string; host?: string },
+  { port, setting, host }: { port: number; setting: string; host?: string | undefined },
 ): Promise<ListeningServer> {
   const server = createServer(
     {
@@ -53,18 +53,31 @@ export async function listen(
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE')
-        reject(
-          new StartupError('The server cannot listen:', [`port ${port} is in use; set ${setting} to another one`]),
-        );
-      else reject(error);
+      const fault = listenFault(error, { port, setting, host });
+      reject(fault === undefined ? error : new StartupError('The server cannot listen:', [fault]));
     });
     server.listen({ port, ...(host !== undefined && { host }) }, resolve);
   });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: urlOf(server.address() as AddressInfo),
     close: (graceMs) => closeServer(server, graceMs),
   };
+}
+
+/** What a person can do about a port or host that cannot be had; undefined for other errors. */
+function listenFault(
+  { code }: NodeJS.ErrnoException,
+  { port, setting, host }: { port: number; setting: string; host?: string | undefined },
+): string | undefined {
+  if (code === 'EADDRINUSE') return `port ${port} is in use; set ${setting} to another one`;
+  if (code === 'EADDRNOTAVAIL') return `HOST=${host} is not an address of this machine`;
+  return undefined;
+}
+
+/** Where a program on this machine reaches a server. */
+function urlOf({ address, family, port }: AddressInfo): string {
+  if (address === '::' || address === '0.0.0.0') return `http://127.0.0.1:${port}`;
+  return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`;
 }
 
 /** Refuses a request that never gets to the app. */

@@ -15,6 +15,7 @@ import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
 import { createEndpoint, type EndpointParts } from './endpoint.ts';
 import { type HealthChecks, healthRouter } from './health.ts';
+import { withHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
 import { metricsRouter } from './metrics.ts';
 import { publicError } from './public-error.ts';
@@ -85,11 +86,19 @@ function specificity(a: string, b: string): number {
   return rank(a) === rank(b) ? 0 : rank(b) - rank(a);
 }
 
-function corsOf(origins: readonly string[]): RequestHandler {
+/** A page that a developer serves on the same machine, at any port. */
+const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
+
+/**
+ * @param local whether origins on the same machine are allowed besides those that are listed
+ */
+function corsOf(origins: readonly string[], local: boolean): RequestHandler {
   const all = origins.includes('*');
-  const listed = new Set(origins);
+  const allowed = [...origins, ...(local ? [LOCAL_ORIGIN] : [])];
+  const isAllowed = (origin: string) =>
+    allowed.some((one) => (typeof one === 'string' ? one === origin : one.test(origin)));
   const answer = cors({
-    origin: all ? '*' : [...origins],
+    origin: all ? '*' : allowed,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
       'Authorization',
@@ -116,7 +125,7 @@ function corsOf(origins: readonly string[]): RequestHandler {
     res.setHeader('Vary', 'Origin');
     // cors names readable headers even to origins that are not listed, and takes every OPTIONS for a preflight: one that is
     // none gets what the path allows.
-    if (origin === undefined || !(all || listed.has(origin)) || (req.method === 'OPTIONS' && asked === undefined))
+    if (origin === undefined || !(all || isAllowed(origin)) || (req.method === 'OPTIONS' && asked === undefined))
       next();
     else answer(req, res, next);
   };
@@ -157,14 +166,16 @@ export function createApi(
     logRequest(log, req, res, requestId);
     next();
   });
-  if (env.corsOrigins.length > 0) app.use(corsOf(env.corsOrigins));
+  const isDevelopment = env.nodeEnv === 'development';
+  if (env.corsOrigins.length > 0 || isDevelopment) app.use(corsOf(env.corsOrigins, isDevelopment));
   app.use(healthRouter(health));
   if (env.metricsToken !== undefined) app.use(metricsRouter(metrics, env.metricsToken));
   const limits = createRequestLimits(parts.host);
   if (limits !== undefined) app.use(limits.begin);
 
   app.use('/api', bySegment(mountRoutes(routes, parts, limits)));
-  if (pages.length > 0) app.use(bySegment(mountRoutes(pages, parts, limits)));
+  const allPages = isDevelopment ? withHomePage(pages, routes) : pages;
+  if (allPages.length > 0) app.use(bySegment(mountRoutes(allPages, parts, limits)));
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });

@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { addressOf, clientKey } from '../../platform/http/client-address.ts';
+import { addressOf, clientKey, isFromThisMachine } from '../../platform/http/client-address.ts';
 import type { Limiter, Verdict } from '../../platform/limits/limiter.ts';
+import type { LimitRule } from '../../platform/limits/rule.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Rate limits of HTTP requests. The counts of one request go to Redis together. */
@@ -34,17 +35,42 @@ function stricter(a: Verdict, b: Verdict): Verdict {
   return a.remaining < b.remaining ? a : b;
 }
 
-/**
- * Tells the client (the three fields of draft-ietf-httpapi-ratelimit-headers up to -06, times in seconds from now).
- *
- * @throws ApiError RATE_LIMITED
- */
-function tell(res: Response, { allowed, limit, remaining, leftMs }: Verdict): void {
-  const seconds = Math.max(1, Math.ceil(leftMs / 1000));
-  res.setHeader('RateLimit-Limit', limit);
-  res.setHeader('RateLimit-Remaining', remaining);
-  res.setHeader('RateLimit-Reset', seconds);
-  if (!allowed) throw new ApiError('RATE_LIMITED', undefined, { retryAfter: seconds });
+const secondsOf = ({ leftMs }: Verdict) => Math.max(1, Math.ceil(leftMs / 1000));
+
+/** Sets the three fields of draft-ietf-httpapi-ratelimit-headers up to -06, times in seconds from now. */
+function setHeaders(res: Response, verdict: Verdict): void {
+  res.setHeader('RateLimit-Limit', verdict.limit);
+  res.setHeader('RateLimit-Remaining', verdict.remaining);
+  res.setHeader('RateLimit-Reset', secondsOf(verdict));
+}
+
+/** A limit of some requests: what limits them, and where a developer changes it. */
+interface RequestLimiter extends Limiter {
+  rule: LimitRule;
+  /** `settings.rateLimit.auth`. */
+  setting: string;
+}
+
+const UNITS = [
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+] as const;
+
+/** `15 minutes`. */
+function inWords(ms: number): string {
+  const [unit, size] = UNITS.find(([, size]) => ms % size === 0) ?? ['ms', 1];
+  const count = ms / size;
+  return unit === 'ms' || count === 1 ? `${count} ${unit}` : `${count} ${unit}s`;
+}
+
+/** The message of a 429 in development: which limit, how long it lasts, and which setting changes it. */
+function explainRefusal(verdict: Verdict, { rule, setting }: RequestLimiter, what: string, mayLift: boolean): string {
+  const lift = mayLift ? ', or set LOOPBACK_RATE_LIMITS=off to lift the limits for clients on this machine' : '';
+  return (
+    `Too many requests: a client may send ${rule.limit} in ${inWords(rule.windowMs)} to ${what} (${setting}). ` +
+    `Try again in ${secondsOf(verdict)} seconds${lift}.`
+  );
 }
 
 const clientOf = (req: Request) => clientKey(addressOf(req));
@@ -53,30 +79,61 @@ const clientOf = (req: Request) => clientKey(addressOf(req));
 export function createRequestLimits({ env, settings, limits }: Platform): RequestLimits | undefined {
   const { enabled = env.nodeEnv !== 'test', global: globalRule, auth: authRule } = settings.rateLimit;
   if (!enabled) return undefined;
-  const all = globalRule === false ? undefined : limits.limiter('all', globalRule);
+  const limiter = (name: string, rule: LimitRule, setting: string): RequestLimiter => ({
+    ...limits.limiter(name, rule),
+    rule,
+    setting,
+  });
+  const all = globalRule === false ? undefined : limiter('all', globalRule, 'settings.rateLimit.global');
   const begun = new WeakMap<IncomingMessage, Begun>();
+  const isExempt = (req: Request) => !env.loopbackRateLimits && isFromThisMachine(req);
 
-  function limiterOf({ method, path, rateLimit }: Route): Limiter | undefined {
+  function limiterOf({ method, path, rateLimit }: Route): RequestLimiter | undefined {
     const rule = rateLimit === 'auth' ? authRule : rateLimit;
+    const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
     // As it is declared, not as it was typed: one route is one bucket.
-    return rule === undefined || rule === false ? undefined : limits.limiter(`${method} ${path}`, rule);
+    return rule === undefined || rule === false ? undefined : limiter(`${method} ${path}`, rule, setting);
   }
 
-  async function check(req: Request, res: Response, own?: Limiter, meanwhile?: (req: Request) => void): Promise<void> {
+  /** The 429. Clients of a production system get the text of the catalogue and no more. */
+  function refusal(req: Request, verdict: Verdict, spent: RequestLimiter): ApiError {
+    const what = spent === all ? 'all routes together' : `${req.method} ${req.baseUrl}${req.route?.path ?? req.path}`;
+    const text =
+      env.nodeEnv === 'development' ? explainRefusal(verdict, spent, what, env.loopbackRateLimits) : undefined;
+    return new ApiError('RATE_LIMITED', text, { retryAfter: secondsOf(verdict) });
+  }
+
+  /** @throws ApiError RATE_LIMITED */
+  async function check(
+    req: Request,
+    res: Response,
+    own?: RequestLimiter,
+    meanwhile?: (req: Request) => void,
+  ): Promise<void> {
+    if (isExempt(req)) {
+      meanwhile?.(req);
+      return;
+    }
     // A route that hands over to the next one (`next('route')`) has let the request pass the global limit already.
     const { client, verdict } = begun.get(req) ?? { client: clientOf(req), verdict: undefined };
     begun.delete(req);
     const spent = all?.isSpent(client) ?? false;
     const ownVerdict = spent ? undefined : own?.consume(client);
     if (!spent && !own?.isSpent(client)) meanwhile?.(req);
-    const verdicts = [await verdict, await ownVerdict].filter((one) => one !== undefined);
-    if (verdicts.length > 0) tell(res, verdicts.reduce(stricter));
+    const ofAll = await verdict;
+    const verdicts = [ofAll, await ownVerdict].filter((one) => one !== undefined);
+    if (verdicts.length === 0) return;
+    const strictest = verdicts.reduce(stricter);
+    setHeaders(res, strictest);
+    if (!strictest.allowed) throw refusal(req, strictest, (strictest === ofAll ? all : own)!);
   }
 
   return {
     begin(req, _res, next) {
-      const client = clientOf(req);
-      begun.set(req, { client, verdict: all?.consume(client) });
+      if (!isExempt(req)) {
+        const client = clientOf(req);
+        begun.set(req, { client, verdict: all?.consume(client) });
+      }
       next();
     },
     pass(route, meanwhile) {

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { createApp, defineUser, developerConsole } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { createTestDatabase } from '../../support/database.ts';
+import { otherAddress } from '../../support/other-address.ts';
 
 const resources = [defineUser()];
 const { app, url, call, person } = await startTestApp(
@@ -63,7 +65,10 @@ test.each<[string, Record<string, string>, number]>([
     200,
   ],
   ['a name of this machine', { host: 'app.localhost:5001' }, 200],
-  ['an address', { host: '[::1]:5001' }, 200],
+  ['a loopback address', { host: '[::1]:5001' }, 200],
+  ['another loopback address', { host: '127.0.0.2:5001' }, 200],
+  ['a private address', { host: '192.168.1.5:5001' }, 403],
+  ['a public address', { host: '203.0.113.5' }, 403],
   ['the host of APP_URL', { host: 'dev.example.com' }, 200],
   ['a script of another site', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, 403],
   ['a script of another port', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }, 403],
@@ -80,6 +85,39 @@ test.each<[string, Record<string, string>, number]>([
   for (const path of [PAGE, `${PAGE}/events`, `${PAGE}/main.js`]) {
     expect((await head(path, headers)).status, path).toBe(status);
   }
+});
+
+test.runIf(otherAddress)(
+  'a connection from another machine is refused with the reason, whatever its headers say',
+  async () => {
+    const { port } = new URL(url);
+    for (const headers of [{}, { host: 'localhost' }, { host: 'dev.example.com', 'x-forwarded-for': '127.0.0.1' }]) {
+      const sent = request({ host: otherAddress, port, path: PAGE, headers });
+      sent.end();
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      expect(answer.statusCode).toBe(403);
+      const { error } = (await json(answer)) as { error: { code: string; message: string } };
+      expect(error).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('came from another') });
+    }
+  },
+);
+
+test('a proxy on this machine that names another client is refused, with TRUST_PROXY and without', async () => {
+  const { at } = await startOther({ NODE_ENV: 'development', TRUST_PROXY: 'true', LOG_LEVEL: 'silent' });
+  const asked = (base: string, forwarded: string) =>
+    fetch(base + PAGE, { headers: { 'x-forwarded-for': forwarded } }).then(({ status }) => status);
+  for (const base of [at, url]) {
+    expect(await asked(base, '127.0.0.1')).toBe(200);
+    expect(await asked(base, '::1, ::ffff:127.0.0.1')).toBe(200);
+    expect(await asked(base, '203.0.113.7')).toBe(403);
+    expect(await asked(base, '127.0.0.1, 203.0.113.7')).toBe(403);
+    expect(await asked(base, 'unknown')).toBe(403);
+  }
+});
+
+test('/console leads to the page', async () => {
+  const { status, headers } = await fetch(`${url}/console`, { redirect: 'manual' });
+  expect([status, headers.get('location')]).toEqual([302, PAGE]);
 });
 
 test('another origin changes nothing, whatever CORS allows of the API', async () => {
@@ -173,7 +211,7 @@ test('in production it is not there', { timeout: 60_000 }, async () => {
     LOG_LEVEL: 'silent',
   };
   const { at } = await startOther(production);
-  for (const path of [PAGE, `${PAGE}/main.js`, `${PAGE}/events`]) {
+  for (const path of ['/console', PAGE, `${PAGE}/main.js`, `${PAGE}/events`]) {
     expect((await fetch(at + path)).status).toBe(404);
   }
 });

@@ -1,17 +1,20 @@
-import { isIP } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import { ApiError } from '../../platform/errors.ts';
+import { isFromThisMachine } from '../../platform/http/client-address.ts';
 
 /**
- * Whether a page may have been sent here by this name. A name of somebody else's may be made to point to this machine (DNS rebinding),
- * and then the browser takes their page for one of this origin; an address cannot.
+ * Whether a page may have been sent here under this name. Any name can be made to point to this machine (DNS rebinding), and then the
+ * browser takes the page of its owner for one of this origin; a loopback address cannot.
  */
 function isOwnName(host: string, own: string | undefined): boolean {
   if (host === own) return true;
   if (!URL.canParse(`http://${host}`)) return false;
   const { hostname } = new URL(`http://${host}`);
   return (
-    hostname === 'localhost' || hostname.endsWith('.localhost') || isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname)
   );
 }
 
@@ -21,17 +24,33 @@ function isNavigation({ method, headers }: Request): boolean {
 }
 
 /**
+ * Refuses requests from other machines: the console needs no sign-in, and shows and changes what it likes. The check is of the
+ * connection itself, so no header and no setting of a proxy opens the console.
+ */
+export const thisMachineOnly: RequestHandler = (req, _res, next) => {
+  if (!isFromThisMachine(req)) {
+    const { localPort } = req.socket;
+    throw new ApiError(
+      'FORBIDDEN',
+      'The console answers only the machine (or the container) that Belfry runs on, and this request came from another one. ' +
+        `Open it there, or forward the port: ssh -L ${localPort}:localhost:${localPort} <that machine>`,
+    );
+  }
+  next();
+};
+
+/**
  * Refuses what pages of other origins ask for, reads and scripts included: nobody signs in here, so the browser is all that keeps them
  * out.
  *
- * @param appUrl a URL under whose host the app is known, besides localhost and addresses
+ * @param appUrl a URL under whose host the app is known, besides localhost and loopback addresses
  */
 export function sameOriginOnly(appUrl: string | undefined): RequestHandler {
   const own = appUrl === undefined ? undefined : new URL(appUrl).host;
   return (req, _res, next) => {
     const { host = '', origin, 'sec-fetch-site': site } = req.headers;
     if (!isOwnName(host, own)) {
-      throw new ApiError('FORBIDDEN', 'The console is served at localhost, at an address, or at APP_URL');
+      throw new ApiError('FORBIDDEN', 'The console is served at localhost, at a loopback address, or at APP_URL');
     }
     const foreign = site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation(req);
     const elsewhere = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host);
