@@ -1,0 +1,95 @@
+import { createServer } from 'node:net';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { clientOf } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { otherAddress } from '../support/other-address.ts';
+import { makeProject } from '../support/project.ts';
+import { startScript } from '../support/scripts.ts';
+
+const database = await createTestDatabase();
+afterAll(() => database.drop());
+
+const APP = `
+import { createApp, defineUser, developerConsole } from '../index.ts';
+export const app = (environment: Record<string, string | undefined>) =>
+  createApp({ resources: [defineUser()], extensions: [developerConsole()] }, environment);
+`;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Runs `npm run dev` in a project of its own until it says what to try. It is stopped when the test ends. */
+async function startDev(env: Record<string, string>) {
+  const project = makeProject();
+  project.declare(APP);
+  const port = await freePort();
+  const services = {
+    DATABASE_URL: database.databaseUrl,
+    REDIS_URL: database.redisUrl,
+    REDIS_PREFIX: `${database.redisPrefix}-${port}`,
+    SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+  };
+  const dev = startScript(project.folder, 'dev.ts', { ...services, PORT: String(port), ...env });
+  onTestFinished(async () => {
+    dev.child.kill('SIGTERM');
+    await dev.ended;
+    project.remove();
+  });
+  const ready = vi.waitUntil(() => dev.out.said.includes('README.md has a tour'), { timeout: 90_000, interval: 50 });
+  await Promise.race([ready, dev.ended.then(({ said }) => expect.fail(`it ended: ${said}`))]);
+  return { said: dev.out.said, port };
+}
+
+/** The statuses of so many requests to a route whose limit is 10 in 15 minutes. */
+async function askOften(url: string, times: number): Promise<Set<number>> {
+  const call = clientOf(url);
+  const statuses = new Set<number>();
+  for (let i = 0; i < times; i++)
+    statuses.add((await call('POST', '/api/auth/password/forgot', { email: `ada${i}@example.com` })).status);
+  return statuses;
+}
+
+test('npm run dev listens on this machine alone, prints its pages, and says that it lifts rate limits here', {
+  timeout: 120_000,
+}, async () => {
+  const { said, port } = await startDev({});
+  const url = `http://localhost:${port}`;
+  expect(said).toContain(`API reference  ${url}/api/docs`);
+  expect(said).toContain(`Console        ${url}/console`);
+  expect(said).toContain('LOOPBACK_RATE_LIMITS=off, which npm run dev sets');
+  const page = await fetch(`${url}/console`);
+  expect([page.status, page.url]).toEqual([200, `${url}/console/push`]);
+  expect([...(await askOften(url, 12))]).toEqual([202]);
+  if (otherAddress !== undefined) await expect(fetch(`http://${otherAddress}:${port}/healthz`)).rejects.toThrow();
+});
+
+test('npm run dev with HOST=0.0.0.0 answers other machines, but not in the console; LOOPBACK_RATE_LIMITS=on keeps the limits', {
+  timeout: 120_000,
+}, async () => {
+  const { said, port } = await startDev({ HOST: '0.0.0.0', LOOPBACK_RATE_LIMITS: 'on' });
+  const url = `http://localhost:${port}`;
+  expect(said).toContain('Rate limits apply as in production: LOOPBACK_RATE_LIMITS=on');
+  expect([...(await askOften(url, 11))]).toEqual([202, 429]);
+  expect((await fetch(`${url}/console`)).status).toBe(200);
+  if (otherAddress === undefined) return;
+  const call = clientOf(`http://${otherAddress}:${port}`);
+  expect((await call('GET', '/healthz')).status).toBe(200);
+  const { status, body } = await call('GET', '/console/push');
+  expect([status, body.error.message]).toEqual([403, expect.stringContaining('came from another one')]);
+});
+
+test('npm run dev names a HOST that this machine does not have', { timeout: 60_000 }, async () => {
+  const project = makeProject();
+  onTestFinished(() => project.remove());
+  const dev = startScript(project.folder, 'dev.ts', { HOST: '203.0.113.9', PORT: String(await freePort()) });
+  const { code, said } = await dev.ended;
+  expect([code, said]).toEqual([
+    1,
+    'HOST=203.0.113.9 is not an address of this machine. Try HOST=127.0.0.1, or HOST=0.0.0.0 for all addresses.',
+  ]);
+});
