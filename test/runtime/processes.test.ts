@@ -2,7 +2,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { startReceiver } from '../fakes/receiver.ts';
 import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { envOfOneRole, startBlog, startProcess } from '../support/processes.ts';
+import { envOfOneRole, startBlog } from '../support/processes.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
@@ -13,7 +13,7 @@ const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
 const started = { timeout: 30_000, interval: 25 };
 
 test('every fault of the environment is listed at once, and the process exits with 1 before a port is opened', async () => {
-  const web = startProcess('src/web.ts', {
+  const web = startBlog('web', {
     REDIS_URL: 'http://x',
     PORT: '70000',
     SVC_ENCRYPTION_KEYS: 'short',
@@ -28,7 +28,7 @@ test('every fault of the environment is listed at once, and the process exits wi
 });
 
 test('a database that cannot be reached is tried a few times, each with a line, then the process exits with 1', async () => {
-  const web = startProcess('src/web.ts', {
+  const web = startBlog('web', {
     ...env,
     NODE_ENV: 'test',
     LOG_LEVEL: 'warn',

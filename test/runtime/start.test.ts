@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Role } from '../../src/declare/extension.ts';
 import { clientOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { BARE_ENV, startBlog } from '../support/processes.ts';
@@ -8,9 +9,9 @@ import { BARE_ENV, startBlog } from '../support/processes.ts';
 // Each starts processes, which take long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Runs a process of the app until it ends, or 40 seconds have passed. */
-async function run(entry: string, env: Record<string, string>) {
-  const child = spawn(process.execPath, [entry], {
+/** Runs a process of the blog until it ends, or 40 seconds have passed. */
+async function run(role: Role, env: Record<string, string>) {
+  const child = spawn(process.execPath, ['test/fixtures/blog/process.ts', role], {
     env: { ...BARE_ENV, ...env },
     timeout: 40_000,
     killSignal: 'SIGKILL',
@@ -22,8 +23,8 @@ async function run(entry: string, env: Record<string, string>) {
 }
 
 test('the other three processes list every fault of the environment at once too, and exit with 1', async () => {
-  const entries = ['workers/relay.ts', 'workers/webhook-worker.ts', 'workers/push-worker.ts'];
-  const ended = await Promise.all(entries.map((entry) => run(entry, { PORT: 'http', REDIS_URL: 'nowhere' })));
+  const roles = ['relay', 'webhook-worker', 'push-worker'] as const;
+  const ended = await Promise.all(roles.map((role) => run(role, { PORT: 'http', REDIS_URL: 'nowhere' })));
   for (const { code, said } of ended) {
     expect(code).toBe(1);
     for (const name of ['PORT', 'REDIS_URL', 'DATABASE_URL', 'APP_URL', 'SVC_ENCRYPTION_KEYS']) {
@@ -35,7 +36,7 @@ test('the other three processes list every fault of the environment at once too,
 
 test('a database without the declared tables stops production from starting, with the command that mends it', async () => {
   const database = await createTestDatabase();
-  const { code, said } = await run('src/web.ts', {
+  const { code, said } = await run('web', {
     NODE_ENV: 'production',
     APP_URL: 'https://api.example.com',
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),

@@ -70,7 +70,7 @@ test('npm run migrate needs DATABASE_URL and nothing else, in production too', a
   });
   const client = new pg.Client(database.databaseUrl);
   await client.connect();
-  expect((await client.query(`select to_regclass('users') is not null as made`)).rows).toEqual([{ made: true }]);
+  expect((await client.query(`select to_regclass('outbox') is not null as made`)).rows).toEqual([{ made: true }]);
   await client.end();
 });
 
