@@ -70,11 +70,13 @@ async function withProcesses(
 ): Promise<(number | string)[]> {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
-  const env = { ...envOfOneRole(database), LOG_LEVEL: 'warn' };
+  const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
   const web = start('web', env);
   // In development web makes the tables; the others need them.
   const url = await web.url();
   const processes = [web, ...ROLES.slice(1).map((role) => start(role, env))];
+  const run = () => processes.every((one) => one.said().includes('with the roles'));
+  await vi.waitUntil(run, { timeout: 60_000, interval: 50 });
   await use(url);
   for (const { child } of processes) child.kill('SIGTERM');
   return Promise.all(processes.map(({ ended }) => ended));
