@@ -29,7 +29,7 @@ export interface Administration {
   list(options: { role?: string | undefined; limit: number }): Promise<StoredRecord[]>;
   /** A user's live sessions, the newest first. */
   sessions(userId: string): Promise<LiveSession[]>;
-  /** Ends all of a user's sessions. */
+  /** Ends all of a user's sessions, as `POST /api/auth/logout-all` does. */
   endSessions(userId: string): Promise<void>;
   /** Stores users of another system with the hashes that they have there: see docs/moving-in.md. */
   importUsers(lines: AsyncIterable<ImportLine>, options?: ImportOptions): Promise<ImportProgress>;
@@ -40,7 +40,7 @@ export function createAdministration(
   context: RecordsContext,
   entity: Entity,
   view: ResourceView,
-  { users, sessions }: Pick<AccountsContext, 'users' | 'sessions'>,
+  { users, sessions, revoke }: Pick<AccountsContext, 'users' | 'sessions' | 'revoke'>,
 ): Administration {
   const { service } = context;
   const roles = entity.resource.field.get('roles')?.column;
@@ -63,7 +63,7 @@ export function createAdministration(
       const listed = await sessions.list(userId, '');
       return listed.map(({ current: _, ...session }) => session);
     },
-    endSessions: (userId) => sessions.endAll(userId),
+    endSessions: (userId) => host.transaction((tx) => revoke({ cause: 'logout_all', userIds: [userId] }, tx)),
     importUsers: createImport(host.database, context, entity),
   };
 }

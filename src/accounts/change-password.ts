@@ -14,24 +14,24 @@ export const changePasswordInput = z.strictObject({
     .meta({ format: 'password', minLength: 8, maxLength: 128 }),
 });
 
-/** `POST /auth/password`. All other sessions end. */
+/** `POST /auth/password`. All other sessions end, and what else a revocation of the cause `password_change` ends. */
 export async function changePassword(
   accounts: AccountsContext,
   ctx: RouteContext<z.output<typeof changePasswordInput>>,
 ): Promise<void> {
-  const { host, users, sessions, hasher, resets } = accounts;
+  const { host, users, hasher, revoke } = accounts;
   const user = ctx.user!;
   const wanted = await checkNewPassword(accounts.user.resource, ctx.input.newPassword, user, 'newPassword');
   const former = await confirmPassword(accounts, user.id, ctx.input.currentPassword, 'currentPassword');
   const hash = await hasher.hash(wanted);
-  const changed = await host.database.transaction(async (tx) => {
-    const stored = await users.setPasswordHash(user.id, former, hash, tx);
-    if (!stored) return false;
-    await sessions.endAll(user.id, { except: ctx.auth!.id, on: tx });
-    await resets.takeBack(user.id, tx);
-    return true;
+  const ip = addressOf(ctx.req);
+  const changed = await host.transaction(async (tx) => {
+    const stored = await users.setPasswordHash(user.id, former, hash, tx.database);
+    const revocation = { cause: 'password_change', userIds: [user.id], exceptSession: ctx.auth!.id, ip } as const;
+    if (stored) await revoke(revocation, tx);
+    return stored;
   });
   // Another change was quicker: the current password is a former one by now.
   if (!changed) throw wrongPassword('currentPassword');
-  host.events.emit('auth.password_changed', { user, ip: addressOf(ctx.req) });
+  host.events.emit('auth.password_changed', { user, ip });
 }

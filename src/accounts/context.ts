@@ -1,4 +1,4 @@
-import type { PasswordResetStep, SignInStep } from '../declare/accounts.ts';
+import type { Accounts, SignInStep } from '../declare/accounts.ts';
 import type { Host } from '../declare/host.ts';
 import type { Entity } from '../records/context.ts';
 import type { Lockout } from './lockout.ts';
@@ -19,6 +19,6 @@ export interface AccountsContext {
   resets: Resets;
   /** What is asked after the password of a login, in order. */
   steps: readonly SignInStep[];
-  /** What else a reset of a password does, in its transaction. */
-  resetSteps: readonly PasswordResetStep[];
+  /** Ends credentials in the caller's transaction. */
+  revoke: Accounts['revoke'];
 }

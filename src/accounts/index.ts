@@ -1,31 +1,35 @@
-import type { Accounts, ConfirmStep, PasswordResetStep, SignInStep } from '../declare/accounts.ts';
+import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from '../declare/accounts.ts';
 import type { FeatureParts } from '../declare/extension.ts';
-import type { Host, ResourceView } from '../declare/host.ts';
+import type { Authenticator, Host, ResourceView } from '../declare/host.ts';
+import { addressOf } from '../platform/http/client-address.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import { confirmPassword } from './confirm-password.ts';
 import type { AccountsContext } from './context.ts';
-import { deviceRoutes, devices, devicesOfDeletedUsers, type TokenRule } from './devices/index.ts';
+import { deviceRoutes, devices, devicesOfDeletedUsers, revokeDevices, type TokenRule } from './devices/index.ts';
 import { resumeLogin } from './finish-login.ts';
 import { createLockout } from './lockout.ts';
 import type { PasswordHasher } from './password-hash.ts';
 import { createResets, passwordResets, resetFeature } from './reset/index.ts';
+import { createRevocation } from './revocation.ts';
 import { accountRoutes } from './routes.ts';
 import { sessionSweep, sessionsOfDeletedUsers } from './session-removal.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { createSessions } from './sessions.ts';
-import { sessions } from './tables.ts';
+import { sessions as sessionTable } from './tables.ts';
 import { accountData } from './user-data.ts';
 import { createUsers } from './users.ts';
 
 /** The tables of accounts, by name. */
-export const accountTables = { sessions, devices, password_resets: passwordResets };
+export const accountTables = { sessions: sessionTable, devices, password_resets: passwordResets };
 
 /** What extensions add to what accounts ask of users. */
 interface Steps {
   signIn: readonly SignInStep[];
-  reset: readonly PasswordResetStep[];
+  revocation: readonly RevocationStep[];
   confirm: readonly ConfirmStep[];
+  /** The ways to sign in that extensions add. */
+  authenticators: readonly Authenticator[];
 }
 
 /** The accounts of an app. */
@@ -34,7 +38,7 @@ interface AppAccounts {
   api: Accounts;
   /** What the command line is offered. */
   administration: Administration;
-  /** The feature, whose logins, resets of passwords and confirmations go through these steps. */
+  /** The feature, whose logins, revocations and confirmations go through these steps. */
   feature(steps: Steps): FeatureParts;
 }
 
@@ -51,19 +55,30 @@ export function createAccounts(
   view: ResourceView,
   deviceTokens: TokenRule,
 ): AppAccounts {
-  const accounts: Omit<AccountsContext, 'steps' | 'resetSteps'> = {
+  const sessions = createSessions(host, user, view);
+  const resets = createResets(host.database, view, host.settings.auth.resetTokenTtlMinutes);
+  const own = { steps: [sessions.revoke, revokeDevices, resets.revoke], authenticators: [sessions.authenticator] };
+  let revocable = own;
+  const { revoke, holdCredential } = createRevocation(view, () => revocable);
+  context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
+    revoke({ cause: 'user_deleted', userIds, ip: req && addressOf(req) }, tx),
+  );
+  const accounts: Omit<AccountsContext, 'steps'> = {
     host,
     hasher,
     user,
-    sessions: createSessions(host, user, view),
+    sessions,
     users: createUsers(host, context, user, view),
     lockout: createLockout(host),
-    resets: createResets(host.database, view, host.settings.auth.resetTokenTtlMinutes),
+    resets,
+    revoke,
   };
   let confirmSteps: readonly ConfirmStep[] = [];
   return {
     administration: createAdministration(host, context, user, view, accounts),
     api: {
+      revoke,
+      holdCredential,
       resumeLogin: (login, ctx) => resumeLogin(accounts, login, ctx),
       async confirmPassword(userId, password, field) {
         await confirmPassword(accounts, userId, password, field);
@@ -73,18 +88,22 @@ export function createAccounts(
         for (const step of confirmSteps) await step(ctx, code, fields.code);
       },
     },
-    feature({ signIn, reset: resetSteps, confirm }) {
+    feature({ signIn, revocation, confirm, authenticators }) {
       confirmSteps = confirm;
-      const whole = { ...accounts, steps: signIn, resetSteps };
+      revocable = {
+        steps: [...own.steps, ...revocation],
+        authenticators: [...own.authenticators, ...authenticators],
+      };
+      const whole = { ...accounts, steps: signIn };
       const reset = resetFeature(whole, view);
       return {
         routes: [
           ...accountRoutes(whole, context),
           ...reset.routes,
           ...sessionRoutes(accounts),
-          ...deviceRoutes(host, deviceTokens),
+          ...deviceRoutes(host, deviceTokens, holdCredential),
         ],
-        authenticators: [accounts.sessions.authenticator],
+        authenticators: [...own.authenticators],
         mails: reset.mails,
         consumers: [sessionsOfDeletedUsers(view), devicesOfDeletedUsers(view), ...reset.consumers],
         sweeps: [sessionSweep(host.database), ...reset.sweeps],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { Route } from '../declare/route.ts';
+import type { Route, RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
+import { addressOf } from '../platform/http/client-address.ts';
 import { isId } from '../platform/ids.ts';
 import type { AccountsContext } from './context.ts';
 
@@ -16,8 +17,20 @@ const sessionRecord = z
   })
   .meta({ id: 'Session' });
 
+/** The body of `POST /auth/logout-all`. */
+const logoutAllInput = z.strictObject({
+  disableWebhooks: z
+    .boolean({ error: 'Must be true or false' })
+    .default(false)
+    .meta({ description: 'Also disable all your webhook endpoints, with the reason `password_reset`' }),
+});
+
 /** The routes by which users look at their sessions and end them. */
-export function sessionRoutes({ sessions }: Pick<AccountsContext, 'sessions'>): Route[] {
+export function sessionRoutes({
+  host,
+  sessions,
+  revoke,
+}: Pick<AccountsContext, 'host' | 'sessions' | 'revoke'>): Route[] {
   const tags = ['auth'];
   return [
     {
@@ -35,12 +48,23 @@ export function sessionRoutes({ sessions }: Pick<AccountsContext, 'sessions'>): 
     {
       method: 'POST',
       path: '/auth/logout-all',
+      input: logoutAllInput,
       errors: [],
       status: 204,
       operationId: 'logoutAll',
       tags,
       summary: 'End all your sessions, this one included',
-      handler: (ctx) => sessions.endAll(ctx.user!.id),
+      description: 'Links to exports of your data end too. The body may be left out.',
+      async handler(ctx: RouteContext<z.output<typeof logoutAllInput>>) {
+        const { disableWebhooks } = ctx.input;
+        const revocation = {
+          cause: 'logout_all',
+          userIds: [ctx.user!.id],
+          disableWebhooks,
+          ip: addressOf(ctx.req),
+        } as const;
+        await host.transaction((tx) => revoke(revocation, tx));
+      },
     },
     {
       method: 'GET',

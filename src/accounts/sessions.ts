@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { RevocationStep } from '../declare/accounts.ts';
 import type { Authenticator, Host, ResourceView, StoredRecord } from '../declare/host.ts';
 import type { Viewer } from '../declare/policy.ts';
 import { isActive } from '../declare/viewer.ts';
@@ -6,7 +7,6 @@ import { hashToken, isWellFormedToken, newToken } from '../platform/crypto/token
 import { invalidSession } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { newId } from '../platform/ids.ts';
-import type { Executor } from '../platform/postgres/database.ts';
 import { createLoader } from '../platform/postgres/loader.ts';
 import { createUsageRecorder } from '../platform/postgres/usage-recorder.ts';
 import type { Entity } from '../records/context.ts';
@@ -42,7 +42,7 @@ const LIST = `
   where "user_id" = $1 and "expires_at" > now() order by "id" = $2 desc, "created_at" desc, "id" desc limit ${MOST_LISTED}`;
 // Devices that follow sessions go with their rows, by their foreign key.
 const REMOVE = 'delete from "sessions" where "id" = $1 and "user_id" = $2 returning 1';
-const REMOVE_ALL = 'delete from "sessions" where "user_id" = $1 and "id" is distinct from $2';
+const REMOVE_ALL = 'delete from "sessions" where "user_id" = any($1) and "id" is distinct from $2';
 
 type FoundRow = [tokenHash: string, id: string, unused: boolean, ...user: unknown[]];
 type ListedRow = [string, string, string, string, string, string];
@@ -79,13 +79,8 @@ export interface Sessions {
   list(userId: string, currentId: string): Promise<OwnSession[]>;
   /** Ends a session of a user. False when they have no such session. */
   end(id: string, userId: string): Promise<boolean>;
-  /**
-   * Ends all sessions of a user, or all but one.
-   *
-   * @param options `except`: the id of a session that stays. `on`: the transaction to do it in; a password that changes must be
-   *   written before, in the same one
-   */
-  endAll(userId: string, options?: { except?: string; on?: Executor }): Promise<void>;
+  /** Ends all sessions of users, but for the one that is excepted. */
+  revoke: RevocationStep;
   authenticator: Authenticator;
 }
 
@@ -131,8 +126,8 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
     async end(id, userId) {
       return (await database.write({ name: 'session_remove', text: REMOVE, values: [id, userId] })).length > 0;
     },
-    async endAll(userId, { except, on = database } = {}) {
-      await on.write({ text: REMOVE_ALL, values: [userId, except] });
+    async revoke({ cause, userIds, exceptSession }, tx) {
+      if (cause !== 'key_revoked') await tx.database.write({ text: REMOVE_ALL, values: [userIds, exceptSession] });
     },
     authenticator: {
       scheme: {

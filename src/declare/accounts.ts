@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Executor } from '../platform/postgres/queryable.ts';
 import type { StoredRecord } from './host.ts';
 import type { RouteContext } from './route.ts';
+import type { CallerTransaction } from './transaction.ts';
 
 /** A login whose password is right and whose session has not started. */
 export interface CheckedLogin {
@@ -20,16 +21,33 @@ export interface SignInStep {
   ask(login: CheckedLogin): Promise<object | undefined>;
 }
 
+/** Credentials that end together, and why. */
+export interface Revocation {
+  /**
+   * - `password_reset`, `password_change`: the user has a new password.
+   * - `logout_all`: all sessions of the user end.
+   * - `user_deleted`: the record of the user is deleted, by whatever path. It may be restored later; its credentials are not.
+   * - `key_revoked`: only the API keys in `keyIds` end. The other causes do not announce keys one by one.
+   */
+  cause: 'password_reset' | 'password_change' | 'logout_all' | 'user_deleted' | 'key_revoked';
+  /** The owners of the credentials. */
+  userIds: readonly string[];
+  /** The session that stays: the one that made the change. */
+  exceptSession?: string | undefined;
+  /** Of `logout_all`: whether the user asked for their webhook endpoints to be disabled too. */
+  disableWebhooks?: boolean | undefined;
+  /** Of `key_revoked`: the keys. */
+  keyIds?: readonly string[] | undefined;
+  /** The client's address; undefined when no request caused it. */
+  ip?: string | undefined;
+}
+
 /**
- * What else a reset of a password does. It is done in the transaction of the reset, after the new password is written: both
- * happen or none.
- *
- * @returns what is done once it is committed; undefined for nothing
+ * Ends a feature's share of revoked credentials: sessions, keys, endpoints, links. It runs in the transaction of the change that
+ * causes the revocation, while the rows of the users are locked, so that both are committed or neither. A step ignores the causes
+ * that do not concern it. It must take its own row locks in the order of ids.
  */
-export type PasswordResetStep = (
-  reset: { userId: string; ip: string },
-  tx: Executor,
-) => Promise<(() => void) | undefined>;
+export type RevocationStep = (revocation: Revocation, tx: CallerTransaction) => Promise<void>;
 
 /**
  * What else than the password a user shows before they do what cannot be taken back.
@@ -42,6 +60,19 @@ export type ConfirmStep = (ctx: RouteContext, code: string | undefined, field: s
 
 /** What accounts offer to extensions. */
 export interface Accounts {
+  /**
+   * Runs the revocation steps of all features in the caller's transaction. It locks the rows of the users first; a caller that locks
+   * other rows does so after theirs.
+   */
+  revoke: RevocationStep;
+  /**
+   * Holds off revocations of the signed-in user's credentials until the caller's transaction ends, and makes sure that the session
+   * or key of the request has not been revoked. Call it first in every transaction that stores a new credential: otherwise the
+   * credential would outlive a revocation that runs at the same time. Transactions of one user that call it run one after the other.
+   *
+   * @throws ApiError UNAUTHORIZED when the session or key, or the user, is gone by now
+   */
+  holdCredential(ctx: Pick<RouteContext, 'user' | 'auth'>, tx: Executor): Promise<void>;
   /**
    * Starts the session of a login that was held up by a step, and gives the answer of the login. Emits `auth.login`.
    *

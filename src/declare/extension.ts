@@ -3,7 +3,7 @@ import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/queues.ts';
-import type { Accounts, ConfirmStep, PasswordResetStep, SignInStep } from './accounts.ts';
+import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from './accounts.ts';
 import type { Authenticator, Host } from './host.ts';
 import type { Route } from './route.ts';
 import type { SentEvent } from './sent-event.ts';
@@ -38,7 +38,8 @@ export interface FeatureParts<Api extends object = object> {
   authenticators?: readonly Authenticator[];
   /** Asks more of a user than their password. */
   signInStep?: SignInStep;
-  passwordResetStep?: PasswordResetStep;
+  /** Ends its credentials of a user in the transaction that resets a password, deletes the user, or the like. */
+  revocationStep?: RevocationStep;
   /** Asks more than the password before what cannot be taken back. */
   confirmStep?: ConfirmStep;
   /** Turn outbox rows into work, in the relay. */

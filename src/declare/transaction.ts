@@ -1,5 +1,5 @@
 import type { MailMessage } from '../platform/mail/message.ts';
-import type { Queryable } from '../platform/postgres/queryable.ts';
+import type { Executor, Queryable } from '../platform/postgres/queryable.ts';
 import type { Services } from './service.ts';
 
 /**
@@ -20,6 +20,13 @@ export interface Transaction {
   /** Statements of the transaction, for extensions with tables of their own. */
   database: Queryable;
   /** Runs after the commit, in order; not at all when the transaction is rolled back. Its error goes to the log. */
+  afterCommit(work: () => unknown): void;
+}
+
+/** The transaction of a caller, as far as a feature takes part in it. */
+export interface CallerTransaction {
+  database: Executor;
+  /** Runs after the commit, in order; not at all when the transaction is rolled back. */
   afterCommit(work: () => unknown): void;
 }
 

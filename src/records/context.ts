@@ -1,5 +1,6 @@
 import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Services } from '../declare/service.ts';
+import type { CallerTransaction, Transaction } from '../declare/transaction.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Acting } from './acting.ts';
 import type { Archive } from './archive.ts';
@@ -20,6 +21,24 @@ export interface Entity {
   archive: Archive | undefined;
 }
 
+/**
+ * What else is done when records are deleted: in the transaction of the deletion, after it.
+ *
+ * @param ids of the deleted records
+ * @param acting on whose behalf they were deleted
+ */
+export type DeletionStep = (
+  ids: readonly string[],
+  acting: Pick<Acting, 'req'>,
+  tx: CallerTransaction,
+) => Promise<void>;
+
+/** The transaction of operations. */
+export interface OperationTransaction extends Pick<Transaction, 'database' | 'afterCommit'> {
+  /** Rolls it back at its end, even when the caller of the operation catches its error. */
+  abort(error: unknown): unknown;
+}
+
 /** What operations need beside the entity. */
 export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log'> {
   entities: Pick<ReadonlyMap<string, Entity>, 'get'>;
@@ -28,6 +47,10 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   service: Services;
   /** What hooks push by. */
   push: TransactionalPushSender;
+  /** By resource name. A resource without one is deleted by a single statement, outside of any transaction. */
+  deletionSteps: Map<string, DeletionStep>;
+  /** The transaction in which the operations run; undefined outside of one. */
+  transaction: OperationTransaction | undefined;
   /** @throws Error in a transaction, of services that are not of it */
   assertReach(): void;
   /** Hashes a password field's value before it is stored. */
@@ -43,10 +66,12 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
    * `work` rejects, nor when it gives undefined.
    *
    * @param work gets what to work with
+   * @param options `always`: the write needs a transaction even where the hook writes nothing
    */
   join<T>(
     entity: Entity,
     acting: Acting,
     work: (context: RecordsContext, entity: Entity, acting: Acting) => Promise<T>,
+    options?: { always?: boolean },
   ): Promise<T>;
 }

@@ -63,6 +63,8 @@ export function createRecords(
     service,
     push,
     hashPassword,
+    deletionSteps: new Map(),
+    transaction: undefined,
     assertReach: transactions.assertOutside,
     afterCommit: (work) => work(context),
     join: createJoin(() => context, platform.database, transactions),

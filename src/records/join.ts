@@ -1,5 +1,6 @@
 import type { Database } from '../platform/postgres/database.ts';
 import { inLazyTransaction } from '../platform/postgres/lazy-transaction.ts';
+import { retried } from '../platform/postgres/retry.ts';
 import type { RecordsContext } from './context.ts';
 import { createFollowUps } from './follow-ups.ts';
 import { contextWithin } from './transaction.ts';
@@ -16,17 +17,21 @@ export function createJoin(
   database: Database,
   transactions: TransactionGuard,
 ): RecordsContext['join'] {
-  return async (entity, acting, work) => {
+  return async (entity, acting, work, { always = false } = {}) => {
     const { log } = outside();
-    const follow = createFollowUps(log);
-    const result = await inLazyTransaction(database, (lazy) => {
-      const within = { database: lazy.opening, afterCommit: follow.add };
-      const context = contextWithin(outside(), within);
-      const own = { ...entity, store: entity.store.on(lazy.following) };
-      const who = { ...acting, service: context.service };
-      return transactions.run(within, () => work(context, own, who), lazy.isOpen);
-    });
-    if (result !== undefined) await follow.run();
-    return result;
+    const attempt = async () => {
+      const follow = createFollowUps(log);
+      const result = await inLazyTransaction(database, (lazy) => {
+        const within = { database: lazy.opening, afterCommit: follow.add, abort: lazy.abort };
+        const context = contextWithin(outside(), within);
+        const own = { ...entity, store: entity.store.on(always ? lazy.opening : lazy.following) };
+        const who = { ...acting, service: context.service };
+        return transactions.run(within, () => work(context, own, who), lazy.isOpen);
+      });
+      if (result !== undefined) await follow.run();
+      return result;
+    };
+    // A write that is a single statement without its steps must not fail more often for having them.
+    return always ? retried(attempt) : attempt();
   };
 }

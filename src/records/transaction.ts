@@ -1,5 +1,4 @@
-import type { Transaction } from '../declare/transaction.ts';
-import type { Entity, RecordsContext } from './context.ts';
+import type { Entity, OperationTransaction, RecordsContext } from './context.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import { createService } from './service.ts';
 import { servicesBy } from './services.ts';
@@ -8,10 +7,8 @@ import { servicesBy } from './services.ts';
  * What operations in a transaction work with. `before` hooks run in it, and so does what they do through their own `service`;
  * events and `after` hooks follow the commit.
  */
-export function contextWithin(
-  outside: RecordsContext,
-  { database, afterCommit }: Pick<Transaction, 'database' | 'afterCommit'>,
-): RecordsContext {
+export function contextWithin(outside: RecordsContext, transaction: OperationTransaction): RecordsContext {
+  const { database, afterCommit } = transaction;
   const within = (entity: Entity): Entity => {
     const store = entity.store.on(database);
     // What it changes others wait for anyway; in turn with them it could wait for those who wait for it.
@@ -38,6 +35,7 @@ export function contextWithin(
       const entity = get(name);
       return entity && createService(context, entity);
     }, outside.names),
+    transaction,
     assertReach: () => undefined,
     async afterCommit(work) {
       afterCommit(() => work(outside));

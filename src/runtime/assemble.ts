@@ -241,9 +241,10 @@ export function assemble(
   });
   if (accounts !== undefined) {
     const signIn = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
-    const reset = extensions.flatMap(({ parts }) => parts.passwordResetStep ?? []);
+    const revocation = extensions.flatMap(({ parts }) => parts.revocationStep ?? []);
     const confirm = extensions.flatMap(({ parts }) => parts.confirmStep ?? []);
-    features.push(accounts.feature({ signIn, reset, confirm }));
+    const authenticators = extensions.flatMap(({ parts }) => parts.authenticators ?? []);
+    features.push(accounts.feature({ signIn, revocation, confirm, authenticators }));
   }
   const core = routesOf(features);
   wrong.push(

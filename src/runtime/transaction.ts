@@ -17,10 +17,11 @@ export function createTransact(
     const follow = createFollowUps(log);
     const result = await database.transaction(async ({ client }) => {
       const statements = inTransaction(client);
-      const within = { database: statements, afterCommit: follow.add };
+      const within = { database: statements, afterCommit: follow.add, abort: statements.abort };
       try {
         const tx: Transaction = {
-          ...within,
+          database: statements,
+          afterCommit: follow.add,
           service: contextWithin(records.context, within).service,
           push: { enqueue: (message) => push.enqueueWithin(within, message) },
           mail: { send: (message) => mail.send(message, within) },

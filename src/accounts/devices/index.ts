@@ -1,4 +1,4 @@
-export { devicesOfDeletedUsers } from './deleted-users.ts';
+export { devicesOfDeletedUsers, revokeDevices } from './deleted-users.ts';
 export { type EndpointRule, endpointFault, endpointRule } from './push-endpoint.ts';
 export { deviceRoutes } from './routes.ts';
 export { findDevices, type GoneDevice, registerDevice, removeDevices } from './store.ts';

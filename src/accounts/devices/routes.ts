@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Accounts } from '../../declare/accounts.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError, invalidSession } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
@@ -36,6 +37,7 @@ function masked(device: OwnDevice): z.output<typeof deviceRecord> {
 export function deviceRoutes(
   { database, settings, events }: Pick<Platform, 'database' | 'settings' | 'events'>,
   rule: TokenRule,
+  holdCredential: Accounts['holdCredential'],
 ): Route[] {
   const tags = ['devices'];
   const sessionOf = (ctx: RouteContext) => (ctx.auth?.via === 'session' ? ctx.auth.id : undefined);
@@ -53,7 +55,10 @@ export function deviceRoutes(
       operationId: 'registerDevice',
       async handler(ctx: RouteContext<Registration>) {
         const sessionId = settings.auth.devicesFollowSessions ? (sessionOf(ctx) ?? null) : null;
-        const device = await registerDevice(database, ctx.input, { userId: ctx.user!.id, sessionId });
+        const device = await database.transaction(async (tx) => {
+          await holdCredential(ctx, tx);
+          return registerDevice(tx, ctx.input, { userId: ctx.user!.id, sessionId });
+        });
         if (device === undefined) throw invalidSession();
         return masked(device);
       },

@@ -97,7 +97,7 @@ function toOwn(row: OwnRow): OwnDevice {
  * @returns undefined when the session has ended meanwhile
  */
 export async function registerDevice(
-  database: Database,
+  database: Executor,
   registration: Registration,
   { userId, sessionId }: { userId: string; sessionId: string | null },
 ): Promise<OwnDevice | undefined> {

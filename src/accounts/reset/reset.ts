@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { PasswordResetStep } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { isActive } from '../../declare/viewer.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -17,11 +16,11 @@ export const resetInput = z.strictObject({
 });
 
 /**
- * `POST /auth/password/reset`: the link allows one new password. All sessions end, their devices go, other links are dead,
- * and the e-mail is no longer locked.
+ * `POST /auth/password/reset`: the link allows one new password. All sessions end, and what else a revocation of the cause
+ * `password_reset` ends; the e-mail is no longer locked.
  */
 export async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
-  const { host, users, sessions, hasher, lockout, resets, resetSteps } = accounts;
+  const { host, users, hasher, lockout, resets, revoke } = accounts;
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);
   const user = await resets.find(token);
@@ -29,16 +28,12 @@ export async function reset(accounts: AccountsContext, ctx: RouteContext<z.outpu
   // Before the token is spent: a password that is refused must not cost the link.
   const password = await checkNewPassword(accounts.user.resource, ctx.input.password, user, 'password');
   const hash = await hasher.hash(password);
-  const committed = await host.database.transaction(async (tx) => {
+  await host.transaction(async (tx) => {
     // The user's row first, as in a change of the password: two orders would lock each other up.
-    const changed = await users.replacePassword(user.id, hash, tx);
-    if (!changed || !(await resets.spend(user.id, token, tx))) throw new ApiError('INVALID_TOKEN');
-    await sessions.endAll(user.id, { on: tx });
-    const after: Awaited<ReturnType<PasswordResetStep>>[] = [];
-    for (const step of resetSteps) after.push(await step({ userId: user.id, ip }, tx));
-    return after;
+    const changed = await users.replacePassword(user.id, hash, tx.database);
+    if (!changed || !(await resets.spend(user.id, token, tx.database))) throw new ApiError('INVALID_TOKEN');
+    await revoke({ cause: 'password_reset', userIds: [user.id], ip }, tx);
   });
   await Promise.all([signInsWith(String(user.email)), `password:${user.id}`].map((name) => lockout.clear(name)));
-  for (const then of committed) then?.();
   host.events.emit('auth.password_reset', { user, ip });
 }

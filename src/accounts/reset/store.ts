@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceView, StoredRecord } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
@@ -25,7 +26,7 @@ const SPEND = `
   where user_id = $1 and token_hash = $2 and expires_at > now() returning 1`;
 // A row too where there was none: an e-mail may have been asked for that is not made yet.
 const TAKE_BACK = `
-  insert into password_resets (user_id, requested_at, expires_at) values ($1, clock_timestamp(), now())
+  insert into password_resets (user_id, requested_at, expires_at) select unnest($1::text[]), clock_timestamp(), now()
   on conflict (user_id) do update set token_hash = null, requested_at = excluded.requested_at`;
 // Index password_resets_expires_at_index. A day is longer than an e-mail is tried to be sent.
 const REMOVE_OLD = `
@@ -56,8 +57,8 @@ export interface Resets {
   find(token: string): Promise<StoredRecord | undefined>;
   /** Uses up a live link: true for one caller only. */
   spend(userId: string, token: string, on: Executor): Promise<boolean>;
-  /** Ends the link of a user who needs it no more, one included that was asked for and is not made yet. */
-  takeBack(userId: string, on: Executor): Promise<void>;
+  /** Ends links: with a new password that of its user, one included that was asked for and is not made yet; those of deleted users. */
+  revoke: RevocationStep;
 }
 
 /** @param minutes how long a link lives */
@@ -80,8 +81,11 @@ export function createResets(database: Database, users: ResourceView, minutes: n
     async spend(userId, token, on) {
       return (await on.write({ text: SPEND, values: [userId, hashToken(token)] })).length > 0;
     },
-    async takeBack(userId, on) {
-      await on.write({ text: TAKE_BACK, values: [userId] });
+    async revoke({ cause, userIds }, { database: on }) {
+      if (cause === 'user_deleted') await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
+      if (cause === 'password_change' || cause === 'password_reset') {
+        await on.write({ text: TAKE_BACK, values: [userIds] });
+      }
     },
   };
 }

@@ -28,8 +28,8 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
     mistakes: () => settingsMistakes(options),
     setup(host) {
       const settings = readSettings(options);
-      const { users } = host;
-      if (users === undefined) {
+      const { accounts, users } = host;
+      if (accounts === undefined || users === undefined) {
         throw new StartupError('apiKeys() cannot work:', ['keys belong to users: it needs accounts, see defineUser']);
       }
       let read: Scopes | undefined;
@@ -37,7 +37,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
         read ??= createScopes(host.routes(), settings);
         return read;
       };
-      const keys = createKeys(host, users, settings.maxKeysPerUser);
+      const keys = createKeys(host, accounts, users, settings);
       const api: ApiKeysApi = { revoke: (id) => keys.revoke(id, { reason: 'script', by: null }) };
       return {
         routes: [...ownKeyRoutes(host, keys, scopes, settings), ...adminKeyRoutes(host, users, keys)],
@@ -45,7 +45,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
         consumers: [keysOfDeletedUsers(users)],
         sweeps: [oldKeysSweep(host.database)],
         userData: [keyData(host.database)],
-        ...(settings.revokeOnPasswordReset ? { passwordResetStep: keys.revokeOnReset } : {}),
+        revocationStep: keys.revokeOfUsers,
         mistakes: () => scopes().mistakes,
         api,
       };

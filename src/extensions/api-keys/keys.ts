@@ -1,14 +1,16 @@
-import type { PasswordResetStep } from '../../declare/accounts.ts';
+import type { Accounts, RevocationStep } from '../../declare/accounts.ts';
 import type { Host, ResourceView } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
-import { ApiError, invalidSession } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { NewKeyInput } from './input.ts';
 import { newKey, prefixOf } from './key.ts';
 import { type ApiKeyRecord, type ApiKeyRow, showKey } from './record.ts';
-import { CREATE, IS_LIVE, lockOwner, REVOKE, REVOKE_ALL } from './sql.ts';
+import type { ApiKeySettings } from './settings.ts';
+import { CREATE, lockOwnerOf, REVOKE, REVOKE_ALL } from './sql.ts';
 
 /** Whose doing a revocation is. */
 export type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script'; by: null };
@@ -29,17 +31,21 @@ export interface Keys {
    * @returns whether there was one to revoke
    */
   revoke(id: string, doing: RevokedBy, owner?: string): Promise<boolean>;
-  /** Revokes the active keys of a user whose password is reset. Emits `security.api_keys_revoked` when there were any. */
-  revokeOnReset: PasswordResetStep;
+  /**
+   * Revokes the active keys of deleted users, and, by `revokeOnPasswordReset`, those of a user whose password is reset. The latter emits
+   * `security.api_keys_revoked` when there were any.
+   */
+  revokeOfUsers: RevocationStep;
 }
 
-/** @param maxKeys active ones of a user */
+/** Makes the store of keys. */
 export function createKeys(
-  { database, events }: Pick<Host, 'database' | 'events'>,
+  { database, events, transaction }: Pick<Host, 'database' | 'events' | 'transaction'>,
+  accounts: Pick<Accounts, 'revoke' | 'holdCredential'>,
   users: ResourceView,
-  maxKeys: number,
+  { maxKeysPerUser: maxKeys, revokeOnPasswordReset }: Pick<ApiKeySettings, 'maxKeysPerUser' | 'revokeOnPasswordReset'>,
 ): Keys {
-  const lock = lockOwner(`"${users.table}"`);
+  const lockOwner = lockOwnerOf(quoteIdentifier(users.table));
 
   return {
     async create(ctx) {
@@ -47,9 +53,7 @@ export function createKeys(
       const { name, scopes, expiresInDays } = ctx.input;
       const key = newKey();
       const row = await database.transaction(async (tx) => {
-        await tx.write({ text: lock, values: [owner] });
-        const live = await tx.write({ text: IS_LIVE, values: [ctx.auth!.id, owner] });
-        if (live.length === 0) throw invalidSession();
+        await accounts.holdCredential(ctx, tx);
         const values = [newId(), owner, hashToken(key), name, prefixOf(key), scopes, expiresInDays, maxKeys];
         return (await tx.write<ApiKeyRow>({ text: CREATE, values }))[0];
       });
@@ -61,16 +65,25 @@ export function createKeys(
       return { ...record, key };
     },
     async revoke(id, { reason, by }, owner) {
-      const [row] = await database.write<[userId: string, prefix: string]>({ text: REVOKE, values: [id, owner] });
-      if (row === undefined) return false;
-      const [userId, prefix] = row;
-      events.emit('security.api_key_revoked', { userId, keyId: id, prefix, by, reason });
-      return true;
+      return transaction(async (tx) => {
+        await tx.database.write({ text: lockOwner, values: [id] });
+        const [row] = await tx.database.write<[userId: string, prefix: string]>({ text: REVOKE, values: [id, owner] });
+        if (row === undefined) return false;
+        const [userId, prefix] = row;
+        await accounts.revoke({ cause: 'key_revoked', userIds: [userId], keyIds: [id] }, tx);
+        tx.afterCommit(() => events.emit('security.api_key_revoked', { userId, keyId: id, prefix, by, reason }));
+        return true;
+      });
     },
-    async revokeOnReset({ userId, ip }, tx) {
-      const keyIds = (await tx.write<[string]>({ text: REVOKE_ALL, values: [userId] })).flat();
-      if (keyIds.length === 0) return undefined;
-      return () => events.emit('security.api_keys_revoked', { userId, keyIds, reason: 'password_reset', ip });
+    async revokeOfUsers({ cause, userIds, ip }, tx) {
+      const reset = cause === 'password_reset' && revokeOnPasswordReset;
+      if (!reset && cause !== 'user_deleted') return;
+      const rows = await tx.database.write<[userId: string, id: string]>({ text: REVOKE_ALL, values: [userIds] });
+      if (!reset) return;
+      for (const [userId, keys] of Map.groupBy(rows, ([owner]) => owner)) {
+        const payload = { userId, keyIds: keys.map(([, id]) => id), reason: 'password_reset', ip };
+        tx.afterCommit(() => events.emit('security.api_keys_revoked', payload));
+      }
     },
   };
 }

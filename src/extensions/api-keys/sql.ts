@@ -5,13 +5,11 @@ const isUnused = (key: string) => `coalesce(${key}.last_used_at < now() - interv
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
 /**
- * $1 user. Makes of one user wait for each other, so that the count in CREATE is right, and for a change of their password: a
- * session that it ends makes no key afterwards. Held to the end of the transaction.
+ * $1 key. Locks its owner before the key itself, as every revocation does, so that nothing is stored for the key while it is being
+ * revoked. Held to the end of the transaction.
  */
-export const lockOwner = (users: string) => `select 1 from ${users} where id = $1 for no key update`;
-
-/** $1 session, $2 user. */
-export const IS_LIVE = 'select 1 from sessions where id = $1 and user_id = $2 and expires_at > now()';
+export const lockOwnerOf = (users: string) =>
+  `select from ${users} where id = (select user_id from api_keys where id = $1) for no key update`;
 
 /**
  * $1 id, $2 user, $3 hash, $4 name, $5 prefix, $6 scopes, $7 days that it lasts or null, $8 most active keys of a user. No row: the
@@ -70,8 +68,11 @@ export const REVOKE = `
 /** $1 id. */
 export const EXISTS = 'select 1 from api_keys where id = $1';
 
-/** $1 user: all that are active. */
-export const REVOKE_ALL = `update api_keys set revoked_at = now() where user_id = $1 and ${ACTIVE} returning id`;
+/** $1 users: all of theirs that are active. */
+export const REVOKE_ALL = `
+  update api_keys set revoked_at = now()
+  where id in (select id from api_keys where user_id = any($1) and ${ACTIVE} order by id for no key update)
+  returning user_id, id`;
 
 /** $1 users who are gone: the address that a key was used from does not outlive them. */
 export const REVOKE_OF_DELETED = `

@@ -3,7 +3,16 @@ import type { FeatureParts } from '../../declare/extension.ts';
 /** What each half of the extension brings. A kind of part that is not named here does not compile: none is lost when they are joined. */
 export type Half = Pick<
   FeatureParts,
-  'routes' | 'jobs' | 'sweeps' | 'consumers' | 'listeners' | 'mails' | 'userData' | 'encrypted' | 'mistakes'
+  | 'routes'
+  | 'jobs'
+  | 'revocationStep'
+  | 'sweeps'
+  | 'consumers'
+  | 'listeners'
+  | 'mails'
+  | 'userData'
+  | 'encrypted'
+  | 'mistakes'
 >;
 
 /** All that is in these records. Throws for a name that two have: one would silently take the place of the other. */
@@ -26,6 +35,9 @@ export function joinHalves(...halves: readonly Half[]): Required<Half> {
     jobs: union(halves.map(({ jobs }) => jobs)),
     mails: union(halves.map(({ mails }) => mails)),
     listeners: union(halves.map(({ listeners }) => listeners)),
+    async revocationStep(revocation, tx) {
+      for (const { revocationStep } of halves) await revocationStep?.(revocation, tx);
+    },
     mistakes: () => halves.flatMap(({ mistakes }) => mistakes?.() ?? []),
   };
 }

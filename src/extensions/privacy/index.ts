@@ -42,7 +42,7 @@ export function privacy(options: PrivacyOptions = {}): Extension<'privacy', Priv
         throw new StartupError('privacy() cannot work:', ['it needs accounts, see defineUser']);
       }
       return {
-        ...joinHalves(exportParts(host, users, readSettings(options)), erasureParts(host, accounts, users)),
+        ...joinHalves(exportParts(host, accounts, users, readSettings(options)), erasureParts(host, accounts, users)),
         api: { report: (tables) => privacyReport(host.resources, users, host.userData(), tables) },
       };
     },

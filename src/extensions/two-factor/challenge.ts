@@ -8,7 +8,7 @@ import { type Attempt, attempt, lockFactor } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { verifyInput } from './input.ts';
 import type { challengeShape } from './output.ts';
-import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, OPEN_CHALLENGE } from './sql.ts';
+import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, openChallengeOf } from './sql.ts';
 
 /** Unlike any session's token or API key, so that it cannot be taken for one. */
 const PREFIX = 'svc_mfa_';
@@ -19,12 +19,12 @@ const hashOf = (token: string) => createHash('sha256').update(token).digest('hex
 
 /** What a login answers with when its user has a second factor; undefined when they have none. */
 export async function openChallenge(
-  { host, settings }: TwoFactorContext,
+  { host, settings, users }: TwoFactorContext,
   { user, passwordProof }: CheckedLogin,
 ): Promise<z.input<typeof challengeShape> | undefined> {
   const mfaToken = PREFIX + randomBytes(32).toString('hex');
   const values = [hashOf(mfaToken), user.id, passwordProof, settings.challengeMinutes * MINUTE_MS];
-  const statement = { name: 'two_factor_challenge', text: OPEN_CHALLENGE, values };
+  const statement = { name: 'two_factor_challenge', text: openChallengeOf(users.table), values };
   const [row] = await host.database.write<[expiresAt: string, recoveryCodes: number]>(statement);
   if (row === undefined) return undefined;
   const [expiresAt, recoveryCodes] = row;

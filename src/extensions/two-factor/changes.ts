@@ -22,13 +22,14 @@ function isOff(): ApiError {
  * @param field of the body, for the error
  */
 async function withCode(
-  { host, settings }: TwoFactorContext,
+  { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext,
   code: string,
   change: (tx: Executor) => Promise<unknown>,
   field = 'code',
 ): Promise<boolean> {
   const tried = await host.database.transaction(async (tx) => {
+    await accounts.holdCredential(ctx, tx);
     const factor = await lockFactor(tx, LOCK, ctx.user!.id);
     if (factor === undefined) return undefined;
     const given = { method: methodOf(code), code };

@@ -30,13 +30,14 @@ export async function enrol(
 
 /** `POST /auth/2fa/confirm`: a code of the enrolled secret turns two-factor on. */
 export async function confirm(
-  { host, settings }: TwoFactorContext,
+  { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext<z.output<typeof codeInput>>,
 ): Promise<z.input<typeof recoveryCodesShape>> {
   const { id } = ctx.user!;
   const recoveryCodes = newRecoveryCodes(settings.recoveryCodes);
   const hashes = recoveryCodes.map((code) => hashRecoveryCode(id, code));
   const tried = await host.database.transaction(async (tx) => {
+    await accounts.holdCredential(ctx, tx);
     const factor = await lockFactor(tx, LOCK_ENROLMENT, id);
     if (factor === undefined) return undefined;
     const given = { method: 'totp', code: ctx.input.code } as const;

@@ -4,7 +4,7 @@ import { openChallenge } from './challenge.ts';
 import { confirmStep } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { challengeShape } from './output.ts';
-import { factorsOfDeletedUsers, twoFactorSweeps } from './removal.ts';
+import { factorsOfDeletedUsers, revokeChallenges, twoFactorSweeps } from './removal.ts';
 import { twoFactorRoutes } from './routes.ts';
 import { encryptedSecrets } from './secret.ts';
 import { readSettings, settingsMistakes, type TwoFactorOptions } from './settings.ts';
@@ -30,11 +30,12 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         throw new StartupError('twoFactor() cannot work:', ['it needs accounts, see defineUser']);
       }
       const issuer = env.appUrl === undefined ? host.settings.openapi.title : new URL(env.appUrl).host;
-      const context: TwoFactorContext = { host, accounts, settings: readSettings(options, issuer) };
+      const context: TwoFactorContext = { host, accounts, users, settings: readSettings(options, issuer) };
       return {
         routes: twoFactorRoutes(context),
         signInStep: { output: challengeShape, ask: (login) => openChallenge(context, login) },
         confirmStep: confirmStep(context),
+        revocationStep: revokeChallenges,
         consumers: [factorsOfDeletedUsers(users)],
         sweeps: twoFactorSweeps(host.database, users),
         userData: [factorData(host.database)],

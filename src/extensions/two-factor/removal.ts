@@ -1,4 +1,5 @@
 import { whenUsersAreDeleted } from '../../accounts/deleted-users.ts';
+import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceView } from '../../declare/host.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
@@ -24,6 +25,11 @@ export function twoFactorSweeps(database: Pick<Database, 'write'>, users: Resour
   const run = () => removeInBatches(database, text);
   return [overdue, { name: 'two-factor: users who are gone', everyMs: GONE_EVERY_MS, run }];
 }
+
+/** Ends the logins of users that wait for a code. The factor itself stays: it is no credential that others could have stored. */
+export const revokeChallenges: RevocationStep = async ({ cause, userIds }, tx) => {
+  if (cause !== 'key_revoked') await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
+};
 
 /** Removes the second factors of users who are deleted, and cannot be restored. */
 export function factorsOfDeletedUsers(users: ResourceView): OutboxConsumer {

@@ -80,10 +80,16 @@ export const REMOVE_UNCONFIRMED = `
     order by created_at limit $1 for update skip locked
   ) returning 1`;
 
-/** $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. */
-export const OPEN_CHALLENGE = `
-  with factor as (
-    select user_id, cardinality(recovery_codes) as codes from two_factors where user_id = $2 and confirmed_at is not null
+/**
+ * $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. The lock on the user orders it
+ * with a revocation: either that sees this login and ends it, or this finds no user.
+ */
+export const openChallengeOf = (users: string) => `
+  with owner as (
+    select id from ${quoteIdentifier(users)} where id = $2 for share
+  ), factor as (
+    select f.user_id, cardinality(f.recovery_codes) as codes from two_factors f join owner on owner.id = f.user_id
+    where f.confirmed_at is not null
   ), opened as (
     insert into two_factor_challenges (token_hash, user_id, password_proof, expires_at)
     select $1, user_id, $3, now() + $4::float8 * interval '1 millisecond' from factor returning expires_at

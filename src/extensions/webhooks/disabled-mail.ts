@@ -3,21 +3,31 @@ import { isActive } from '../../declare/viewer.ts';
 import type { MailContent } from '../../platform/mail/message.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import { type EndpointRow, showEndpoint } from './endpoint.ts';
-import { READ } from './sql/endpoints.ts';
+import { READ_SOME } from './sql/endpoints.ts';
 
-/** The kind of the e-mail that tells an owner of a disabled endpoint. Its data: `{ webhook, owner }`, ids. */
+/** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */
 export const DISABLED_MAIL = 'webhook-disabled';
 
-/** E-mails to one owner: who has an endpoint disabled and enables it again must not fill a box with them. */
+/** E-mails to one owner in a day: an endpoint that is disabled and enabled again and again must not fill a mailbox. */
 const MOST = { limit: 10, windowMs: 86_400_000 };
 
+type Webhook = ReturnType<typeof showEndpoint>;
+
+/** ` at app.example.com`, where the app knows its address. */
+function placeOf(appUrl: string | undefined): string {
+  return appUrl === undefined ? '' : ` at ${new URL(appUrl).host}`;
+}
+
+function describe({ id, events, createdAt }: Webhook, place: string): string {
+  return `${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
+}
+
 /**
- * What the e-mail says. The URL is not in it, nor anything else that the owner wrote: whoever registers with somebody else's address
- * could have such an e-mail sent there, with words of his choice.
+ * The text of the e-mail. Neither the URL nor any other text of the owner's is in it: an attacker could register with another
+ * person's address and so have words of their own choice sent there.
  */
-function contentOf(webhook: ReturnType<typeof showEndpoint>, appUrl: string | undefined): MailContent {
-  const { id, events, createdAt, disabledReason, consecutiveFailures, lastError } = webhook;
-  const place = appUrl === undefined ? '' : ` at ${new URL(appUrl).host}`;
+function contentOf(webhook: Webhook, appUrl: string | undefined): MailContent {
+  const { id, disabledReason, consecutiveFailures, lastError } = webhook;
   const why =
     disabledReason === 'gone'
       ? 'Its receiver answered 410 Gone: it wants no more messages.'
@@ -25,14 +35,32 @@ function contentOf(webhook: ReturnType<typeof showEndpoint>, appUrl: string | un
   return {
     subject: 'Your webhook endpoint was disabled',
     text: [
-      `Your webhook endpoint ${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}, was disabled.`,
+      `Your webhook endpoint ${describe(webhook, placeOf(appUrl))}, was disabled.`,
       why,
       `Nothing is sent to it any more. When its receiver works again, enable it: PATCH /api/webhooks/${id} with { "enabled": true }. Changes until then are not sent later.`,
     ].join('\n\n'),
   };
 }
 
-/** Makes the e-mail when it is sent. There is none when the endpoint was enabled or removed meanwhile, or its owner is disabled. */
+/** The same for endpoints that were disabled together with the credentials of their owner. */
+function revokedContentOf(webhooks: readonly Webhook[], appUrl: string | undefined): MailContent {
+  const place = placeOf(appUrl);
+  const [what, them, urls] =
+    webhooks.length === 1 ? ['endpoint was', 'it', 'its URL'] : ['endpoints were', 'them', 'their URLs'];
+  return {
+    subject: `Your webhook ${what} disabled`,
+    text: [
+      `The password of your account${place} was reset or changed, or you signed out everywhere. So your webhook ${what} disabled:`,
+      webhooks.map((webhook) => `- ${describe(webhook, '')}`).join('\n'),
+      `Anybody who was signed in to your account before may have created ${them}, or changed ${urls}. Nothing is sent until you enable ${them}, and changes until then are not sent later.`,
+      'Check the URL of each: GET /api/webhooks. To enable one that is yours: PATCH /api/webhooks/<id> with { "enabled": true }. To delete one that is not: DELETE /api/webhooks/<id>.',
+    ].join('\n\n'),
+  };
+}
+
+/**
+ * Makes the e-mail when it is sent. There is none when the endpoints were enabled or removed meanwhile, or their owner is not active.
+ */
 export function createDisabledComposer(
   host: Pick<Host, 'database' | 'limits' | 'settings' | 'env'>,
   users: ResourceView,
@@ -40,15 +68,23 @@ export function createDisabledComposer(
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled ? host.limits.limiter('webhook mails', MOST) : undefined;
   return async ({ data, attempt }) => {
-    const { webhook: id, owner } = data as { webhook: string; owner: string };
-    const [[row], [user]] = await Promise.all([
-      host.database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: [id, owner] }),
+    // `webhook`: of an e-mail that was stored by an earlier version.
+    const {
+      webhook,
+      webhooks: ids = [webhook],
+      owner,
+    } = data as { webhook?: string; webhooks?: string[]; owner: string };
+    const [rows, [user]] = await Promise.all([
+      host.database.read<EndpointRow>({ name: 'webhook_read_some', text: READ_SOME, values: [ids, owner] }),
       users.load([owner]),
     ]);
-    if (row === undefined || typeof user?.email !== 'string' || !isActive(user)) return undefined;
-    const webhook = showEndpoint(row);
-    if (webhook.enabled) return undefined;
+    const disabled = rows.map(showEndpoint).filter((one) => !one.enabled);
+    const [first] = disabled;
+    if (first === undefined || typeof user?.email !== 'string' || !isActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(owner)).allowed) return undefined;
-    return { ...contentOf(webhook, host.env.appUrl), to: user.email };
+    const { appUrl } = host.env;
+    const content =
+      first.disabledReason === 'password_reset' ? revokedContentOf(disabled, appUrl) : contentOf(first, appUrl);
+    return { ...content, to: user.email };
   };
 }

@@ -11,15 +11,13 @@ import { requeueRest } from './requeue-rest.ts';
 import type { WebhookSettings } from './settings.ts';
 import { type CandidateRow, candidates } from './sql/candidates.ts';
 import { INSERT } from './sql/deliveries.ts';
-import { REMOVE_OF_OWNERS } from './sql/endpoints.ts';
+import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from './sql/endpoints.ts';
 import { usersSql } from './sql/users.ts';
 import { laneOf, wakeUp } from './wake-up.ts';
 
 // Rows of one insert: bodies are up to a record each, and a statement should not hold hundreds of megabytes of them.
 const INSERT_ROWS = 1000;
 const OWNERS_AT_ONCE = 16;
-// Deliveries of deleted users: the sweep deletes the rest.
-const REMOVED_AT_ONCE = 1000;
 // Of one transaction, at most; but one event at least. What is left over is put behind the other events.
 const DELIVERIES = 5000;
 

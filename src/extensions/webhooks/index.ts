@@ -5,6 +5,7 @@ import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
 import { explainRoute } from './explain-route.ts';
 import { createFanOut } from './fan-out.ts';
 import { createWebhookMetrics } from './metrics.ts';
+import { createRevocationStep } from './notify-disabled.ts';
 import { createOperations, type WebhookOperations } from './operations.ts';
 import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
 import { type EventDeclarations, takenEventNames } from './published-events.ts';
@@ -45,8 +46,8 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
     mistakes: () => settingsMistakes(options),
     setup(host) {
       const settings = readSettings(options, host.env.nodeEnv === 'production');
-      const { users } = host;
-      if (users === undefined) {
+      const { accounts, users } = host;
+      if (accounts === undefined || users === undefined) {
         throw new StartupError('webhooks() cannot work:', [
           'endpoints belong to users: it needs accounts, see defineUser',
         ]);
@@ -56,7 +57,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       const metrics = createWebhookMetrics(host, status);
       return {
         routes: [
-          ...endpointRoutes(host, settings),
+          ...endpointRoutes(host, accounts, settings),
           ...deliveryRoutes(host, settings),
           ...recoveryRoutes(host, settings, recovering),
           explainRoute(host, settings),
@@ -69,6 +70,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         ],
         encrypted: encryptedSecrets,
         userData: webhookData(host, users),
+        revocationStep: createRevocationStep(host, settings),
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
         sent: sentEvents(host.resources, settings.events),
         api: {

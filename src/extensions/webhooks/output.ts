@@ -21,7 +21,7 @@ export const endpointShape = z
     lastFailureAt: time.nullable(),
     lastError: z.string().nullable(),
     consecutiveFailures: z.int(),
-    disabledReason: z.enum(['gone', 'failing', 'manual']).nullable(),
+    disabledReason: z.enum(['gone', 'failing', 'manual', 'password_reset']).nullable(),
     createdAt: time,
     updatedAt: time,
     signing: z.literal('v1a').optional().meta({ description: 'Messages carry an ed25519 signature, too.' }),

@@ -1,3 +1,4 @@
+import type { Accounts } from '../../declare/accounts.ts';
 import type { Host } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
@@ -11,16 +12,14 @@ import { endpointShape, endpointWithSecretShape } from './output.ts';
 import { loadsOwn, ownEndpoint, ownerOf } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
 import { newSigningSecrets } from './sign.ts';
-import { CREATE, LIST, LOCK_OWNER, REMOVE, UPDATE } from './sql/endpoints.ts';
+import { CREATE, LIST, REMOVE, REMOVED_AT_ONCE, UPDATE } from './sql/endpoints.ts';
 import { ROTATE } from './sql/secrets.ts';
 import { laneOf, wakeUp } from './wake-up.ts';
 
-/** Deliveries that go with their endpoint at once; the sweep deletes the rest. */
-const REMOVED_AT_ONCE = 1000;
 const HOUR_MS = 3_600_000;
 
 /** The routes of endpoints. An endpoint of somebody else is a 404 on all of them. */
-export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
+export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings): Route[] {
   const { database, keyring, queues, events } = host;
   const names = eventNames(host.resources, Object.keys(settings.events));
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
@@ -45,7 +44,7 @@ export function endpointRoutes(host: Host, settings: WebhookSettings): Route[] {
     const { secret, publicKey, kept } = newSigningSecrets(signing);
     const stored = keyring.encrypt(kept, secretContext(id));
     const [row] = await database.transaction(async (tx) => {
-      await tx.write({ text: LOCK_OWNER, values: [owner] });
+      await accounts.holdCredential(ctx, tx);
       const most = settings.maxEndpointsPerUser;
       const pace = [ordered, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
       const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey, ...pace];

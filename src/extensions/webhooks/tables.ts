@@ -42,7 +42,7 @@ export const webhookEndpoints = pgTable(
     lastSuccessAt: time('last_success_at'),
     lastFailureAt: time('last_failure_at'),
     lastError: text('last_error'),
-    /** `gone`, `failing` or `manual`. */
+    /** `gone`, `failing`, `manual` or `password_reset`. */
     disabledReason: text('disabled_reason'),
     /** One delivery at a time, in the order of the events. */
     ordered: boolean('ordered').notNull().default(false),

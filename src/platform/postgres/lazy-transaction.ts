@@ -9,6 +9,8 @@ interface LazyTransaction {
   /** Runs in the transaction where it is open, and outside where it is not. */
   following: Queryable;
   isOpen(): boolean;
+  /** See `TransactionStatements`. */
+  abort(error: unknown): Promise<void>;
 }
 
 /**
@@ -60,7 +62,12 @@ export async function inLazyTransaction<T>(
 
   let result: T;
   try {
-    result = await work({ opening: runs(true), following: runs(false), isOpen: () => opened !== undefined && !ended });
+    result = await work({
+      opening: runs(true),
+      following: runs(false),
+      isOpen: () => opened !== undefined && !ended,
+      abort: async (error) => (await opened)?.abort(error),
+    });
   } catch (error) {
     // It says more than what became of the connection meanwhile.
     await end(false).catch(() => undefined);

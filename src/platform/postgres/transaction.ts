@@ -4,7 +4,12 @@ import type { Queryable } from './queryable.ts';
 
 /** The statements of one transaction, whoever makes them. */
 export interface TransactionStatements extends Queryable {
-  /** Waits for what still runs. What is asked for afterwards is refused. */
+  /**
+   * Makes the transaction fail with this error at its end, even when the caller of the failed statement catches the error: for a change
+   * whose statements are committed together or not at all.
+   */
+  abort(error: unknown): void;
+  /** Waits for what still runs. What is asked for afterwards is refused. Throws the error of an abort. */
   end(): Promise<void>;
 }
 
@@ -16,8 +21,10 @@ export function inTransaction(client: PoolClient): TransactionStatements {
   let last: Promise<unknown> = Promise.resolve();
   let ended = false;
   let saved = false;
+  let failure: { error: unknown } | undefined;
 
   function next<T>(work: () => Promise<T>): Promise<T> {
+    if (failure !== undefined) return Promise.reject(failure.error);
     if (ended) return Promise.reject(new Error('this transaction has ended: await everything that is done in it'));
     const result = last.then(work);
     last = result.catch(() => undefined);
@@ -45,9 +52,13 @@ export function inTransaction(client: PoolClient): TransactionStatements {
     readList: read,
     readSlowly: read,
     write: (statement) => next(() => write(statement)),
+    abort(error) {
+      failure ??= { error };
+    },
     async end() {
       ended = true;
       await last;
+      if (failure !== undefined) throw failure.error;
     },
   };
 }

@@ -30,10 +30,27 @@ async function attempt(
   const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
   const removed = await store.remove(id, guarded, causeOf(acting));
   if (removed === undefined) await loadForWrite(entity, id, 'delete', acting);
+  else await runDeletionStep(context, resource.name, id, acting);
   return removed;
 }
 
-/** Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. */
+/** What fails here undoes the deletion, even when the caller goes on with its transaction. */
+async function runDeletionStep(context: RecordsContext, name: string, id: string, acting: Acting): Promise<void> {
+  const step = context.deletionSteps.get(name);
+  if (step === undefined) return;
+  const transaction = context.transaction!;
+  try {
+    await step([id], acting, transaction);
+  } catch (error) {
+    await transaction.abort(error);
+    throw error;
+  }
+}
+
+/**
+ * Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. A resource with a deletion
+ * step is removed in a transaction, so that the step is committed with it or not at all.
+ */
 export async function remove(
   context: RecordsContext,
   entity: Entity,
@@ -41,10 +58,11 @@ export async function remove(
   acting: Acting,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const joins = resource.declaration.hooks?.beforeDelete !== undefined;
+  const always = context.deletionSteps.has(resource.name);
+  const joins = always || resource.declaration.hooks?.beforeDelete !== undefined;
   const record = await retryOnConflict(entity, id, acting, (as) =>
     joins
-      ? context.join(entity, as, (own, joined, who) => attempt(own, joined, id, who))
+      ? context.join(entity, as, (own, joined, who) => attempt(own, joined, id, who), { always })
       : attempt(context, entity, id, as),
   );
   await follow(context, resource, { action: 'deleted', record }, acting, (ctx) =>

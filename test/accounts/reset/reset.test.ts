@@ -16,9 +16,9 @@ const { app, call, url, env, person } = await startTestApp({
     defineExtension({
       name: 'reset-step',
       setup: () => ({
-        async passwordResetStep({ userId }) {
+        async revocationStep({ userIds }, tx) {
           if (stepFails) throw new Error('the step failed');
-          return () => void steps.push(userId);
+          tx.afterCommit(() => steps.push(...userIds));
         },
       }),
     }),

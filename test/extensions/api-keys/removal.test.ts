@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { createKeys } from '../../../src/extensions/api-keys/keys.ts';
 import { oldKeysSweep } from '../../../src/extensions/api-keys/removal.ts';
 import type { Executor } from '../../../src/platform/postgres/queryable.ts';
 import { startKeysApp } from './app.ts';
@@ -49,40 +48,4 @@ test('more than one batch goes in one run, in bounded statements', async () => {
   } as Executor;
   await oldKeysSweep(counting).run();
   expect([await left(bob.id), sizes]).toEqual([[], [1000, 1000, 500]]);
-});
-
-test('a reset of the password revokes the active keys of its user in its transaction; the event comes after the commit', async () => {
-  const [cy, dan] = [await person('Cy'), await person('Dan')];
-  const [first, second, expired, revoked] = [await key(cy), await key(cy), await key(cy), await key(cy)];
-  const others = await key(dan, { scopes: ['*'] });
-  await query('update api_keys set expires_at = now() - make_interval(secs => 1) where id = $1', [expired.id]);
-  await cy.call('DELETE', `/api/auth/api-keys/${revoked.id}`);
-  const told: unknown[] = [];
-  const events = {
-    on: () => undefined,
-    has: () => true,
-    emit: (name: string, payload: unknown) => void told.push([name, payload]),
-  };
-  const { revokeOnReset } = createKeys({ database: undefined as never, events }, { table: 'users' } as never, 20);
-
-  await client.query('begin');
-  await revokeOnReset({ userId: cy.id, ip: '203.0.113.7' }, executor);
-  await client.query('rollback');
-  expect((await first.call('GET', '/api/notes')).status).toBe(200);
-
-  await client.query('begin');
-  const then = await revokeOnReset({ userId: cy.id, ip: '203.0.113.7' }, executor);
-  await client.query('commit');
-  expect(told).toEqual([]);
-  then?.();
-  const keyIds = expect.arrayContaining([first.id, second.id]);
-  expect(told).toEqual([
-    ['security.api_keys_revoked', { userId: cy.id, keyIds, reason: 'password_reset', ip: '203.0.113.7' }],
-  ]);
-  expect((told[0] as [string, { keyIds: string[] }])[1].keyIds).toHaveLength(2);
-  expect((await first.call('GET', '/api/notes')).status).toBe(401);
-  expect((await second.call('GET', '/api/notes')).status).toBe(401);
-  expect((await others.call('GET', '/api/notes')).status).toBe(200);
-  expect((await cy.call('GET', '/api/auth/api-keys')).body.data).toMatchObject([{ id: expired.id, status: 'expired' }]);
-  expect(await revokeOnReset({ userId: cy.id, ip: '' }, executor)).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
@@ -23,11 +24,12 @@ interface Shares {
  */
 export function createEraseAccount(
   host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'userData'>,
+  accounts: Pick<Accounts, 'revoke'>,
   users: ResourceView,
   { user, owned, redact }: Shares,
 ): (id: string) => Promise<void> {
   const { database, log } = host;
-  const finish = createFinish(host, users, user, owned);
+  const finish = createFinish(host, accounts, users, user, owned);
   const changed = owned.filter(({ plan }) => plan.action !== 'keep');
   // Whoever may change users may have set another one meanwhile.
   const mark = `update ${quoteIdentifier(users.table)} set status = 'deleting' where id = $1 and status is distinct from 'deleting'`;

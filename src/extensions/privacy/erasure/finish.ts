@@ -1,3 +1,4 @@
+import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
@@ -11,6 +12,7 @@ type Finish = (erasing: Erasing, lookAgainMs: number) => Promise<void>;
 /** Makes what ends an erasure: the record of the user goes, the report is complete, and the user is told; all of it or nothing. */
 export function createFinish(
   { events, env, mail, userData }: Pick<ExtensionHost, 'events' | 'env' | 'mail' | 'userData'>,
+  { revoke }: Pick<Accounts, 'revoke'>,
   users: ResourceView,
   user: RecordEraser,
   owned: readonly RecordEraser[],
@@ -45,6 +47,7 @@ export function createFinish(
         values: [userId],
       });
       if (rows.length > 0) await remove(rows);
+      await revoke({ cause: 'user_deleted', userIds: [userId] }, tx);
       if (archive !== undefined) {
         await database.write({ text: `delete from ${quoteIdentifier(archive)} where "id" = $1`, values: [userId] });
       }

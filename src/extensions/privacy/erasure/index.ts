@@ -29,7 +29,7 @@ export function erasureParts(host: ExtensionHost, accounts: Accounts, users: Res
   const redact = createRedactOutbox(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
   return {
     routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
-    jobs: { erase: { run: createEraseAccount(host, users, { user, owned, redact }), concurrency: 2 } },
+    jobs: { erase: { run: createEraseAccount(host, accounts, users, { user, owned, redact }), concurrency: 2 } },
     consumers: [stayDeleting(users)],
     sweeps: [erasureSweep(host)],
   };

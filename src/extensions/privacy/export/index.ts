@@ -1,4 +1,5 @@
 import { whenUsersAreDeleted } from '../../../accounts/deleted-users.ts';
+import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import type { Half } from '../half.ts';
@@ -6,10 +7,9 @@ import { exportFiles, nameMistakes } from './files.ts';
 import { createLinks } from './links.ts';
 import { createExportComposer, EXPORT_MAIL } from './mail.ts';
 import { createMakeExport } from './make-export.ts';
-import { removeWithPassword } from './remove-with-password.ts';
 import { exportRoutes } from './routes.ts';
 import type { ExportSettings } from './settings.ts';
-import { REMOVE_OF_USERS } from './sql.ts';
+import { REMOVE_ASKED_BY, REMOVE_OF_USERS } from './sql.ts';
 import { createExports, secretContext } from './store.ts';
 import { exportSweeps } from './sweeps.ts';
 import { exportData } from './user-data.ts';
@@ -19,16 +19,23 @@ export { privacyExportChunks, privacyExports } from './tables.ts';
 
 const JOB = 'export';
 
+/** Removes exports with their links: those that a user asked for, and those of a deleted user whoever asked for them. */
+const revocationStep: RevocationStep = async ({ cause, userIds }, tx) => {
+  if (cause === 'key_revoked') return;
+  await tx.database.write({ text: cause === 'user_deleted' ? REMOVE_OF_USERS : REMOVE_ASKED_BY, values: [userIds] });
+};
+
 /** Exports of what is held about users: routes, the job that makes them, and what removes them. */
 export function exportParts(
   host: ExtensionHost,
+  { holdCredential }: Accounts,
   users: ResourceView,
   { exportHours, exportsPerDay }: ExportSettings,
 ): Half {
   const exports = createExports(host);
   const links = createLinks(host);
   const begin = (...ids: string[]) => host.jobs.add(JOB, ids);
-  const parts = { exports, users, links, perDay: exportsPerDay, begin };
+  const parts = { exports, users, links, holdCredential, perDay: exportsPerDay, begin };
   // What features hold is known once all of them are set up.
   let make: ReturnType<typeof createMakeExport> | undefined;
   const run = (id: string) => {
@@ -48,7 +55,7 @@ export function exportParts(
     mails: { [EXPORT_MAIL]: createExportComposer(exports, users, links) },
     userData: [exportData(host)],
     mistakes: () => nameMistakes(host.userData()),
-    listeners: removeWithPassword(exports),
+    revocationStep,
     encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
   };
 }

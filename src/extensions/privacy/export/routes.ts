@@ -1,3 +1,4 @@
+import type { Accounts } from '../../../declare/accounts.ts';
 import type { Host, ResourceView } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
@@ -19,6 +20,7 @@ export interface ExportParts {
   exports: Exports;
   users: ResourceView;
   links: Links;
+  holdCredential: Accounts['holdCredential'];
   /** How many may be begun in a day, by one who asks, of one user. */
   perDay: number;
   /** Hands the work out. */
@@ -40,7 +42,7 @@ function show({ status, seal, ...one }: Export, links: Links) {
 
 /** The routes by which users export what is held about them, and admins what is held about a user. */
 export function exportRoutes(host: Host, parts: ExportParts): Route[] {
-  const { exports, users, links, perDay, begin } = parts;
+  const { exports, users, links, holdCredential, perDay, begin } = parts;
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled
     ? host.limits.limiter('personal data exports', { limit: perDay, windowMs: DAY_MS })
@@ -48,7 +50,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
 
   async function start(userId: string, ctx: RouteContext): Promise<Export> {
     const by = ctx.user!.id;
-    const made = await exports.create(userId, by);
+    const made = await exports.create(userId, by, (tx) => holdCredential(ctx, tx));
     if (made === undefined) return (await exports.read(userId, by)) ?? start(userId, ctx);
     // Only now: of many calls at once, one begins an export.
     const verdict = await limiter?.consume(`${by}:${userId}`);

@@ -37,8 +37,10 @@ export const REMOVE_OVER =
 /** $1 user, $2 who asks. */
 export const REMOVE = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
 
-/** $1 who asked. By privacy_exports_requested_by_index. */
-export const REMOVE_ASKED_BY = 'delete from privacy_exports where requested_by = $1';
+/** $1 users. Those that they asked for. By privacy_exports_requested_by_index. */
+export const REMOVE_ASKED_BY = `
+  delete from privacy_exports
+  where id in (select id from privacy_exports where requested_by = any($1) order by id for update)`;
 
 /** $1 id. */
 export const READ_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
@@ -91,7 +93,9 @@ export const REMOVE_EXPIRED = `
   returning 1`;
 
 /** $1 users who are gone. */
-export const REMOVE_OF_USERS = 'delete from privacy_exports where user_id = any($1) or requested_by = any($1)';
+export const REMOVE_OF_USERS = `
+  delete from privacy_exports
+  where id in (select id from privacy_exports where user_id = any($1) or requested_by = any($1) order by id for update)`;
 
 /** $1 user, $2 the last id of the page before, $3 how many. */
 export const ROWS_OF = `

@@ -2,6 +2,7 @@ import type { Host } from '../../../declare/host.ts';
 import { hashToken } from '../../../platform/crypto/token.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { MailTransaction } from '../../../platform/mail/sender.ts';
+import type { Executor } from '../../../platform/postgres/queryable.ts';
 import { createSeal, newSecret, type Seal } from './seal.ts';
 import {
   CHUNK,
@@ -17,7 +18,6 @@ import {
   READ,
   READ_BY_ID,
   REMOVE,
-  REMOVE_ASKED_BY,
   REMOVE_OVER,
   RENEW,
 } from './sql.ts';
@@ -54,11 +54,13 @@ export interface Attempt extends Export {
 export interface Exports {
   /** The export that somebody has asked for of a user. */
   read(userId: string, requestedBy: string): Promise<Export | undefined>;
-  /** Stores a new one that waits. Undefined: there is one. */
-  create(userId: string, requestedBy: string): Promise<Export | undefined>;
+  /**
+   * Stores a new one that waits. Undefined: there is one.
+   *
+   * @param hold runs first in the transaction that stores it
+   */
+  create(userId: string, requestedBy: string, hold: (tx: Executor) => Promise<void>): Promise<Export | undefined>;
   remove(userId: string, requestedBy: string): Promise<void>;
-  /** All that somebody asked for. */
-  removeAskedBy(userId: string): Promise<void>;
   readById(id: string): Promise<Export | undefined>;
   /** The one that a link leads to. */
   find(token: string): Promise<Export | undefined>;
@@ -112,18 +114,18 @@ export function createExports({ database, keyring }: Pick<Host, 'database' | 'ke
   return {
     read: async (userId, requestedBy) =>
       one(await database.read<ExportRow>({ text: READ, values: [userId, requestedBy] })),
-    async create(userId, requestedBy) {
+    async create(userId, requestedBy, hold) {
       const [id, secret] = [newId(), newSecret()];
       const hash = hashToken(createSeal(id, secret).token);
-      await database.write({ text: REMOVE_OVER, values: [userId, requestedBy] });
       const values = [id, userId, requestedBy, keyring.encrypt(secret, secretContext(id)), hash];
-      return one(await database.write<ExportRow>({ text: CREATE, values }));
+      return database.transaction(async (tx) => {
+        await hold(tx);
+        await tx.write({ text: REMOVE_OVER, values: [userId, requestedBy] });
+        return one(await tx.write<ExportRow>({ text: CREATE, values }));
+      });
     },
     async remove(userId, requestedBy) {
       await database.write({ text: REMOVE, values: [userId, requestedBy] });
-    },
-    async removeAskedBy(userId) {
-      await database.write({ text: REMOVE_ASKED_BY, values: [userId] });
     },
     readById: async (id) => one(await database.read<ExportRow>({ text: READ_BY_ID, values: [id] })),
     find: async (token) => one(await database.read<ExportRow>({ text: FIND, values: [hashToken(token)] })),

@@ -2,16 +2,16 @@ import { ENDPOINT_COLUMNS } from '../endpoint.ts';
 
 const COLUMNS = ENDPOINT_COLUMNS.join(', ');
 
+/** Deliveries that go with removed endpoints at once; a sweep deletes the rest. */
+export const REMOVED_AT_ONCE = 1000;
+
 /** What removing an endpoint sets: its secrets go at once, the row stays until its log is deleted. */
 export const REMOVED = `removed_at = now(), enabled = false, secret = '', previous_secret = null, previous_secret_until = null,
       older_secret = null, older_secret_until = null`;
 
-/** $1 owner: creates of one owner wait for each other, so that the count in CREATE is right. Held to the end of the transaction. */
-export const LOCK_OWNER = `select pg_advisory_xact_lock(hashtextextended('webhook_endpoints/' || $1, 0))`;
-
 /**
  * $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner, $9 public key, $10 ordered,
- * $11 limit of its rate, $12 window in seconds. No row: the owner's limit is reached.
+ * $11 limit of its rate, $12 window in seconds. No row: the owner's limit is reached. The count is right while the owner's row is locked.
  */
 export const CREATE = `
   insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds)
@@ -26,6 +26,10 @@ export const LIST = `
 /** $1 id, $2 owner. */
 export const READ = `
   select ${COLUMNS} from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null`;
+
+/** $1 ids, $2 owner. */
+export const READ_SOME = `
+  select ${COLUMNS} from webhook_endpoints where id = any($1) and owner_id = $2 and removed_at is null order by id`;
 
 /**
  * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null:
@@ -74,9 +78,19 @@ export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id 
  */
 export const REMOVE_OF_OWNERS = `
   with removed as (
-    update webhook_endpoints set ${REMOVED} where owner_id = any($1::text[]) and removed_at is null returning id
+    update webhook_endpoints set ${REMOVED}
+    where id in (
+      select id from webhook_endpoints where owner_id = any($1::text[]) and removed_at is null order by id for no key update)
+    returning id
   )
   delete from webhook_deliveries where id in (
     select d.id from removed r cross join lateral (
       select id from webhook_deliveries where endpoint_id = r.id limit $2 for update skip locked) d
     limit $2)`;
+
+/** $1 owners. Gives the endpoints that this disables. By webhook_endpoints_owner_id_index. */
+export const DISABLE_OF_OWNERS = `
+  update webhook_endpoints set enabled = false, disabled_reason = 'password_reset', updated_at = now()
+  where id in (
+    select id from webhook_endpoints where owner_id = any($1::text[]) and enabled and removed_at is null order by id for no key update)
+  returning ${COLUMNS}`;

@@ -30,7 +30,7 @@ const worker = () =>
 
 test('a worker that goes on after its export was taken over, or removed, can store nothing of it', async () => {
   const { id: user } = await person('Ada');
-  const { id } = (await exports.create(user, user))!;
+  const { id } = (await exports.create(user, user, async () => undefined))!;
   const slow = (await exports.claim(id))!;
   expect(await slow.put(Buffer.from('slow'), 0, 1)).toBe(true);
   expect(await exports.claim(id)).toBeUndefined();
