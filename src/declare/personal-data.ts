@@ -33,11 +33,14 @@ function wordsOf(name: string): string {
  */
 export function isPersonal(name: string, spec: FieldSpec): boolean {
   if (spec.pii) return true;
-  if (spec.inner !== undefined) return isPersonal(name, spec.inner.spec);
+  // A declaration may be malformed here: its errors are reported later.
+  if (spec.inner?.spec !== undefined) return isPersonal(name, spec.inner.spec);
   if (spec.kind === 'email') return true;
   if (IMPERSONAL.has(spec.kind)) return false;
   const words = wordsOf(name);
   if (ABOUT.test(words)) return false;
   if (PERSONAL.some((personal) => words.includes(personal))) return true;
-  return Object.entries(spec.shape ?? {}).some(([member, field]) => isPersonal(member, field.spec));
+  return Object.entries(spec.shape ?? {}).some(
+    ([member, field]) => field?.spec !== undefined && isPersonal(member, field.spec),
+  );
 }

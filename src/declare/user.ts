@@ -1,5 +1,6 @@
 import { f } from './f.ts';
-import type { Fields } from './field.ts';
+import { Field, type Fields } from './field.ts';
+import { isPersonal } from './personal-data.ts';
 import { defineResource, type Resource, type ResourceOptions } from './resource.ts';
 
 function template<Role extends string>(roles: readonly Role[]) {
@@ -18,6 +19,26 @@ function template<Role extends string>(roles: readonly Role[]) {
   };
 }
 
+/** Fields of the template that every viewer of a user record sees, unless their declaration has a `visibleTo()`. */
+const PUBLIC: ReadonlySet<string> = new Set(['name', 'avatarUrl']);
+
+/**
+ * The fields with the visibility of the account template: `status` and personal fields are visible to the user and to admins,
+ * unless their declaration says otherwise. A user record is expanded in other records for viewers who cannot read it.
+ */
+function withVisibility(fields: Fields): Fields {
+  const roles: unknown = fields.roles?.spec?.inner?.spec?.values;
+  const policy = Array.isArray(roles) && !roles.includes('admin') ? 'owner' : 'owner | admin';
+  const entries = Object.entries(fields).map(([name, field]) => {
+    const isRestricted =
+      field instanceof Field &&
+      !('visibleTo' in field.spec || field.spec.hidden || field.spec.writeOnly || PUBLIC.has(name)) &&
+      (name === 'status' || isPersonal(name, field.spec));
+    return [name, isRestricted ? field.visibleTo(policy) : field] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
 /** The fields of the account template. */
 export type UserFields<Role extends string = 'user' | 'admin'> = ReturnType<typeof template<Role>>;
 
@@ -34,13 +55,16 @@ export type UserOptions<F extends Fields, Role extends string, T extends boolean
   roles?: readonly Role[];
 };
 
-/** Declares the user resource from the account template. */
+/**
+ * Declares the user resource from the account template. Its `status` and personal fields without a `visibleTo()` of their own are
+ * visible to the user and to admins only.
+ */
 // biome-ignore lint/complexity/noBannedTypes: {} is "no further fields" here
 export function defineUser<F extends Fields = {}, const Role extends string = never, T extends boolean = true>(
   options: UserOptions<F, Role | 'user' | 'admin', T> = {},
 ): Resource<'user', WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>, NoInfer<T>> {
   const { fields, roles = [], policies, ...rest } = options;
-  const all: Fields = { ...template([...new Set(['user', 'admin', ...roles])]), ...fields };
+  const all = withVisibility({ ...template([...new Set(['user', 'admin', ...roles])]), ...fields });
   return defineResource('user', {
     description: 'An account',
     owner: '_id',
