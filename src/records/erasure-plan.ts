@@ -1,4 +1,5 @@
 import type { AnyField, FieldSpec, Fields } from '../declare/field.ts';
+import type { ResourceView } from '../declare/host.ts';
 import { snakeCase } from '../declare/naming.ts';
 import { isPersonal } from '../declare/personal-data.ts';
 import type { AnyResource } from '../declare/resource.ts';
@@ -69,4 +70,20 @@ export function erasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan
     action,
     personal: personal.map(([name, { spec }]) => emptiedField(name, spec, action)),
   };
+}
+
+/** A resource whose records an erasure deletes or anonymizes. */
+export interface ErasureShare {
+  view: ResourceView;
+  /** Its owner field and column are set. */
+  plan: ErasurePlan;
+}
+
+/** The resources whose records an erasure deletes or anonymizes with the account of their owner. The user's own record is one of them. */
+export function erasureShares(resources: readonly ResourceView[], users: ResourceView): ErasureShare[] {
+  return resources.flatMap((view): ErasureShare[] => {
+    const plan = erasurePlan(view.declaration, view === users);
+    if (view === users) return [{ view, plan: { ...plan, ownerField: 'id', ownerColumn: 'id' } }];
+    return plan.ownerField === undefined || plan.action === 'keep' ? [] : [{ view, plan }];
+  });
 }

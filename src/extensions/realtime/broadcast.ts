@@ -120,9 +120,15 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     /**
      * Sends changes to one listener.
      *
+     * @param isCurrent asked right before: false: nothing is sent
+     * @returns whether they are sent
      * @throws when the database is away; nothing is sent then
      */
-    async toListener({ stream, person, subscriptions }: Listener, changes: readonly RecordChange[]): Promise<void> {
+    async toListener(
+      { stream, person, subscriptions }: Listener,
+      changes: readonly RecordChange[],
+      isCurrent: () => boolean,
+    ): Promise<boolean> {
       const sight = visibleChanges.sightOf(person.user, new Map());
       const lists = subscriptions.map(async (subscription) => {
         const { view, following, text } = subscription;
@@ -131,7 +137,9 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
         return found.map((one) => changeFrame(one, text));
       });
       const bytes = bytesOf(merged(await Promise.all(lists)));
+      if (!isCurrent()) return false;
       if (bytes.length > 0) stream.write(bytes);
+      return true;
     },
   };
 }

@@ -11,9 +11,17 @@ export function streamKey(prefix: string): string {
 
 /**
  * What stands in an entry of the Redis stream, by the name of its one field: an event; `tick`: nothing, it only moves the end on;
- * `lost`: events were dropped here.
+ * `lost`: events were dropped here; `erased`: entries before it were removed by an erasure.
  */
-export const FIELDS = { event: 'e', tick: 't', lost: 'x' } as const;
+export const FIELDS = { event: 'e', tick: 't', lost: 'x', erased: 'd' } as const;
+
+/**
+ * A sorted set with one member, `gap`: its score is the place of the newest entry that an erasure removed and no later event makes up
+ * for. A stream that goes on after an older entry is reset.
+ */
+export function gapKey(prefix: string): string {
+  return `${streamKey(prefix)}:gap`;
+}
 
 /** An entry as it came from Redis. */
 export interface Entry {
@@ -38,6 +46,10 @@ export interface RecordChange {
   previous: StoredRecord | undefined;
   /** Fields whose values an erasure took out of the record as it was before an update, or when it was deleted. */
   untold: ReadonlySet<string>;
+  /** An erasure made the change. */
+  byErasure: boolean;
+  /** A deletion that is told by its id alone. */
+  idOnly?: boolean;
 }
 
 /** The record as it was before an update, or when it was deleted. */
@@ -46,12 +58,23 @@ export function asItWas({ action, record, previous }: RecordChange): StoredRecor
 }
 
 type Columns = Record<string, unknown>;
-type Packed = [eventId: string, name: string, resource: string, at: string, record: Columns, previous: Columns | null];
+/** A change as it stands in an entry. */
+export type Packed = [
+  eventId: string,
+  name: string,
+  resource: string,
+  at: string,
+  record: Columns,
+  previous: Columns | null,
+  byErasure?: true,
+];
 
 /** A change as text: columns as they are stored, so that what is encrypted stays so. */
 export function packEvent({ eventId, name, resource, createdAt, payload }: OutboxRow): string {
-  const { record, previous = null } = payload as { record: Columns; previous?: Columns };
-  return JSON.stringify([eventId, name, resource!, createdAt, record, previous] satisfies Packed);
+  const { record, previous = null, erased } = payload as { record: Columns; previous?: Columns; erased?: true };
+  const packed: Packed = [eventId, name, resource!, createdAt, record, previous];
+  if (erased) packed.push(true);
+  return JSON.stringify(packed);
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -87,7 +110,7 @@ function untoldIn(view: ResourceView, action: RecordAction, record: Columns, pre
 
 /** Reads an entry; undefined when it tells of no resource that there is. */
 export function unpackEvent({ id, text }: Entry, views: ReadonlyMap<string, ResourceView>): RecordChange | undefined {
-  const [eventId, name, resource, at, record, previous] = JSON.parse(text) as Packed;
+  const [eventId, name, resource, at, record, previous, byErasure = false] = JSON.parse(text) as Packed;
   const view = views.get(resource);
   if (view === undefined) return undefined;
   const action = name.slice(name.lastIndexOf('.') + 1) as RecordAction;
@@ -100,6 +123,7 @@ export function unpackEvent({ id, text }: Entry, views: ReadonlyMap<string, Reso
     record: view.fromOutbox(record),
     previous: previous === null ? undefined : view.fromOutbox(previous),
     untold: untoldIn(view, action, record, previous),
+    byErasure,
   };
 }
 
@@ -118,6 +142,12 @@ const ID = /^(\d{1,15})-(\d{1,15})$/;
 /** Whether `text` has the form of an entry's id. */
 export function isEntryId(text: string): boolean {
   return ID.test(text);
+}
+
+/** Where an entry stands, as a number that a sorted set holds exactly; entries behind the 999th of one ms share a place. */
+export function placeOf(id: string): number {
+  const [, ms, count] = ID.exec(id)!.map(Number);
+  return ms! * 1000 + Math.min(count!, 999);
 }
 
 /** Whether the entry `a` comes before the entry `b`. */

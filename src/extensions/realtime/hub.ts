@@ -57,6 +57,8 @@ export function createHub(
   let positioned = Promise.withResolvers<void>();
   let beating: NodeJS.Timeout | undefined;
   let stopped = false;
+  /** Erasures that this process has read of. */
+  let erasures = 0;
 
   /** The changes in entries, and whether some are missing: dropped before they came here, or not to be read. */
   function read(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
@@ -80,6 +82,29 @@ export function createHub(
     for (const { stream } of groups.all()) stream.write(bytes);
   }
 
+  /** Those of some changes that no erasure has removed while they waited. */
+  async function withoutErased(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
+    while (!stopped) {
+      try {
+        const kept = await reader.kept(changes.map(({ id }) => id));
+        const gone = changes.find(({ id }) => !kept.has(id));
+        if (gone !== undefined) reset(gone.id);
+        return changes.filter(({ id }) => kept.has(id));
+      } catch (error) {
+        log.warn({ err: error }, 'open streams wait for Redis');
+        await sleep(AGAIN_MS);
+      }
+    }
+    return [];
+  }
+
+  /** What waits for slow clients may hold what was erased: they come back, and are told of what is still there. */
+  function noteErasures(entries: readonly Entry[]): void {
+    if (!entries.some(({ field }) => field === FIELDS.erased)) return;
+    erasures += 1;
+    for (const { stream } of opened) stream.cutIfWaiting();
+  }
+
   /** Sends changes once the database answers, however long that takes. */
   async function send(changes: readonly RecordChange[]): Promise<void> {
     let rest = changes;
@@ -92,6 +117,7 @@ export function createHub(
       } catch (error) {
         log.warn({ err: error }, 'open streams wait for the database');
         await sleep(AGAIN_MS);
+        rest = await withoutErased(rest);
       }
     }
   }
@@ -105,6 +131,7 @@ export function createHub(
         const changes = deduplicate(found.changes);
         if (changes.length > 0) await send(changes);
       }
+      noteErasures(entries);
       // Those who wanted it are gone meanwhile.
       if (mine !== reading) return;
       position = upTo;
@@ -156,6 +183,7 @@ export function createHub(
       return undefined;
     });
     if (upTo === undefined) return undefined;
+    const erasuresBefore = erasures;
     const entries = await reader.range(after, upTo, most);
     if (entries === undefined) {
       await inOrder(async () => enter(listener, true));
@@ -164,7 +192,10 @@ export function createHub(
     const some = firstOf(entries, BYTES_AT_ONCE);
     const { changes, lost } = read(some);
     if (lost) listener.stream.write(resetFrame(after));
-    await broadcast.toListener(listener, changes);
+    // The record is gone for good: nothing of it is sent a second time.
+    const told = changes.map((one) => (one.byErasure && one.action === 'deleted' ? { ...one, idOnly: true } : one));
+    const isSent = await broadcast.toListener(listener, told, () => erasures === erasuresBefore);
+    if (!isSent) return { cursor: after, entries: some.length };
     if (some.length > 0) return { cursor: some.at(-1)!.id, entries: some.length };
     // The process that it comes from had read further than this one: which will be there soon.
     if (isBefore(upTo, after)) await sleep(AGAIN_MS);

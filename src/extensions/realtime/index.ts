@@ -12,7 +12,7 @@ import { createStreamSlots } from './stream-slots.ts';
 import { createSweeps } from './sweeps.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
 import { createTickets } from './tickets.ts';
-import { ticketData } from './user-data.ts';
+import { eventData, ticketData } from './user-data.ts';
 
 export type { RealtimeOptions } from './settings.ts';
 
@@ -42,7 +42,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
         routes: realtimeRoutes(opener.open, tickets),
         consumers: [createConsumer(host, appender)],
         sweeps: createSweeps(host, appender, settings),
-        userData: [ticketData(host.database)],
+        userData: [ticketData(host.database), ...(host.users === undefined ? [] : [eventData(host, host.users)])],
         // The server waits for streams, which end only here.
         workers: { web: () => ({ stop }) },
       };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../declare/host.ts';
-import { type Entry, FIELDS, isBefore, streamKey } from './entry.ts';
+import { type Entry, FIELDS, gapKey, isBefore, placeOf, streamKey } from './entry.ts';
 
 /** Reads the Redis stream while somebody wants it. */
 export interface Reader {
@@ -8,10 +8,17 @@ export interface Reader {
   start(): void;
   /**
    * Entries behind one, up to another, oldest first; undefined when some behind it may be gone, or the stream does not know it.
+   * Of those that an erasure removed only some count as gone: see `gapKey`.
    *
    * @throws when Redis is away
    */
   range(after: string, upTo: string, most: number): Promise<Entry[] | undefined>;
+  /**
+   * Which of some entries are still in the stream.
+   *
+   * @throws when Redis is away
+   */
+  kept(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Stops reading until the next `start`. */
   pause(): void;
   /** Stops for good; waits for what is being taken. */
@@ -41,7 +48,7 @@ const toEntry = ([id, [field = '', text = '']]: Raw): Entry => ({ id, field, tex
 
 /** @param take what is done with entries; the next are read when it is done */
 export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>, take: Take): Reader {
-  const key = streamKey(env.redisPrefix);
+  const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
   let stopping = new AbortController();
   let client: ReturnType<typeof redis.patient> | undefined;
   let running: Promise<void> | undefined;
@@ -138,13 +145,19 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     },
     pause,
     async range(after, upTo, most) {
-      const [rows, oldest, [newest]] = await Promise.all([
+      const [rows, oldest, [newest], gap] = await Promise.all([
         redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', most),
         first(redis.commands),
         redis.commands.xrevrange(key, '+', '-', 'COUNT', 1),
+        redis.commands.zscore(gaps, 'gap'),
       ]);
+      if (gap !== null && placeOf(after) < Number(gap)) return undefined;
       if (oldest === undefined || isBefore(after, oldest[0]) || isBefore(newest![0], after)) return undefined;
       return rows.map(toEntry);
+    },
+    async kept(ids) {
+      const found = await Promise.all(ids.map((id) => redis.commands.xrange(key, id, id)));
+      return new Set(found.flat().map(([id]) => id));
     },
     async stop() {
       pause();

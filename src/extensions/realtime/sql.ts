@@ -31,6 +31,20 @@ export const DROP_OLD = `
   )
   select 1 from old`;
 
+/** $1 a text that is in an entry, $2 the id of the event before, $3 how many. */
+export const WAITING_WITH = `
+  select event_id, entry from realtime_waiting where event_id > $2 and position($1 in entry) > 0 order by event_id limit $3`;
+
+/**
+ * $1 ids of events, $2 the id of the row that tells that events were dropped, or null. Waits for a relay that moves them. Gives a row
+ * for each.
+ */
+export const REMOVE_WAITING = `
+  with told as (
+    insert into realtime_waiting (event_id, position, entry) select $2::text, 0, '' where $2::text is not null on conflict do nothing
+  )
+  delete from realtime_waiting where event_id = any($1) returning 1`;
+
 /** $1 hash, $2 user, $3 session, $4 seconds that it lasts. */
 export const ADD_TICKET = `
   insert into realtime_tickets (ticket_hash, user_id, session_id, expires_at)

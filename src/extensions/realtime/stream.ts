@@ -6,6 +6,8 @@ export interface Stream {
   readonly isOpen: boolean;
   /** Sends bytes; a client for which too many wait is cut off instead. */
   write(bytes: Buffer): void;
+  /** Cuts the client off if bytes wait for it: they may hold what was erased meanwhile. */
+  cutIfWaiting(): void;
   /** Resolves when little waits for the client, or the stream is over. */
   drained(): Promise<void>;
   /** A sign of life. Who has not read anything since the last one, though there was something to read, is cut off. */
@@ -72,6 +74,11 @@ export function openStream(res: Response, maxBufferedBytes: number, cutOff: () =
       return isOpen;
     },
     write,
+    cutIfWaiting() {
+      if (!isOpen || res.writableLength === 0) return;
+      isOpen = false;
+      cut();
+    },
     async drained() {
       if (!isOpen || !res.writableNeedDrain) return;
       await new Promise<void>((resolve) => {

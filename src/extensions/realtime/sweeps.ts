@@ -16,7 +16,7 @@ const BYTES_AT_ONCE = 8_000_000;
 // A relay that is asked to stop waits for the run in work.
 const BATCHES_A_RUN = 100;
 /** The id of the row that tells that events were dropped. It can be no event's. */
-const DROPPED = 'dropped';
+export const DROPPED = 'dropped';
 
 /** Rolls a move back; the appender has logged why. */
 class RedisAwayError extends Error {

@@ -68,6 +68,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     const { view, record, previous } = change;
     const sees = async (one: StoredRecord) => following.includes(one) && (await isReadable(view, one, sight));
     const plan = planned(change, previous !== undefined && (await sees(previous)), await sees(record));
+    if (plan !== undefined && change.idOnly) return idAlone(change);
     if (plan !== undefined || change.untold.size === 0) return plan;
     // What the filters ask for was erased: that they left the record before cannot be ruled out.
     const before = asItWas(change);

@@ -17,7 +17,7 @@ export const outbox = pgTable(
     requestId: text('request_id'),
     /**
      * Record events: `{ record, previous }`, columns by name, as stored, without passwords. Of audited resources also `origin`
-     * and, except of an update, `passwords`: which of them are there.
+     * and, except of an update, `passwords`: which of them are there. `erased: true`: the erasure of an account made the change.
      */
     payload: jsonb('payload').notNull(),
     /** When it happened; changes of one record follow each other. */

@@ -63,9 +63,10 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
   const untold = textArray(untoldColumns(view, plan));
   const passwords = textArray(untoldColumns(view, { ...plan, personal: [] }));
   const origin = view.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
+  // `erased`: the record goes, or loses what is personal, for good; streams that go on later are told nothing more of it.
   const outbox = (action: string, parts: string, from: string) => `_outbox as (
     insert into outbox (event_id, name, resource, record_id, created_at, payload)
-    select _event.id, '${view.name}.${action}', '${view.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}${origin})
+    select _event.id, '${view.name}.${action}', '${view.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})
     from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
   const take = `select ${view.columns('_row')} from ${table} _row where _row.${owner} = $1`;
   const sets = (given: number, time: string) => {

@@ -2,33 +2,19 @@ import type { Fields } from '../../../declare/field.ts';
 import type { ResourceView } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
-import { type EmptiedField, type ErasurePlan, erasurePlan } from '../../../records/erasure-plan.ts';
+import { type EmptiedField, type ErasureShare, erasureShares } from '../../../records/erasure-plan.ts';
 import { tablesOf } from '../../../records/tables-of.ts';
 import { OWN_ROW } from '../outgoing-event.ts';
 import { BODY_JSON } from './body-json.ts';
 
-interface Share {
-  view: ResourceView;
-  plan: ErasurePlan;
-}
-
 const quoted = (value: string | number | boolean) => quoteLiteral(String(value));
-
-/** Resources whose records go, or lose what is personal, with the account of their owner; the user's own record is one. */
-function sharesOf(resources: readonly ResourceView[], users: ResourceView): Share[] {
-  return resources.flatMap((view): Share[] => {
-    const plan = erasurePlan(view.declaration, view === users);
-    if (view === users) return [{ view, plan: { ...plan, ownerField: 'id', ownerColumn: 'id' } }];
-    return plan.ownerField === undefined || plan.action === 'keep' ? [] : [{ view, plan }];
-  });
-}
 
 // Never of a field that the receiver was not shown.
 const stillThere = ({ name, emptied }: EmptiedField) =>
   `b.data->>${quoted(name)} ${emptied === null ? 'is not null' : `<> ${quoted(emptied)}`}`;
 
 /** Whether delivery `d` with the data `b.data` tells of a record that is the user's, by itself or by how it is stored. */
-function tellsOfRecord({ view, plan }: Share): string {
+function tellsOfRecord({ view, plan }: ErasureShare): string {
   const field = quoted(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
   const stored = tablesOf(view).map(
@@ -45,7 +31,7 @@ function tellsOfRecord({ view, plan }: Share): string {
 }
 
 /** Whether it has, expanded in a record of somebody else, one that is the user's. */
-function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<string, Share>): string[] {
+function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<string, ErasureShare>): string[] {
   return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
     const share = spec.populate ? shares.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
     if (share === undefined) return [];
@@ -72,7 +58,7 @@ export interface AboutUser {
 
 /** Makes them. What has no index by user is walked through: it is a month's at most, and erasures are few. */
 export function aboutUser(resources: readonly ResourceView[], users: ResourceView): AboutUser {
-  const shares = new Map(sharesOf(resources, users).map((share) => [share.view.name, share]));
+  const shares = new Map(erasureShares(resources, users).map((share) => [share.view.name, share]));
   const terms = [
     ...Array.from(shares.values(), tellsOfRecord),
     ...resources.flatMap((view) => expandsRecord(view, shares)),

@@ -1,0 +1,75 @@
+import type { Host, ResourceView } from '../../declare/host.ts';
+import { type ErasureShare, erasureShares } from '../../records/erasure-plan.ts';
+import { FIELDS, gapKey, type Packed, placeOf, streamKey } from './entry.ts';
+import { REMOVE_WAITING, WAITING_WITH } from './sql.ts';
+import { DROPPED } from './sweeps.ts';
+
+// An entry may be as large as a record, twice.
+const ENTRIES_AT_ONCE = 50;
+
+/** What becomes of an event when the account of a user is erased. */
+type Fate = 'stays' | 'goes' | 'leaves a gap';
+
+/**
+ * Decides it. An event of a record that the erasure deletes or anonymizes goes: the erasure tells of that record itself. Where it does
+ * not, since the record was deleted before or is another user's by now, a gap is left.
+ */
+function fateOf(text: string, userId: string, shares: ReadonlyMap<string, ErasureShare>): Fate {
+  if (!text.includes(userId)) return 'stays';
+  const [, name, resource, , record, previous, byErasure] = JSON.parse(text) as Packed;
+  const column = shares.get(resource)?.plan.ownerColumn;
+  if (column === undefined || byErasure) return 'stays';
+  const isTheirs = record[column] === userId;
+  if (!isTheirs && previous?.[column] !== userId) return 'stays';
+  return isTheirs && name !== `${resource}.deleted` ? 'goes' : 'leaves a gap';
+}
+
+/**
+ * Makes what removes the events of a user's records from what streams that come back are told. Processes that hold streams open are told,
+ * so that what waits for slow clients goes, too. Gives how many events it removed.
+ */
+export function createEraseEvents(
+  { database, redis, env, resources }: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
+  users: ResourceView,
+): (userId: string) => Promise<number> {
+  const shares = new Map(erasureShares(resources, users).map((share) => [share.view.name, share]));
+  const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
+
+  async function eraseWaiting(userId: string): Promise<number> {
+    let removed = 0;
+    for (let after = ''; ; ) {
+      const values = [userId, after, ENTRIES_AT_ONCE];
+      const rows = await database.write<[eventId: string, entry: string]>({ text: WAITING_WITH, values });
+      const fates = rows.map(([id, entry]) => ({ id, fate: fateOf(entry, userId, shares) }));
+      const ids = fates.flatMap(({ id, fate }) => (fate === 'stays' ? [] : [id]));
+      if (ids.length > 0) {
+        const gap = fates.some(({ fate }) => fate === 'leaves a gap') ? DROPPED : null;
+        removed += (await database.write({ text: REMOVE_WAITING, values: [ids, gap] })).length;
+      }
+      if (rows.length < ENTRIES_AT_ONCE) return removed;
+      after = rows.at(-1)![0];
+    }
+  }
+
+  async function eraseSent(userId: string): Promise<number> {
+    let removed = 0;
+    for (let from = '-'; ; ) {
+      const rows = await redis.commands.xrange(key, from, '+', 'COUNT', ENTRIES_AT_ONCE);
+      const fates = rows.flatMap(([id, [field, text = '']]) => {
+        const fate = field === FIELDS.event ? fateOf(text, userId, shares) : 'stays';
+        return fate === 'stays' ? [] : [{ id, fate }];
+      });
+      // The gap first: no stream may go on over it unnoticed.
+      const gap = fates.findLast(({ fate }) => fate === 'leaves a gap');
+      if (gap !== undefined) await redis.commands.zadd(gaps, 'GT', placeOf(gap.id), 'gap');
+      if (fates.length > 0) removed += await redis.commands.xdel(key, ...fates.map(({ id }) => id));
+      if (rows.length < ENTRIES_AT_ONCE) break;
+      from = `(${rows.at(-1)![0]}`;
+    }
+    if (removed > 0) await redis.commands.xadd(key, '*', FIELDS.erased, '');
+    return removed;
+  }
+
+  // What waits first: what a relay moves meanwhile is found in the stream.
+  return async (userId) => (await eraseWaiting(userId)) + (await eraseSent(userId));
+}
