@@ -114,6 +114,8 @@ export interface Authenticator {
     via: Auth['via'];
     /** Those of some sessions or keys, by `auth.id`, that would not sign in any longer. Whether their user would is not asked. */
     ended(ids: readonly string[]): Promise<string[]>;
+    /** When one of them expires, ISO 8601; undefined: never, or it is unknown. Left out: none does. */
+    expiresAt?(id: string): Promise<string | undefined>;
   };
 }
 

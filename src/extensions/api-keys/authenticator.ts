@@ -9,7 +9,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { createLoader } from '../../platform/postgres/loader.ts';
 import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
 import { hasValidChecksum, isLabelled, prefixOf } from './key.ts';
-import { ENDED, find, TOUCH } from './sql.ts';
+import { ENDED, EXPIRY, find, TOUCH } from './sql.ts';
 
 type FoundRow = [
   keyHash: string,
@@ -81,6 +81,10 @@ export function createAuthenticator(
       async ended(ids) {
         const rows = await database.read<[id: string]>({ name: 'api_key_ended', text: ENDED, values: [ids] });
         return rows.map(([id]) => id);
+      },
+      async expiresAt(id) {
+        const [row] = await database.read<[string | null]>({ text: EXPIRY, values: [id] });
+        return row?.[0] ?? undefined;
       },
     },
   };

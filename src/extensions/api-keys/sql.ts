@@ -38,6 +38,9 @@ export const ENDED = `
   select asked.id from unnest($1::text[]) as asked(id)
   where not exists (select from api_keys where api_keys.id = asked.id and ${ACTIVE})`;
 
+/** $1 id. By the primary key. */
+export const EXPIRY = 'select expires_at from api_keys where id = $1';
+
 /** $1 id, $2 address. Changes nothing else: a key that was revoked meanwhile stays so. */
 export const TOUCH = `
   update api_keys set last_used_at = now(), last_used_ip = $2

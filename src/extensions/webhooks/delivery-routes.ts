@@ -3,27 +3,33 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
 import { createAwaitAttempt } from './await-attempt.ts';
-import { type DeliveryRow, showDelivery } from './delivery.ts';
+import { type DeliveryRow, showDelivery, withoutPayload } from './delivery.ts';
 import { TEST_EVENT } from './event-names.ts';
 import { logQueryShape, readLogQuery } from './input.ts';
+import { isKey, type KeyLimits } from './key-limits.ts';
 import { newMessageId } from './message-id.ts';
 import { deliveryShape } from './output.ts';
-import { ASKING, disabledError, loadsOwn, openEndpoint, ownEndpoint } from './own-endpoint.ts';
+import { ASKING, disabledError, loadsManaged, loadsOwn, openEndpoint, ownEndpoint } from './own-endpoint.ts';
 import { requestDelivery } from './requested-deliveries.ts';
 import type { WebhookSettings } from './settings.ts';
-import { INSERT_TEST, listDeliveries, SEND_AGAIN } from './sql/deliveries.ts';
+import { INSERT_TEST, listDeliveries, READ_DELIVERY, SEND_AGAIN } from './sql/deliveries.ts';
 
 /** The routes of an endpoint's deliveries: the log, and sending at once what somebody asks for. */
-export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
+export function deliveryRoutes(host: Host, settings: WebhookSettings, limits: KeyLimits): Route[] {
   const { database, queues } = host;
   const awaitAttempt = createAwaitAttempt(database, settings);
-  const common = { policy: settings.policy, tags: ['webhooks'], load: loadsOwn(database) };
+  const common = { policy: settings.policy, tags: ['webhooks'] };
+  const load = loadsManaged(database, limits);
 
   async function list(ctx: RouteContext) {
     const { status, limit } = readLogQuery(ctx.query);
     const { id } = ownEndpoint(ctx);
     const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
-    return rows.map(showDelivery);
+    const { auth } = ctx;
+    return rows.map((row) => {
+      const delivery = showDelivery(row);
+      return isKey(auth) && !limits.reads(auth, [delivery.type]) ? withoutPayload(delivery) : delivery;
+    });
   }
 
   async function test(ctx: RouteContext) {
@@ -43,6 +49,12 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
     const { id: endpointId } = await openEndpoint(settings, ctx);
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
+    if (isKey(ctx.auth)) {
+      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values: [deliveryId, endpointId] };
+      const [found] = await database.read<DeliveryRow>(statement);
+      if (found === undefined) throw new ApiError('NOT_FOUND');
+      limits.assertReads(ctx.auth, [found[1]]);
+    }
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values: [deliveryId, endpointId] });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const delivery = showDelivery(row);
@@ -53,6 +65,7 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
   return [
     {
       ...common,
+      load: loadsOwn(database),
       method: 'GET',
       path: '/webhooks/:id/deliveries',
       summary: 'Recent deliveries, newest first',
@@ -64,6 +77,7 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
     },
     {
       ...common,
+      load,
       method: 'POST',
       path: '/webhooks/:id/test',
       summary: `Send a ${TEST_EVENT} event now`,
@@ -78,6 +92,7 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings): Route[] {
     },
     {
       ...common,
+      load,
       method: 'POST',
       path: '/webhooks/:id/deliveries/:deliveryId/retry',
       summary: 'Send a delivery again now',

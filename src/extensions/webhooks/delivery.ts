@@ -33,6 +33,13 @@ export function cutBytes(text: string, bytes: number): string {
   return encoded.toString('utf8', 0, end);
 }
 
+type ShownDelivery = ReturnType<typeof showDelivery>;
+
+/** A delivery without what it sends. The receiver's answer goes, too: it may repeat the body. */
+export function withoutPayload(delivery: ShownDelivery): ShownDelivery {
+  return { ...delivery, payload: null, payloadTruncated: false, response: null };
+}
+
 /** A delivery as the endpoint's owner sees it. */
 export function showDelivery(row: DeliveryRow) {
   const [
@@ -61,7 +68,7 @@ export function showDelivery(row: DeliveryRow) {
     error,
     nextAttemptAt: status === 'pending' ? nextAttemptAt : null,
     response,
-    payload: cutBytes(start, PREVIEW_BYTES),
+    payload: cutBytes(start, PREVIEW_BYTES) as string | null,
     payloadTruncated: bytes > PREVIEW_BYTES,
     attemptLog,
   };

@@ -31,7 +31,9 @@ function contentOf(webhook: Webhook, appUrl: string | undefined): MailContent {
   const why =
     disabledReason === 'gone'
       ? 'Its receiver answered 410 Gone: it wants no more messages.'
-      : `The last ${consecutiveFailures} deliveries failed on every attempt. The last error: ${lastError}.`;
+      : disabledReason === 'key_ended'
+        ? 'It was created or changed with an API key that was revoked or has expired. Check its URL before you enable it.'
+        : `The last ${consecutiveFailures} deliveries failed on every attempt. The last error: ${lastError}.`;
   return {
     subject: 'Your webhook endpoint was disabled',
     text: [

@@ -18,6 +18,8 @@ export type EndpointRow = [
   ordered: boolean,
   rateLimit: number | null,
   rateWindowSeconds: number | null,
+  apiKeyId: string | null,
+  keyScopes: string[] | null,
 ];
 
 /** The columns that an endpoint is shown from. The secret is not among them. */
@@ -40,13 +42,15 @@ export const ENDPOINT_COLUMNS = [
   'ordered',
   'rate_limit',
   'rate_window_seconds',
+  'api_key_id',
+  'key_scopes',
 ];
 
 /** An endpoint as its owner sees it. */
 export function showEndpoint(row: EndpointRow) {
   const [id, , url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
   const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey, ...pace] = times;
-  const [ordered, limit, windowSeconds] = pace;
+  const [ordered, limit, windowSeconds, apiKeyId, keyScopes] = pace;
   const working = consecutiveFailures > 0 ? 'failing' : 'active';
   return {
     id,
@@ -66,6 +70,7 @@ export function showEndpoint(row: EndpointRow) {
     createdAt,
     updatedAt,
     ...(publicKey === null ? {} : { signing: 'v1a' as const, publicKey }),
+    ...(apiKeyId === null ? {} : { apiKeyId, scopes: keyScopes ?? [] }),
   };
 }
 

@@ -5,13 +5,14 @@ import { isId } from '../../platform/ids.ts';
 import { type DeliveryRow, showDelivery } from './delivery.ts';
 import { createExplain, REASONS } from './explain.ts';
 import { explainQueryShape, readExplainQuery } from './input.ts';
+import { isKey, type KeyLimits } from './key-limits.ts';
 import { explanationShape } from './output.ts';
 import { ASKING, loadsOwn, ownEndpoint } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
 import { READ_DELIVERY } from './sql/deliveries.ts';
 
 /** The route that tells why an event was or was not delivered. */
-export function explainRoute(host: Host, settings: WebhookSettings): Route {
+export function explainRoute(host: Host, settings: WebhookSettings, limits: KeyLimits): Route {
   const { database } = host;
   const explain = createExplain(host, settings);
   return {
@@ -34,6 +35,9 @@ export function explainRoute(host: Host, settings: WebhookSettings): Route {
       const endpoint = ownEndpoint(ctx);
       if (!isId(asked)) throw new ApiError('NOT_FOUND');
       const { event, reason, name, deliveryId } = await explain(endpoint, ctx.user!, asked);
+      if (name !== undefined && reason !== 'delivered' && isKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
+        return { event, reason: 'not_readable', message: REASONS.not_readable };
+      }
       const told = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
       if (deliveryId === undefined) return told;
       const values = [deliveryId, endpoint.id];

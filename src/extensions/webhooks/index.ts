@@ -2,10 +2,12 @@ import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
+import { endedKeysSweep } from './ended-keys.ts';
 import { explainRoute } from './explain-route.ts';
 import { createFanOut } from './fan-out.ts';
+import { createKeyLimits } from './key-limits.ts';
 import { createWebhookMetrics } from './metrics.ts';
-import { createRevocationStep } from './notify-disabled.ts';
+import { createDisabledNotifier, createRevocationStep } from './notify-disabled.ts';
 import { createOperations, type WebhookOperations } from './operations.ts';
 import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
 import { type EventDeclarations, takenEventNames } from './published-events.ts';
@@ -52,19 +54,21 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           'endpoints belong to users: it needs accounts, see defineUser',
         ]);
       }
+      const limits = createKeyLimits(host);
       const recovering = createRecovering(host, users, settings);
       const status = createStatusReader(host, users, settings);
       const metrics = createWebhookMetrics(host, status);
       return {
         routes: [
-          ...endpointRoutes(host, accounts, settings),
-          ...deliveryRoutes(host, settings),
-          ...recoveryRoutes(host, settings, recovering),
-          explainRoute(host, settings),
+          ...endpointRoutes(host, accounts, settings, limits),
+          ...deliveryRoutes(host, settings, limits),
+          ...recoveryRoutes(host, settings, limits, recovering),
+          explainRoute(host, settings, limits),
         ],
         consumers: [createFanOut(host, users, settings)],
         sweeps: [
           ...createSweeps(host, users, settings, createResultWriter(host, settings)),
+          endedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
           ...recovering.sweeps,
           forgetEvents(host, settings),
         ],

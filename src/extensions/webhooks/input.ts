@@ -116,6 +116,10 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
     events: eventsSchema(settings, names).optional(),
     description: description.nullish(),
     enabled: z.boolean({ error: 'Must be true or false' }).optional(),
+    apiKeyId: z
+      .null({ error: 'Must be null' })
+      .optional()
+      .meta({ description: 'null: the endpoint is no longer bound to an API key. Only a session may do that.' }),
     ordered: ordered.optional(),
     rateLimit: rateLimit.optional(),
   });

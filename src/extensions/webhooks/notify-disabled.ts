@@ -2,7 +2,7 @@ import type { RevocationStep } from '../../declare/accounts.ts';
 import type { Host } from '../../declare/host.ts';
 import { DISABLED_MAIL } from './disabled-mail.ts';
 import { type EndpointRow, showEndpoint } from './endpoint.ts';
-import { DISABLE_OF_OWNERS, REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from './sql/endpoints.ts';
+import { DISABLE_OF_KEYS, DISABLE_OF_OWNERS, REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from './sql/endpoints.ts';
 
 /** Reports endpoints that were disabled automatically. Never rejects. */
 export type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
@@ -35,12 +35,22 @@ export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwn
 }
 
 /**
- * Ends endpoints with the credentials of their owners. Those of deleted users are removed. With a new password, and with a logout
+ * Ends endpoints with the credentials of their owners. Those of deleted users are removed. Those that are bound to a revoked API key
+ * are disabled. With a new password, and with a logout
  * everywhere that asks for it, they are disabled: an attacker may have created them, or changed where they send. The owner gets one
  * e-mail about all of them if `notifyOwner`.
  */
 export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner: boolean }): RevocationStep {
-  return async ({ cause, userIds, disableWebhooks }, tx) => {
+  return async ({ cause, userIds, disableWebhooks, keyIds }, tx) => {
+    if (cause === 'key_revoked') {
+      const bound = await tx.database.write<EndpointRow>({ text: DISABLE_OF_KEYS, values: [keyIds] });
+      tx.afterCommit(() => {
+        for (const row of bound) announce(host, row);
+      });
+      for (const [id, owner] of notifyOwner ? bound : []) {
+        await host.mail.sendComposed(DISABLED_MAIL, { webhooks: [id], owner }, tx);
+      }
+    }
     if (cause === 'user_deleted') {
       await tx.database.write({ text: REMOVE_OF_OWNERS, values: [userIds, REMOVED_AT_ONCE] });
     }

@@ -21,11 +21,19 @@ export const endpointShape = z
     lastFailureAt: time.nullable(),
     lastError: z.string().nullable(),
     consecutiveFailures: z.int(),
-    disabledReason: z.enum(['gone', 'failing', 'manual', 'password_reset']).nullable(),
+    disabledReason: z.enum(['gone', 'failing', 'manual', 'password_reset', 'key_ended']).nullable(),
     createdAt: time,
     updatedAt: time,
     signing: z.literal('v1a').optional().meta({ description: 'Messages carry an ed25519 signature, too.' }),
     publicKey: z.string().optional().meta({ description: 'What it is verified with: `whpk_…`.' }),
+    apiKeyId: z
+      .string()
+      .optional()
+      .meta({ description: 'The API key that it is bound to: it is disabled when the key is revoked or expires.' }),
+    scopes: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'The scopes of that key, which limit what it receives.' }),
   })
   .meta({ id: 'Webhook' });
 
@@ -47,7 +55,10 @@ export const deliveryShape = z
     error: z.string().nullable(),
     nextAttemptAt: time.nullable(),
     response: z.string().nullable(),
-    payload: z.string(),
+    payload: z.string().nullable().meta({
+      description:
+        'The start of the body. Null, like `response`, when the caller may not read now what the body holds.',
+    }),
     payloadTruncated: z.boolean(),
     attemptLog: z.array(
       z.strictObject({

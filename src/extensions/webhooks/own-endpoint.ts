@@ -4,6 +4,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { type EndpointRow, showEndpoint } from './endpoint.ts';
+import type { KeyLimits } from './key-limits.ts';
 import type { WebhookSettings } from './settings.ts';
 import { READ } from './sql/endpoints.ts';
 
@@ -27,6 +28,19 @@ export function loadsOwn(database: Database): NonNullable<Route['load']> {
     if (!isId(id)) throw new ApiError('NOT_FOUND');
     const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: [id, owner] });
     if (row === undefined) throw new ApiError('NOT_FOUND');
+    return row;
+  };
+}
+
+/**
+ * The same for routes that change an endpoint or have it sent to: it throws FORBIDDEN, too, for an API key that may not do that with this
+ * endpoint.
+ */
+export function loadsManaged(database: Database, limits: KeyLimits): NonNullable<Route['load']> {
+  const load = loadsOwn(database);
+  return async (asking) => {
+    const row = (await load(asking)) as EndpointRow;
+    limits.assertManages(asking, showEndpoint(row));
     return row;
   };
 }

@@ -3,17 +3,23 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
 import { recoverSchema } from './input.ts';
+import type { KeyLimits } from './key-limits.ts';
 import { recoveryShape } from './output.ts';
-import { ASKING, disabledError, loadsOwn, openEndpoint, ownEndpoint } from './own-endpoint.ts';
+import { ASKING, disabledError, loadsManaged, loadsOwn, openEndpoint, ownEndpoint } from './own-endpoint.ts';
 import type { Recovering } from './recover.ts';
 import { type RecoveryRow, showRecovery } from './recovery.ts';
 import type { WebhookSettings } from './settings.ts';
 import { BEGIN_RECOVERY, READ_RECOVERY } from './sql/recoveries.ts';
 
 /** The routes that send again all that failed, and tell how far that is. */
-export function recoveryRoutes(host: Host, settings: WebhookSettings, { page }: Recovering): Route[] {
+export function recoveryRoutes(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  { page }: Recovering,
+): Route[] {
   const { database } = host;
-  const common = { policy: settings.policy, tags: ['webhooks'], load: loadsOwn(database) };
+  const common = { policy: settings.policy, tags: ['webhooks'] };
 
   async function read(id: string, endpointId: string): Promise<RecoveryRow> {
     const [row] = await database.read<RecoveryRow>({ text: READ_RECOVERY, values: [id, endpointId] });
@@ -41,6 +47,7 @@ export function recoveryRoutes(host: Host, settings: WebhookSettings, { page }: 
   return [
     {
       ...common,
+      load: loadsManaged(database, limits),
       method: 'POST',
       path: '/webhooks/:id/recover',
       summary: 'Send everything again that failed since a time',
@@ -58,6 +65,7 @@ export function recoveryRoutes(host: Host, settings: WebhookSettings, { page }: 
     },
     {
       ...common,
+      load: loadsOwn(database),
       method: 'GET',
       path: '/webhooks/:id/recoveries/:recoveryId',
       summary: 'How far a recovery is',

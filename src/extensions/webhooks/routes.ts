@@ -1,15 +1,16 @@
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Host } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
-import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import type { Auth, Route, RouteContext } from '../../declare/route.ts';
+import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
 import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
 import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
+import { bindingOf, isKey, type KeyLimits } from './key-limits.ts';
 import { endpointShape, endpointWithSecretShape } from './output.ts';
-import { loadsOwn, ownEndpoint, ownerOf } from './own-endpoint.ts';
+import { loadsManaged, loadsOwn, ownEndpoint, ownerOf } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
 import { newSigningSecrets } from './sign.ts';
 import { CREATE, LIST, REMOVE, REMOVED_AT_ONCE, UPDATE } from './sql/endpoints.ts';
@@ -18,17 +19,72 @@ import { laneOf, wakeUp } from './wake-up.ts';
 
 const HOUR_MS = 3_600_000;
 
+type Endpoint = ReturnType<typeof showEndpoint>;
+
+/** What becomes of an endpoint's binding to an API key: see `bind` in sql/endpoints.ts. */
+type Binding = readonly [
+  change: 'keep' | 'bind' | 'drop',
+  keyId: string | null,
+  scopes: readonly string[] | null,
+  expiresAt: string | null,
+];
+
+const KEEP: Binding = ['keep', null, null, null];
+
 /** The routes of endpoints. An endpoint of somebody else is a 404 on all of them. */
-export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings): Route[] {
+export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings, limits: KeyLimits): Route[] {
   const { database, keyring, queues, events } = host;
   const names = eventNames(host.resources, Object.keys(settings.events));
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const checkUrl = createUrlCheck(settings);
   const ofOwn = { ...common, load: loadsOwn(database) };
+  const ofManaged = { ...common, load: loadsManaged(database, limits) };
 
   function tell(what: string, webhook: { id: string }, ctx: RouteContext): void {
     events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
+  }
+
+  /** What a request makes of an endpoint's binding, as the statements take it: what a key creates or changes is bound to the key. */
+  async function bindingFor(auth: Auth | undefined): Promise<Binding> {
+    return isKey(auth) ? ['bind', auth.id, auth.scopes, await limits.expiryOf(auth.id)] : KEEP;
+  }
+
+  async function bindingAfter({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {
+    const { url, events: subscribed, enabled, apiKeyId } = input;
+    if (isKey(auth)) {
+      if (apiKeyId !== undefined) throw new ApiError('FORBIDDEN', 'An API key cannot change apiKeyId; use a session');
+      const steers = url !== undefined || subscribed !== undefined || enabled === true;
+      return steers ? bindingFor(auth) : KEEP;
+    }
+    const { apiKeyId: bound } = endpoint;
+    const isOver = enabled === true && bound !== undefined && (await limits.ended([bound])).length > 0;
+    return isOver || apiKeyId === null ? ['drop', null, null, null] : KEEP;
+  }
+
+  /** Runs a statement that may bind an endpoint to the key of the request, which must not be revoked meanwhile. */
+  async function writeBound<Row extends unknown[]>(
+    ctx: RouteContext,
+    [change]: Binding,
+    statement: { text: string; values: unknown[] },
+  ) {
+    if (change !== 'bind') return database.write<Row>(statement);
+    return database.transaction(async (tx) => {
+      await accounts.holdCredential(ctx, tx);
+      return tx.write<Row>(statement);
+    });
+  }
+
+  /** Refuses events that the caller, or the key that the endpoint stays bound to, may not read. */
+  function assertEvents({ auth, input }: RouteContext, endpoint: Endpoint, [change]: Binding): void {
+    const { events: subscribed } = input;
+    if (subscribed === undefined) return;
+    if (isKey(auth)) limits.assertReads(auth, subscribed);
+    const binding = change === 'keep' && !isKey(auth) ? bindingOf(endpoint) : undefined;
+    if (binding === undefined || limits.reads(binding, subscribed)) return;
+    throw validationError({
+      events: `Must be within the scopes of the API key that the webhook is bound to (${binding.scopes.join(', ')}); set apiKeyId to null to lift that limit`,
+    });
   }
 
   async function create(ctx: RouteContext) {
@@ -39,7 +95,9 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
       throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
     }
+    if (ctx.auth !== undefined) limits.assertReads(ctx.auth, subscribed);
     await checkUrl(url);
+    const [, ...key] = await bindingFor(ctx.auth);
     const id = newId();
     const { secret, publicKey, kept } = newSigningSecrets(signing);
     const stored = keyring.encrypt(kept, secretContext(id));
@@ -47,7 +105,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       await accounts.holdCredential(ctx, tx);
       const most = settings.maxEndpointsPerUser;
       const pace = [ordered, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
-      const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey, ...pace];
+      const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey, ...pace, ...key];
       return tx.write<EndpointRow>({ text: CREATE, values });
     });
     if (row === undefined) {
@@ -59,14 +117,18 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   }
 
   async function update(ctx: RouteContext) {
-    const { id } = ownEndpoint(ctx);
+    const endpoint = ownEndpoint(ctx);
+    const { id } = endpoint;
     const owner = ownerOf(ctx);
     const { url = null, events: subscribed = null, description, enabled = null, ordered = null, rateLimit } = ctx.input;
+    if (enabled) limits.assertEnables(ctx, endpoint);
+    const binding = await bindingAfter(ctx, endpoint);
+    assertEvents(ctx, endpoint, binding);
     if (url !== null) await checkUrl(url);
     const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
     const described = [description !== undefined, description ?? null];
-    const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate];
-    const [row] = await database.write<[...EndpointRow, boolean, boolean]>({ text: UPDATE, values });
+    const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate, ...binding];
+    const [row] = await writeBound<[...EndpointRow, boolean, boolean]>(ctx, binding, { text: UPDATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
     const webhook = showEndpoint(row.slice(0, -2) as EndpointRow);
@@ -85,8 +147,9 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   async function rotateSecret(ctx: RouteContext) {
     const { id, signing: now = 'v1' } = ownEndpoint(ctx);
     const { secret, publicKey, kept } = newSigningSecrets(ctx.input.signing ?? now);
-    const values = [id, ownerOf(ctx), keyring.encrypt(kept, secretContext(id)), graceMs, publicKey];
-    const [row] = await database.write<EndpointRow>({ text: ROTATE, values });
+    const binding = await bindingFor(ctx.auth);
+    const values = [id, ownerOf(ctx), keyring.encrypt(kept, secretContext(id)), graceMs, publicKey, ...binding];
+    const [row] = await writeBound<EndpointRow>(ctx, binding, { text: ROTATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     ctx.res.setHeader('Cache-Control', 'no-store');
     tell('secret_rotated', showEndpoint(row), ctx);
@@ -130,11 +193,11 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       handler: ownEndpoint,
     },
     {
-      ...ofOwn,
+      ...ofManaged,
       method: 'PATCH',
       path: '/webhooks/:id',
       summary: 'Change a webhook endpoint; enabling it starts over',
-      errors: ['NOT_FOUND'],
+      errors: ['FORBIDDEN', 'NOT_FOUND'],
       operationId: 'updateWebhook',
       input: updateSchema(settings, names),
       output: endpointShape,
@@ -151,7 +214,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       handler: remove,
     },
     {
-      ...ofOwn,
+      ...ofManaged,
       method: 'POST',
       path: '/webhooks/:id/rotate-secret',
       summary: 'Give a webhook endpoint a new secret, shown this once',
@@ -159,7 +222,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
         'For a grace time messages are signed with the old secret, too. `signing` changes how they are signed; left out, it stays.',
       input: rotateSchema,
       output: endpointWithSecretShape,
-      errors: ['NOT_FOUND'],
+      errors: ['FORBIDDEN', 'NOT_FOUND'],
       operationId: 'rotateWebhookSecret',
       handler: rotateSecret,
     },

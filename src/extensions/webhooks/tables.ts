@@ -42,7 +42,7 @@ export const webhookEndpoints = pgTable(
     lastSuccessAt: time('last_success_at'),
     lastFailureAt: time('last_failure_at'),
     lastError: text('last_error'),
-    /** `gone`, `failing`, `manual` or `password_reset`. */
+    /** `gone`, `failing`, `manual`, `password_reset` or `key_ended`. */
     disabledReason: text('disabled_reason'),
     /** One delivery at a time, in the order of the events. */
     ordered: boolean('ordered').notNull().default(false),
@@ -51,6 +51,11 @@ export const webhookEndpoints = pgTable(
     rateWindowSeconds: integer('rate_window_seconds'),
     /** Its last attempt failed or took long: it is served in a lane of its own. */
     slow: boolean('slow').notNull().default(false),
+    /** The API key that it is bound to: it was created or changed with it. Its scopes limit what is sent, and it ends with the key. */
+    apiKeyId: text('api_key_id'),
+    keyScopes: text('key_scopes').array(),
+    /** Null: never. */
+    keyExpiresAt: time('key_expires_at'),
     createdAt: time('created_at').notNull().defaultNow(),
     updatedAt: time('updated_at').notNull().defaultNow(),
     /** Gone for everybody; the row stays until its delivery log is deleted. */
@@ -69,6 +74,9 @@ export const webhookEndpoints = pgTable(
     index('webhook_endpoints_previous_secret_index')
       .on(table.previousSecretUntil)
       .where(sql`previous_secret_until is not null`),
+    index('webhook_endpoints_api_key_index')
+      .on(table.apiKeyId)
+      .where(sql`api_key_id is not null and enabled and removed_at is null`),
     index('webhook_endpoints_removed_index').on(table.removedAt).where(sql`removed_at is not null`),
   ],
 );

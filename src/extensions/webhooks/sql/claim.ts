@@ -28,7 +28,7 @@ export type ClaimRow =
 
 /** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
 export function isOpen(users: UsersSql, globalRoles: string): string {
-  return `e.enabled and e.removed_at is null and ${users.active}
+  return `e.enabled and e.removed_at is null and ${users.active} and (e.key_expires_at is null or e.key_expires_at > now())
       and (e.scope <> 'global' or ${globalRoles}::text[] is null or ${users.hasRole(globalRoles)})`;
 }
 

@@ -10,12 +10,47 @@ export const REMOVED = `removed_at = now(), enabled = false, secret = '', previo
       older_secret = null, older_secret_until = null`;
 
 /**
+ * Sets the API key that endpoint `e` is bound to, by four parameters from `first` on: `keep`, `bind` or `drop`; the key; its scopes;
+ * its expiry.
+ */
+export function bind(first: number): string {
+  const set = (column: string, value: string) =>
+    `${column} = case $${first} when 'bind' then ${value} when 'drop' then null else e.${column} end`;
+  return [
+    set('api_key_id', `$${first + 1}`),
+    set('key_scopes', `$${first + 2}::text[]`),
+    set('key_expires_at', `$${first + 3}::timestamptz`),
+  ].join(', ');
+}
+
+/** A condition for the same parameters: a key binds no endpoint that another key is bound to. */
+export function mayBind(alias: string, first: number): string {
+  return `($${first} <> 'bind' or coalesce(${alias}api_key_id, $${first + 1}) = $${first + 1})`;
+}
+
+/** $1 the last key of the page before, $2 how many: keys that enabled endpoints are bound to. By webhook_endpoints_api_key_index. */
+export const BOUND_KEYS = `
+  select distinct api_key_id from webhook_endpoints
+  where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
+
+/** $1 keys. Gives the endpoints that this disables. By webhook_endpoints_api_key_index. */
+export const DISABLE_OF_KEYS = `
+  update webhook_endpoints set enabled = false, disabled_reason = 'key_ended', updated_at = now()
+  where id in (
+    select id from webhook_endpoints
+    where api_key_id = any($1::text[]) and api_key_id is not null and enabled and removed_at is null
+    order by id for no key update)
+  returning ${COLUMNS}`;
+
+/**
  * $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner, $9 public key, $10 ordered,
- * $11 limit of its rate, $12 window in seconds. No row: the owner's limit is reached. The count is right while the owner's row is locked.
+ * $11 limit of its rate, $12 window in seconds, $13 API key that it is bound to, $14 scopes of the key, $15 its expiry.
+ * No row: the owner's limit is reached. The count is right while the owner's row is locked.
  */
 export const CREATE = `
-  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds)
-  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int
+  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds,
+    api_key_id, key_scopes, key_expires_at)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int, $13, $14::text[], $15::timestamptz
   where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
   returning ${COLUMNS}`;
 
@@ -34,11 +69,12 @@ export const READ_SOME = `
 /**
  * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null:
  * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. The last columns: whether it was enabled
- * before, its lane. Enabling starts over; another url gets a fresh chance in the fast lane.
+ * before, its lane. $12 to $15: see `bind`. No row: it is gone, or another key is bound to it by now. Enabling starts over; another url gets a fresh chance in the fast lane.
  */
 export const UPDATE = `
   with old as (
-    select id, enabled from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null for update
+    select id, enabled from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null
+      and ${mayBind('', 12)} for update
   )
   update webhook_endpoints e set
     url = coalesce($3, e.url),
@@ -50,6 +86,7 @@ export const UPDATE = `
     ordered = coalesce($8::boolean, e.ordered),
     rate_limit = case when $9::boolean then $10::int else e.rate_limit end,
     rate_window_seconds = case when $9::boolean then $11::int else e.rate_window_seconds end,
+    ${bind(12)},
     slow = e.slow and $3 is null and not coalesce($7 and not old.enabled, false),
     updated_at = now()
   from old where e.id = old.id

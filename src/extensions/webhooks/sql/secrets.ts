@@ -1,11 +1,12 @@
 import { ENDPOINT_COLUMNS } from '../endpoint.ts';
+import { bind, mayBind } from './endpoints.ts';
 
 /** Old secrets of endpoint `e` that messages are still signed with; null: none. */
 export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,
       case when e.older_secret_until > now() then e.older_secret end as older_secret`;
 
 /**
- * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used; 0: it is forgotten at once, $5 the new public key. All secrets of an endpoint
+ * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used; 0: it is forgotten at once, $5 the new public key, $6 to $9 see `bind`. All secrets of an endpoint
  * are bound to the same words, so that a ciphertext may change its column.
  */
 export const ROTATE = `
@@ -17,8 +18,9 @@ export const ROTATE = `
     older_secret = case when $4 > 0 and e.previous_secret_until > now() then e.previous_secret end,
     older_secret_until = case when $4 > 0 and e.previous_secret_until > now()
       then least(e.previous_secret_until, now() + $4 * interval '1 millisecond') end,
+    ${bind(6)},
     updated_at = now()
-  where e.id = $1 and e.owner_id = $2 and e.removed_at is null
+  where e.id = $1 and e.owner_id = $2 and e.removed_at is null and ${mayBind('e.', 6)}
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}`;
 
 /** Forgets old secrets whose time is over. By webhook_endpoints_previous_secret_index: an older one never outlives the previous. */
