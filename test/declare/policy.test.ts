@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { allows, allowsEveryRecord, compilePolicy, type Policy } from '../../src/declare/policy.ts';
+import {
+  allows,
+  allowsEveryRecord,
+  allowsNobody,
+  compilePolicy,
+  isForRoles,
+  type Policy,
+  roleFault,
+} from '../../src/declare/policy.ts';
 
 function compiled(policy: Policy) {
   const faults: string[] = [];
@@ -85,4 +93,40 @@ test('a function is an alternative beside tokens: either is enough', async () =>
   expect(await allows(policy, args(ann, { open: true }), false)).toBe(true);
   expect(await allows(policy, args(ann, { open: false }), false)).toBe(false);
   expect(allowsEveryRecord(policy, ann)).toBe(false);
+});
+
+test.each<[Policy, string]>([
+  ['owner | admin', 'owner | admin'],
+  [['owner', () => true, 'editor'], 'owner | function | editor'],
+])('messages show the policy %j as %j', (policy, text) => {
+  expect(compiled(policy).text).toBe(text);
+});
+
+test.each<[Policy, { nobody: boolean; forRoles: boolean }]>([
+  ['none', { nobody: true, forRoles: false }],
+  ['public', { nobody: false, forRoles: false }],
+  ['authenticated', { nobody: false, forRoles: false }],
+  ['owner', { nobody: false, forRoles: false }],
+  ['admin', { nobody: false, forRoles: true }],
+  ['admin | editor', { nobody: false, forRoles: true }],
+  ['public | admin', { nobody: false, forRoles: false }],
+  ['authenticated | admin', { nobody: false, forRoles: false }],
+  ['owner | admin', { nobody: false, forRoles: false }],
+  [() => true, { nobody: false, forRoles: false }],
+  [['admin', () => true], { nobody: false, forRoles: false }],
+])('the policy %j allows nobody, or only users with a role: %j', (policy, { nobody, forRoles }) => {
+  expect(allowsNobody(compiled(policy))).toBe(nobody);
+  expect(isForRoles(compiled(policy))).toBe(forRoles);
+});
+
+test.each(['user', 'admin', 'editor', 'a', 'night-shift', 'Level_2'])('%j can be a role', (word) => {
+  expect(roleFault(word)).toBeUndefined();
+});
+
+test.each([7, null, undefined, '', '2nd', 'a b', 'a|b', 'role:admin', '-a', 'é'])('%j is not a role', (word) => {
+  expect(roleFault(word)).toContain('is not a role');
+});
+
+test.each(['public', 'auth', 'owner', 'Nobody', 'SELF'])('%j is a word of policies and cannot be a role', (word) => {
+  expect(roleFault(word)).toContain('cannot be a role');
 });

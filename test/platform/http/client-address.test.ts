@@ -123,6 +123,18 @@ test.each([
   expect(clientKey('')).toBe('');
 });
 
+test.each([
+  ['::1.2.3.4', '::102:304'],
+  ['2001:db8::255.254.253.252', '2001:db8::fffe:fdfc'],
+  ['2001:db8::0.0.0.1', '2001:db8::1'],
+])('%s, with a dotted end, is %s', (text, address) => {
+  expect(from(text)).toBe(address);
+});
+
+test('the key of an IPv6 client is its /64 in hexadecimal', () => {
+  expect(clientKey('2001:db8:abcd:ff00:1::1')).toBe('2001:db8:abcd:ff00::/64');
+});
+
 test('what is too long for an address is none, whatever it says', () => {
   for (const text of ['x', '1', ':', '1:', '1.', '[', '%']) expect(from(text.repeat(60_000))).toBe('');
 });
