@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { entityTag, readEntityTags, versionIn } from '../../../src/platform/http/entity-tag.ts';
@@ -73,4 +74,10 @@ test('the version in a tag is found again, and none where there is none; viewers
       expect(entityTag(Buffer.concat([body, Buffer.from('x')]), made, viewer)).not.toBe(tag);
     }),
   );
+});
+
+test('a tag holds 132 bits of the SHA-256 of the bytes from its first character on, then the viewer', () => {
+  const digest = createHash('sha256').update('{}').digest('base64').slice(0, 22);
+  expect(entityTag(Buffer.from('{}'), undefined)).toBe(digest);
+  expect(entityTag(Buffer.from('{}'), '7k', 'ann')).toBe(`7k-${digest}ann`);
 });
