@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { runForViewer } from './actor.ts';
 import type { Services } from './service.ts';
 import type { Viewer } from './viewer.ts';
 
@@ -15,7 +16,7 @@ export interface PolicyArguments {
   doc: any;
   /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
   req: Request | undefined;
-  /** The service of a resource, as the system unless a call says otherwise. */
+  /** The service of a resource: with the privilege of the system unless a call says otherwise. */
   service: Services;
 }
 
@@ -118,7 +119,7 @@ export async function allows(policy: CompiledPolicy, args: PolicyArguments, owns
   if (allowsEveryRecord(policy, args.user)) return true;
   if (policy.owner && owns && args.user !== undefined) return true;
   for (const rule of policy.functions) {
-    if ((await rule(args)) === true) return true;
+    if ((await runForViewer(args, () => rule(args))) === true) return true;
   }
   return false;
 }

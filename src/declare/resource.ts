@@ -31,8 +31,11 @@ export interface ScopeArguments {
 
 /** What a hook gets. */
 export interface HookContext {
+  /** The user whose change it is, whatever its privilege: inside a request the caller. */
   user: Viewer | undefined;
   req: Request | undefined;
+  /** The privilege of the change: `user` where policies and field rules have allowed it. */
+  as: 'system' | 'user';
   service: Services;
   /** `app.push`; what a `before` hook enqueues is part of the change, and is sent once that is committed. */
   push: PushSender;

@@ -2,18 +2,27 @@ import type { Request } from 'express';
 import type { Operator } from './operator.ts';
 import type { Viewer } from './viewer.ts';
 
-/** On whose behalf a service acts. Without `user` it acts as the system: everything is validated, no policy is asked. */
+/** The privilege of a service call, and the user and the request that events and audit record for it. */
 export interface ActAs {
-  /** Given as undefined (`{ user: ctx.user }` of a visitor), it acts as somebody who is not signed in. */
+  /**
+   * `system`: everything is validated, no policy applies, and hidden and read-only fields may be set. `user`: policies, scope
+   * filter and field rules apply as to a request of the user. Default: `user` where `user` is given, else `system`.
+   */
+  as?: 'system' | 'user' | undefined;
+  /**
+   * Default: the caller of the request inside which the call is made. Given as undefined (`{ user: ctx.user }` of a visitor) it
+   * stands for a caller who is not signed in.
+   */
   user?: Viewer | undefined;
-  /** The request behind the call: policy functions and scope filters see it, events carry its id. */
+  /**
+   * The request of that user: policy functions and scope filters see it, events carry its id. Default: the request inside which
+   * the call is made.
+   */
   req?: Request | undefined;
 }
 
-/** As the system. */
-interface AsSystem extends ActAs {
-  user?: never;
-}
+/** With the privilege of the system. */
+type AsSystem = ActAs & ({ as: 'system' } | { as?: 'system' | undefined; user?: never });
 
 /** On whose behalf a record is changed. */
 export interface ActAsOn extends ActAs {

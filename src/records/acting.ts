@@ -1,5 +1,9 @@
+import { type Actor, currentActor } from '../declare/actor.ts';
 import type { Looking } from '../declare/host.ts';
 import type { PolicyArguments } from '../declare/policy.ts';
+import type { ActAs, Services } from '../declare/service.ts';
+import { identityOf } from '../platform/http/identity.ts';
+import { requestIdOf } from '../platform/http/request-id.ts';
 import type { IfMatch } from './if-match.ts';
 
 /** Who looks, and the services that the project's functions get meanwhile: those of the transaction, where it is in one. */
@@ -7,10 +11,10 @@ export interface Looker extends Looking {
   service: PolicyArguments['service'];
 }
 
-/** On whose behalf an operation runs. */
+/** What an operation runs with: the user and the request that it is recorded for, and its privilege. */
 export interface Acting extends Looker {
   requestId?: string | undefined;
-  /** Code without a user: everything is validated, no policy is asked, no scope applies. */
+  /** The privilege of the system: everything is validated, no policy is asked, no scope applies. */
   system: boolean;
   /** Of a change or removal: the record must have one of these versions. */
   ifMatch?: IfMatch | undefined;
@@ -19,4 +23,44 @@ export interface Acting extends Looker {
 /** What policy functions are called with. @param doc the record in question, where there is one */
 export function policyArguments({ user, req, service }: Looker, action: string, doc: unknown): PolicyArguments {
   return { user, action, doc, req, service };
+}
+
+/** The actor that the calls inside an operation carry. */
+export function actorOf({ user, req, requestId }: Acting): Actor {
+  return { user, req, requestId };
+}
+
+/** The request of the actor, where it is the request of that user, too: rules must not read the headers of another user. */
+function requestOf(actor: Actor | undefined, user: Actor['user']): Actor['req'] {
+  return actor?.user?.id === user?.id ? actor?.req : undefined;
+}
+
+/**
+ * What a service call runs with.
+ *
+ * @param as the options of the call
+ * @param service what the functions of the project get meanwhile
+ * @throws TypeError for a privilege that there is not; Error for `{ as: 'user' }` where there is no user to act as
+ */
+export function actingOf(as: ActAs | undefined, service: Services): Acting {
+  const actor = currentActor();
+  // `{ user: ctx.user }` of a visitor who is not signed in must not become the system.
+  const named = as !== undefined && Object.hasOwn(as, 'user');
+  const privilege = as?.as ?? (named ? 'user' : 'system');
+  if (privilege !== 'user' && privilege !== 'system')
+    throw new TypeError(`the option "as" of a service call must be 'system' or 'user', not ${String(privilege)}`);
+  if (privilege === 'user' && !named && actor === undefined)
+    throw new Error(
+      `a service call with { as: 'user' } needs a user, and no request is being handled here: pass { user }, or leave out "as" to act as the system`,
+    );
+  const user = named ? as.user : actor?.user;
+  const req = as?.req ?? requestOf(actor, user);
+  const requestId = as?.req === undefined ? actor?.requestId : requestIdOf(as.req);
+  return { user, req, requestId, system: privilege === 'system', service };
+}
+
+/** How the user of an operation is signed in, and by which session or key; undefined where its request is not theirs. */
+export function identityBehind({ user, req }: Pick<Acting, 'user' | 'req'>): ReturnType<typeof identityOf> {
+  const identity = req && identityOf(req);
+  return identity?.userId === user?.id ? identity : undefined;
 }

@@ -1,7 +1,7 @@
+import { runAs } from '../declare/actor.ts';
 import type { StoredRecord } from '../declare/host.ts';
 import type { ActAs, ActAsOn, AnyService } from '../declare/service.ts';
-import { requestIdOf } from '../platform/http/request-id.ts';
-import type { Acting } from './acting.ts';
+import { type Acting, actingOf, actorOf } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { create } from './operations/create.ts';
 import { count, first, list } from './operations/list.ts';
@@ -12,13 +12,6 @@ import { update } from './operations/update.ts';
 import { serviceError } from './service-error.ts';
 import { versionOfTime } from './version.ts';
 
-function acting({ service }: RecordsContext, as: ActAs | undefined): Acting {
-  const requestId = as?.req === undefined ? undefined : requestIdOf(as.req);
-  // `{ user: ctx.user }` of a visitor who is not signed in must not become the system.
-  const system = as === undefined || !Object.hasOwn(as, 'user');
-  return { user: as?.user, req: as?.req, requestId, system, service };
-}
-
 function guarded(who: Acting, as: ActAsOn | undefined): Acting {
   return as?.ifMatch === undefined ? who : { ...who, ifMatch: [versionOfTime(as.ifMatch)] };
 }
@@ -27,9 +20,11 @@ function guarded(who: Acting, as: ActAsOn | undefined): Acting {
 export function createService(context: RecordsContext, entity: Entity): AnyService {
   async function run(as: ActAs | undefined, work: (who: Acting) => Promise<unknown>) {
     context.assertReach();
-    const who = acting(context, as);
+    const who = actingOf(as, context.service);
     try {
-      return (await work(who)) as StoredRecord & never;
+      // Hooks and policies of the call carry the actor that it names.
+      const done = as === undefined ? work(who) : runAs(actorOf(who), () => work(who));
+      return (await done) as StoredRecord & never;
     } catch (error) {
       throw serviceError(error, who.system);
     }

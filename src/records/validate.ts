@@ -90,7 +90,9 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
   const { resource, acting } = validation;
   for (const field of resource.fields) {
     const { name, spec } = field;
-    if (name === resource.ownerField && values[name] === undefined && acting.user !== undefined) {
+    // Code may make a record that nobody owns, by null.
+    const unowned = acting.system && input[name] === null;
+    if (name === resource.ownerField && values[name] === undefined && acting.user !== undefined && !unowned) {
       values[name] = acting.user.id;
     } else if (!present(input, name) || input[name] === null) {
       const value = 'default' in spec ? checkedDefault(name, spec, field.schema) : undefined;

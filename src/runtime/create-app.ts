@@ -22,14 +22,14 @@ import { optionMistakes } from './option-mistakes.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
 /** What an app is made of. */
-export interface AppOptions<R extends readonly AnyResource[]> {
+export interface AppOptions<R extends readonly AnyResource[], E extends readonly Extension[] = readonly Extension[]> {
   resources: R;
-  extensions?: readonly Extension[];
+  extensions?: E;
   settings?: SettingsInput;
   /** Push transports, asked in order. Default: APNs, FCM and Web Push, as far as their credentials are in the environment. */
   transports?: readonly Transport[];
   /** Called once with the app, to register listeners. */
-  listeners?: (app: App<R>) => void;
+  listeners?: (app: App<R> & Apis<E>) => void;
 }
 
 /** Whether the app's resources are known to the compiler. */
@@ -135,18 +135,18 @@ const MEMBERS: Record<keyof App, true> = {
  * @throws StartupError listing every mistake in environment, settings and declarations at once
  */
 export function createApp<const R extends readonly AnyResource[], const E extends readonly Extension[] = readonly []>(
-  options: AppOptions<R> & { extensions?: E },
+  options: AppOptions<R, E>,
   variables: Record<string, string | undefined>,
 ): App<R> & Apis<E> {
   const faults: string[] = [];
   const env = collect(faults, () => readEnvironment(variables));
   const settings = collect(faults, () => readSettings(options.settings));
-  const whole = optionMistakes(options, (text) => faults.push(text));
+  const isReadable = optionMistakes(options, (text) => faults.push(text));
   const provided = () => (env && settings ? transportsFrom(env, settings) : []);
   const transports = options.transports ?? collect(faults, provided) ?? [];
   const declared = { ...options, extensions: options.extensions ?? [], transports, members: MEMBERS };
   const assembled = () => assemble(declared, env, settings);
-  const parts = whole ? collect(faults, assembled) : undefined;
+  const parts = isReadable ? collect(faults, assembled) : undefined;
   if (parts === undefined || faults.length > 0) throw new StartupError('The app cannot be made:', faults);
 
   const stops: (() => Promise<void>)[] = [];
@@ -181,8 +181,9 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     declared: parts.declared,
   };
   for (const { name, api } of parts.apis) Object.defineProperty(app, name, { value: api, enumerable: true });
-  options.listeners?.(app);
-  return app as typeof app & Apis<E>;
+  const whole = app as typeof app & Apis<E>;
+  options.listeners?.(whole);
+  return whole;
 }
 
 function collect<T>(faults: string[], read: () => T): T | undefined {

@@ -250,7 +250,7 @@ export type Taken = All<
     Same<Input['boolean'], boolean | undefined>,
     Same<Input['date'], string | number | Date>,
     Same<Input['dates'], (string | number | Date)[]>,
-    Same<Input['owner'], string | undefined>,
+    Same<Input['owner'], string | null | undefined>,
     Same<Input['object']['preset'], number | undefined>,
     Same<Input['counted'], string | undefined>,
     Same<Input['form'], { a: number; b?: string | undefined }>,

@@ -1,8 +1,9 @@
+import { runAs } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { violatedUnique } from '../../platform/postgres/errors.ts';
-import type { Acting } from '../acting.ts';
+import { type Acting, actorOf, identityBehind } from '../acting.ts';
 import type { CompiledField, CompiledResource } from '../compiled.ts';
 import type { RecordsContext } from '../context.ts';
 import { uniqueFieldsOf } from '../indexes.ts';
@@ -11,13 +12,13 @@ import type { Cause } from '../store/event.ts';
 /** What hooks get. */
 export function hookContext(context: RecordsContext, acting: Acting): HookContext {
   const { service, push } = context;
-  return { user: acting.user, req: acting.req, service, push };
+  return { user: acting.user, req: acting.req, as: acting.system ? 'system' : 'user', service, push };
 }
 
 /** Who is behind a write, for its outbox row. */
 export function causeOf(acting: Acting): Cause {
   const { user, req, requestId, system } = acting;
-  return { userId: user?.id, requestId, req, system };
+  return { userId: user?.id, requestId, req, identity: identityBehind(acting), system };
 }
 
 /** What the error says of the fields whose values are taken together: of those that everybody sees, where there are several. */
@@ -69,7 +70,7 @@ export function follow(
   acting: Acting,
   hook: (ctx: HookContext) => unknown,
 ): Promise<void> {
-  return context.afterCommit(async (outside) => {
+  const tell = async (outside: RecordsContext) => {
     announce(outside, resource, change, acting);
     try {
       await hook(hookContext(outside, acting));
@@ -77,5 +78,7 @@ export function follow(
       const { action, record } = change;
       outside.log.error({ err: error, resource: resource.name, record: record.id, action }, 'an after hook failed');
     }
-  });
+  };
+  // After the commit of a transaction another actor may be the current one.
+  return context.afterCommit((outside) => runAs(actorOf(acting), () => tell(outside)));
 }

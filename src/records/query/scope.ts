@@ -1,3 +1,4 @@
+import { runForViewer } from '../../declare/actor.ts';
 import type { FieldSpec, Operator } from '../../declare/field.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
 import type { Looker } from '../acting.ts';
@@ -138,7 +139,8 @@ export function scopeConditions(resource: CompiledResource, looker: Looker): Con
   const known = pending.get(looker);
   const asked = known?.get(resource);
   if (asked !== undefined) return asked;
-  const filter: unknown = scope({ user: looker.user, req: looker.req, service: looker.service });
+  const { user, req, service } = looker;
+  const filter: unknown = runForViewer(looker, () => scope({ user, req, service }));
   if (!(filter instanceof Promise)) return given(resource, filter);
   const conditions = filter.then((filter) => given(resource, filter));
   if (known === undefined) pending.set(looker, new Map([[resource, conditions]]));

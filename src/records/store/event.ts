@@ -1,16 +1,18 @@
 import type { Request } from 'express';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { identityOf } from '../../platform/http/identity.ts';
+import type { identityOf } from '../../platform/http/identity.ts';
 import { newId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
 import type { CompiledResource } from '../compiled.ts';
 
-/** Who is behind a change, as the outbox keeps it. */
+/** The actor of a change, as the outbox keeps it. */
 export interface Cause {
   userId: string | undefined;
   requestId: string | undefined;
   req: Request | undefined;
+  /** How the user is signed in; undefined where no request of theirs is at hand. */
+  identity: ReturnType<typeof identityOf>;
   system: boolean;
 }
 
@@ -32,10 +34,10 @@ function passwordsJson(resource: CompiledResource): string {
 }
 
 /** Where a change came from, as JSON: by which session or key it was signed in, and from which address. */
-function originJson({ req, system }: Cause): string {
-  const identity = req && identityOf(req);
+function originJson({ req, identity, system }: Cause): string {
   const ip = req && addressOf(req);
-  return JSON.stringify({ via: system ? 'system' : identity?.via, id: identity?.id, ip: ip || undefined });
+  const via = identity?.via ?? (system ? 'system' : undefined);
+  return JSON.stringify({ via, id: identity?.id, ip: ip || undefined });
 }
 
 /** The values that `outboxExpression` has placeholders for: an event of its own for every change. */

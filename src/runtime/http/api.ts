@@ -7,6 +7,7 @@ import express, {
   type Response,
   Router,
 } from 'express';
+import { runAs } from '../../declare/actor.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { sendError } from '../../platform/http/answer.ts';
@@ -164,7 +165,8 @@ export function createApi(
     res.setHeader('X-Request-Id', requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     logRequest(log, req, res, requestId);
-    next();
+    // Until the endpoint has signed the caller in: middleware may call services, too.
+    runAs({ user: undefined, req, requestId }, next);
   });
   const isDevelopment = env.nodeEnv === 'development';
   if (env.corsOrigins.length > 0 || isDevelopment) app.use(corsOf(env.corsOrigins, isDevelopment));

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { type Actor, runAs } from '../../declare/actor.ts';
 import type { Authenticator, Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
@@ -7,6 +8,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { type Answer, answerOf, sendAnswer, withData, withVersion } from '../../platform/http/answer.ts';
 import { setIdentity } from '../../platform/http/identity.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
+import { requestIdOf } from '../../platform/http/request-id.ts';
 import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
 import type { Looker } from '../../records/acting.ts';
 import type { Records } from '../../records/index.ts';
@@ -30,6 +32,11 @@ const SLOW_BODY_MS = 250;
 
 /** Handles one request of a route: sign in, authorise, load what the path names, check the query, read and check the body, run the handler, answer. */
 export type Endpoint = (req: Request, res: Response) => Promise<void>;
+
+/** The actor of a request: what its services are recorded for. */
+function actorOf(req: Request, user: SignedIn['user']): Actor {
+  return { user, req, requestId: requestIdOf(req) };
+}
 
 /** Makes the endpoint of a route. Everything that does not depend on the request is decided here, once. */
 export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
@@ -87,7 +94,9 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
     if (authenticator !== undefined) scopeChecks.get(authenticator)!(auth!);
     try {
-      const doc = await authorize({ user, req, service: host.service }, auth, req.params as Record<string, string>);
+      const looking = { user, req, service: host.service };
+      const params = req.params as Record<string, string>;
+      const doc = await runAs(actorOf(req, user), () => authorize(looking, auth, params));
       return { user, auth, doc };
     } catch (error) {
       if (!(await hadRecord(req, user, error))) throw error;
@@ -127,39 +136,39 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     // A body that is kept back must not outlive a logout, or the loss of a role, in the meantime.
     if (performance.now() - begun > SLOW_BODY_MS) admitted = await admit(req);
     const { user, auth, doc, gone } = admitted;
-    const input = route.input === undefined ? undefined : await checkInput(route.input, body);
-    const ctx: RouteContext = {
-      user,
-      auth,
-      input,
-      body,
-      params,
-      query: query as RouteContext['query'],
-      doc,
-      req,
-      res,
-      service: host.service,
-      transaction: host.transaction,
-      push: host.push,
-      log: host.log,
-    };
-    const answer =
-      idempotent === undefined || key === undefined
-        ? await respond(ctx)
-        : await idempotent.carryOut({
-            req,
-            res,
-            user,
-            key,
-            body,
-            async run(recordId) {
-              if (gone !== undefined) throw gone;
-              reserveId(req, recordId);
-              return respond(ctx);
-            },
-            recover: (recordId) => recover(recordId, ctx),
-            made: async (recordId) => (await made(recordId)) !== undefined,
-          });
+    const answer = await runAs(actorOf(req, user), async () => {
+      const input = route.input === undefined ? undefined : await checkInput(route.input, body);
+      const ctx: RouteContext = {
+        user,
+        auth,
+        input,
+        body,
+        params,
+        query: query as RouteContext['query'],
+        doc,
+        req,
+        res,
+        service: host.service,
+        transaction: host.transaction,
+        push: host.push,
+        log: host.log,
+      };
+      if (idempotent === undefined || key === undefined) return respond(ctx);
+      return idempotent.carryOut({
+        req,
+        res,
+        user,
+        key,
+        body,
+        async run(recordId) {
+          if (gone !== undefined) throw gone;
+          reserveId(req, recordId);
+          return respond(ctx);
+        },
+        recover: (recordId) => recover(recordId, ctx),
+        made: async (recordId) => (await made(recordId)) !== undefined,
+      });
+    });
     if (answer !== undefined) sendAnswer(res, answer, tagged ? (user?.id ?? '') : undefined);
   };
 }

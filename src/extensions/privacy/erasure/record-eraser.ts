@@ -93,7 +93,7 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
   /** @param spared ids of records whose `beforeDelete` has thrown: it is not asked again */
   async function removeWithin(tx: Transaction, rows: readonly unknown[][], spared: ReadonlySet<string>): Promise<void> {
     const records = hooked ? readable(rows) : [];
-    const context = { user: undefined, req: undefined };
+    const context = { user: undefined, req: undefined, as: 'system' as const };
     const push = { ...host.push, ...tx.push };
     for (const record of records) {
       if (hooks.beforeDelete === undefined || spared.has(record.id)) continue;

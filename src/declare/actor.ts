@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Request } from 'express';
+import { requestIdOf } from '../platform/http/request-id.ts';
+import type { Viewer } from './viewer.ts';
+
+/** The user and the request behind the code that runs: events and audit record them, whatever the privilege of a call. */
+export interface Actor {
+  /** Undefined for a caller who is not signed in. */
+  user: Viewer | undefined;
+  /** The request that `user` has made. */
+  req: Request | undefined;
+  requestId: string | undefined;
+}
+
+const running = new AsyncLocalStorage<Actor>();
+
+/** Runs `work` with an actor, which every service call inside it carries. */
+export function runAs<T>(actor: Actor, work: () => T): T {
+  return running.run(actor, work);
+}
+
+/** The actor of the code that runs now; undefined outside of requests and of calls made for a user. */
+export function currentActor(): Actor | undefined {
+  return running.getStore();
+}
+
+/** Runs a function of the project, a policy or a scope, for a viewer: what it asks with `{ as: 'user' }` it asks as that viewer. */
+export function runForViewer<T>({ user, req }: Pick<Actor, 'user'> & { req?: Request | undefined }, work: () => T): T {
+  const actor = currentActor();
+  if (actor !== undefined && actor.user === user && actor.req === req) return work();
+  return running.run({ user, req, requestId: req && requestIdOf(req) }, work);
+}

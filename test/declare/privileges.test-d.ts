@@ -1,0 +1,64 @@
+// Checked by the compiler alone (`npm run check`): every line after @ts-expect-error must be an error.
+import { z } from 'zod';
+import { createApp, defineExtension, defineResource, defineUser, f, privacy, webhooks } from '../../src/index.ts';
+
+const ticket = defineResource('ticket', {
+  fields: {
+    title: f.string().required(),
+    state: f.enum(['open', 'closed']).default('open').readOnly(),
+    opener: f.ref('user').owner(),
+  },
+});
+
+/** Listeners get the app with what its extensions offer to code. */
+export function listeners(env: Record<string, string>) {
+  const loud = defineExtension({ name: 'loud', setup: () => ({ api: { shout: (text: string) => text.length } }) });
+  const silent = defineExtension({ name: 'silent', setup: () => ({}) });
+  createApp(
+    {
+      resources: [defineUser(), ticket],
+      extensions: [
+        webhooks({ events: { 'invoice.paid': { schema: z.object({ amount: z.number() }) } } }),
+        privacy(),
+        loud,
+        silent,
+      ],
+      listeners: (app) => {
+        app.on('ticket.created', async ({ record }) => {
+          app.loud.shout(record.title) satisfies number;
+          await app.webhooks.publish('invoice.paid', { amount: 1 }, { owner: record.opener });
+          // @ts-expect-error there is no such event to publish
+          await app.webhooks.publish('invoice.lost', { amount: 1 }, { owner: record.opener });
+          // @ts-expect-error it has no such function
+          app.loud.whisper;
+          // @ts-expect-error it offers nothing
+          app.silent;
+          // @ts-expect-error it is not installed
+          app.apiKeys;
+        });
+      },
+    },
+    env,
+  );
+  createApp({ resources: [ticket], listeners: (app) => app.on('ticket.deleted', () => undefined) }, env);
+}
+
+/** The privilege decides what create and update take. */
+export async function privileges(env: Record<string, string>) {
+  const app = createApp({ resources: [defineUser(), ticket] }, env);
+  const tickets = app.service(ticket);
+  const user = { id: '0123456789abcdef01234567' };
+  await tickets.create({ title: 'x', state: 'closed', opener: null });
+  await tickets.create({ title: 'x', state: 'closed' }, { as: 'system' });
+  await tickets.create({ title: 'x', state: 'closed' }, { as: 'system', user });
+  await tickets.create({ title: 'x' }, { as: 'user' });
+  await tickets.update('x', { state: 'closed' }, { as: 'system', user, ifMatch: '2030-01-01T00:00:00.000Z' });
+  // @ts-expect-error a user may not set a read-only field
+  await tickets.create({ title: 'x', state: 'closed' }, { as: 'user' });
+  // @ts-expect-error a user may not set a read-only field
+  await tickets.update('x', { state: 'closed' }, { as: 'user' });
+  // @ts-expect-error a user may not set the owner
+  await tickets.create({ title: 'x', opener: null }, { user });
+  // @ts-expect-error there are two privileges
+  await tickets.read('x', { as: 'admin' });
+}
