@@ -59,6 +59,8 @@ export interface ResourceView {
   readableBy(record: StoredRecord, looking: Looking): Promise<boolean>;
   /** Whether the record is inside the service scope filter of this viewer. */
   inScope(record: StoredRecord, looking: Looking): Promise<boolean>;
+  /** Whether this viewer may see a field of a record that they may read. */
+  sees(record: StoredRecord, field: string, looking: Looking): Promise<boolean>;
   /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
   serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
   /**

@@ -110,16 +110,31 @@ export function allowsEveryRecord(policy: CompiledPolicy, viewer: Viewer | undef
   return policy.authenticated || policy.roles.some((role) => viewer.roles?.includes(role) ?? false);
 }
 
+function rethrow(error: unknown): never {
+  throw error;
+}
+
 /**
  * Whether a policy allows an action on one record.
  *
  * @param owns whether the viewer owns that record
+ * @param onError called with what a function throws: it throws, or returns, and the function allows nothing. Left out: the error
+ *   is thrown
  */
-export async function allows(policy: CompiledPolicy, args: PolicyArguments, owns: boolean): Promise<boolean> {
+export async function allows(
+  policy: CompiledPolicy,
+  args: PolicyArguments,
+  owns: boolean,
+  onError: (error: unknown) => void = rethrow,
+): Promise<boolean> {
   if (allowsEveryRecord(policy, args.user)) return true;
   if (policy.owner && owns && args.user !== undefined) return true;
   for (const rule of policy.functions) {
-    if ((await runForViewer(args, () => rule(args))) === true) return true;
+    try {
+      if ((await runForViewer(args, () => rule(args))) === true) return true;
+    } catch (error) {
+      onError(error);
+    }
   }
   return false;
 }

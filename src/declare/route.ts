@@ -31,7 +31,10 @@ export type RawQuery = Record<string, string | string[]>;
 export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   user: Viewer | undefined;
   auth: Auth | undefined;
-  /** The body after `input` has checked it; undefined where the route declares no input. */
+  /**
+   * The body after `input` has checked it. Without an `input`: the JSON body as it came, or what the route's middleware has left in
+   * `req.body`; undefined when there is neither.
+   */
   input: Input;
   /** The JSON body as it came, of a route that takes one. */
   body: unknown;
@@ -68,8 +71,11 @@ export interface Route {
   input?: StandardSchema;
   /** Checks the parameters of the query string; its output is `ctx.query`. Without it the handler gets what came. */
   query?: StandardSchema;
-  /** `json`: the handler checks `ctx.body` itself. */
-  body?: 'json';
+  /**
+   * `json`: the handler checks `ctx.body` itself. `any`: a JSON body is parsed, unless middleware has read it; of other bodies nothing
+   * is read. `raw`: nothing is read of any body; it is the handler's, in `ctx.req`. Default: nothing is read.
+   */
+  body?: 'json' | 'any' | 'raw';
   /** The shape of a body that the handler checks itself, for the OpenAPI document. */
   bodyShape?: z.ZodType;
   /** The query parameters that the handler checks itself, for the OpenAPI document. */
@@ -140,6 +146,8 @@ export type RouteOptions = Pick<
 > & {
   /** false: a POST is carried out each time it comes, whatever its `Idempotency-Key`. */
   idempotent?: boolean;
+  /** `raw`: the body is not read, JSON neither; the handler reads `ctx.req`. */
+  body?: 'raw';
 };
 
 /** A path with `:id` has a record. */
@@ -152,8 +160,8 @@ type TypedOptions<I, Q> = Omit<RouteOptions, 'input' | 'query'> & {
 };
 
 interface AddRoute<D> {
-  <const P extends string>(path: P, handler: (ctx: RouteContext<undefined, DocOf<P, D>>) => Anything): Route;
-  <const P extends string, I = undefined, Q = RawQuery>(
+  <const P extends string>(path: P, handler: (ctx: RouteContext<unknown, DocOf<P, D>>) => Anything): Route;
+  <const P extends string, I = unknown, Q = RawQuery>(
     path: P,
     options: TypedOptions<I, Q>,
     handler: (ctx: RouteContext<I, DocOf<P, D>, Q>) => Anything,
@@ -163,6 +171,9 @@ interface AddRoute<D> {
 /** Makes custom routes of a resource, whose records are `D`; paths are below the resource's own. */
 // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
 export type RouteBuilder<D = any> = Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute<D>>;
+
+/** Methods whose requests have bodies. */
+const WITH_BODY: ReadonlySet<HttpMethod> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** A builder of routes below `base`, for the given resource. */
 export function routeBuilder(base: string, resource: string): RouteBuilder {
@@ -175,6 +186,7 @@ export function routeBuilder(base: string, resource: string): RouteBuilder {
         const loads = /\/:id(\/|$)/.test(path);
         return {
           ...(method === 'POST' ? { idempotent: true } : {}),
+          ...(WITH_BODY.has(method) && options.input === undefined ? { body: 'any' as const } : {}),
           ...options,
           method,
           path: base + (path === '/' ? '' : path),

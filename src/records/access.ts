@@ -6,6 +6,7 @@ import { type Looker, policyArguments } from './acting.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Condition } from './query/condition.ts';
 import { scopeConditions } from './query/scope.ts';
+import { actionRule } from './rule-errors.ts';
 import type { Store } from './store/store.ts';
 import { owns } from './view.ts';
 
@@ -22,11 +23,17 @@ function refusal(looking: Looker): ApiError {
 /**
  * Asks the policy of a create, or of another route without a record. `owner` always passes on create, for who is signed in.
  *
+ * @param onError what becomes of an error of a policy function
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
-export async function authorizeCollection(policy: CompiledPolicy, action: string, looking: Looker): Promise<void> {
+export async function authorizeCollection(
+  policy: CompiledPolicy,
+  action: string,
+  looking: Looker,
+  onError: (error: unknown) => void,
+): Promise<void> {
   const args = policyArguments(looking, action, undefined);
-  if (!(await allows(policy, args, action === 'create'))) throw refusal(looking);
+  if (!(await allows(policy, args, action === 'create', onError))) throw refusal(looking);
 }
 
 /**
@@ -37,7 +44,7 @@ export async function authorizeCollection(policy: CompiledPolicy, action: string
 export async function listConditions(resource: CompiledResource, looking: Looker): Promise<Condition[]> {
   const policy = resource.policies.list;
   const args = policyArguments(looking, 'list', undefined);
-  if (await allows(policy, args, false)) return [];
+  if (await allows(policy, args, false, actionRule(resource, 'list', args))) return [];
   if (!policy.owner || looking.user === undefined) throw refusal(looking);
   return [{ field: resource.ownerField!, op: 'eq', value: looking.user.id }];
 }
@@ -67,8 +74,9 @@ export async function loadAuthorized(
   if (record === undefined) throw new ApiError(missing);
   const args = policyArguments(looking, action, record);
   const own = owns(resource, record, looking);
-  const reads = () => allows(resource.policies.read, { ...args, action: 'read' }, own);
-  if (await allows(policy, args, own)) {
+  const reads = () =>
+    allows(resource.policies.read, { ...args, action: 'read' }, own, actionRule(resource, 'read', args));
+  if (await allows(policy, args, own, actionRule(resource, action, args))) {
     // For who may not read it there is no such record to change or remove. Custom routes are as open as their own policy.
     if ((action !== 'update' && action !== 'delete') || (await reads())) return record;
     throw new ApiError(missing);

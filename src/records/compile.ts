@@ -7,6 +7,7 @@ import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
 import { indexRoom, MOST_INDEXED_BYTES } from './fields/text-rules.ts';
 import { withIndexes } from './indexes.ts';
+import type { ReportRuleError } from './rule-errors.ts';
 import { defaultOrderIndex } from './sort-index.ts';
 
 /** Whether a property is there somewhere in a field: on itself, or on what is in it. */
@@ -85,7 +86,10 @@ export function declaredPolicy(resource: AnyResource, action: Action): Policy {
   return ownerFieldOf(resource) === undefined ? 'admin' : 'owner | admin';
 }
 
-function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip'): Omit<CompiledResource, 'indexes'> {
+function compileResource(
+  resource: AnyResource,
+  unknownFields: 'reject' | 'strip',
+): Omit<CompiledResource, 'indexes' | 'reportRuleError'> {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
@@ -132,18 +136,24 @@ function compileResource(resource: AnyResource, unknownFields: 'reject' | 'strip
   };
 }
 
+function rethrow(error: unknown): never {
+  throw error;
+}
+
 /**
  * Makes declarations ready for requests. They must be free of mistakes.
  *
  * @param taken names that other tables and their indexes have
+ * @param reportRuleError logs what a policy, `visibleTo` or scope function throws; left out, their errors are thrown
  */
 export function compileResources(
   resources: readonly AnyResource[],
   unknownFields: 'reject' | 'strip',
   taken: Iterable<string> = [],
+  reportRuleError: ReportRuleError = rethrow,
 ): CompiledResource[] {
   return withIndexes(
-    resources.map((resource) => compileResource(resource, unknownFields)),
+    resources.map((resource) => ({ ...compileResource(resource, unknownFields), reportRuleError })),
     taken,
   );
 }

@@ -3,6 +3,7 @@ import type { FieldSpec, Operator } from '../declare/field.ts';
 import type { CompiledPolicy } from '../declare/policy.ts';
 import type { Action, AnyResource } from '../declare/resource.ts';
 import type { FieldType } from './fields/field-type.ts';
+import type { ReportRuleError } from './rule-errors.ts';
 
 /** A field as the engine works with it. */
 export interface CompiledField {
@@ -78,6 +79,8 @@ export interface CompiledResource {
   indexes: readonly Index[];
   /** References that every read expands. */
   populated: readonly string[];
+  /** Logs what a policy, `visibleTo` or scope function threw. */
+  reportRuleError: ReportRuleError;
 }
 
 /** The column of a field, or of the record's own `id`, `createdAt`, `updatedAt`. */

@@ -5,6 +5,7 @@ import { type Acting, policyArguments } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { asksFunction, refusal, refusalByFunction, type Writing } from './may-write.ts';
 import { echo } from './query/parameter.ts';
+import { hideOnError } from './rule-errors.ts';
 import { docOf, type Values, validate } from './validate.ts';
 import { owns } from './view.ts';
 
@@ -25,7 +26,8 @@ async function concernsClient(field: CompiledField, writing: Writing, doc: Store
   const args = policyArguments(acting, 'read', doc);
   // Functions are written for records that are stored; of what is yet to be nobody has seen anything.
   const policy = updating ? field.visibleTo : { ...field.visibleTo, functions: [] };
-  return allows(policy, args, owns(resource, doc, acting));
+  const rule = { resource: resource.name, rule: 'visibleTo', field: field.name };
+  return allows(policy, args, owns(resource, doc, acting), hideOnError(resource.reportRuleError, rule, acting.req));
 }
 
 /** The names in the details of an error that do not concern the client. */

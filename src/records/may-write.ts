@@ -2,6 +2,7 @@ import type { StoredRecord } from '../declare/host.ts';
 import { allows, allowsEveryRecord } from '../declare/policy.ts';
 import { type Acting, policyArguments } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
+import { inRule } from './rule-errors.ts';
 import { owns } from './view.ts';
 
 const NOT_ALLOWED = 'You are not allowed to set this field';
@@ -45,9 +46,11 @@ export function refusal(field: CompiledField, writing: Writing): string | undefi
  */
 export async function refusalByFunction(
   field: CompiledField,
-  { acting, updating }: Writing,
+  { resource, acting, updating }: Writing,
   doc: Record<string, unknown> | undefined,
 ): Promise<string | undefined> {
   const args = policyArguments(acting, updating ? 'update' : 'create', doc);
-  return (await allows(field.writableBy!, args, false)) ? undefined : NOT_ALLOWED;
+  const rule = `writableBy of the field "${field.name}"`;
+  const allowed = await inRule(resource.name, rule, () => allows(field.writableBy!, args, false));
+  return allowed ? undefined : NOT_ALLOWED;
 }

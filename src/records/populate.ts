@@ -5,6 +5,7 @@ import type { CompiledResource } from './compiled.ts';
 import type { RecordsContext } from './context.ts';
 import type { Includes, ListQuery } from './query/list-query.ts';
 import { scopeConditions } from './query/scope.ts';
+import { visibilityRule } from './rule-errors.ts';
 import { owns, type Shown, show } from './view.ts';
 import { weightOf } from './weight.ts';
 
@@ -82,7 +83,7 @@ async function targets(
   looking: Looker,
 ): Promise<Map<string, Target>> {
   const { resource, store } = context.entities.get(target)!;
-  const scope = scopeConditions(resource, looking);
+  const scope = scopeConditions(resource, looking, 'visibility');
   const ids = [...new Set(slots.map((slot) => slot.id))];
   const conditions = scope instanceof Promise ? await scope : scope;
   const found = await readTogether(looking, [target, ids, conditions, bytes], () =>
@@ -91,7 +92,8 @@ async function targets(
   const visible: StoredRecord[] = [];
   for (const record of found) {
     const args = policyArguments(looking, 'read', record);
-    if (await allows(resource.policies.reference, args, owns(resource, record, looking))) visible.push(record);
+    const onError = visibilityRule(resource, 'reference', args);
+    if (await allows(resource.policies.reference, args, owns(resource, record, looking), onError)) visible.push(record);
   }
   const shown = await show(resource, visible, looking);
   return new Map(shown.map((record) => [record.id as string, { shown: record, weight: weightOf(record) }]));

@@ -6,7 +6,8 @@ import { follow } from './follow.ts';
 import { presentApart } from './populate.ts';
 import { matches } from './query/match.ts';
 import { scopeConditions } from './query/scope.ts';
-import { owns } from './view.ts';
+import { visibilityRule } from './rule-errors.ts';
+import { owns, sees } from './view.ts';
 import { createVisibilityKey } from './visibility-key.ts';
 
 /** The compiled view of a resource, for every channel besides its own routes. */
@@ -16,7 +17,7 @@ export function createResourceView(context: RecordsContext, entity: Entity): Res
   const visibilityKey = createVisibilityKey(resource, (name) => context.entities.get(name)!.resource);
   const lookerOf = (looking: Looking): Looker => (hasService(looking) ? looking : { ...looking, service });
   const inScope = async (record: StoredRecord, looker: Looker) => {
-    const scope = scopeConditions(resource, looker);
+    const scope = scopeConditions(resource, looker, 'visibility');
     return (scope instanceof Promise ? await scope : scope).every((condition) => matches(condition, record));
   };
   return {
@@ -38,7 +39,17 @@ export function createResourceView(context: RecordsContext, entity: Entity): Res
     async readableBy(record, looking) {
       const looker = lookerOf(looking);
       if (!(await inScope(record, looker))) return false;
-      return allows(resource.policies.read, policyArguments(looker, 'read', record), owns(resource, record, looker));
+      const args = policyArguments(looker, 'read', record);
+      return allows(
+        resource.policies.read,
+        args,
+        owns(resource, record, looker),
+        visibilityRule(resource, 'read', args),
+      );
+    },
+    sees: async (record, name, looking) => {
+      const field = resource.field.get(name);
+      return field !== undefined && sees(resource, field, record, lookerOf(looking));
     },
     serialize: (records, looking) => presentApart(context, resource, records, lookerOf(looking)),
     follow: (followed, looking) => follow(entity, followed, lookerOf(looking)),

@@ -4,7 +4,7 @@ import type { ActAs, ActAsOn, AnyService } from '../declare/service.ts';
 import { type Acting, actingOf, actorOf } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { create } from './operations/create.ts';
-import { count, first, list } from './operations/list.ts';
+import { count, first, list, pages } from './operations/list.ts';
 import { read } from './operations/read.ts';
 import { remove } from './operations/remove.ts';
 import { restore } from './operations/restore.ts';
@@ -30,6 +30,17 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     }
   }
 
+  async function* records(who: Acting, query: object | undefined) {
+    try {
+      for await (const page of pages(context, entity, { ...query }, who)) {
+        yield* page as (StoredRecord & never)[];
+        context.assertReach();
+      }
+    } catch (error) {
+      throw serviceError(error, who.system);
+    }
+  }
+
   return {
     create: (input, as) => run(as, (who) => create(context, entity, input, who)),
     read: (id, as) => run(as, (who) => read(entity, id, who)),
@@ -38,6 +49,10 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
         const { records, meta } = await list(context, entity, { ...query }, who, true);
         return { data: records, meta };
       }),
+    each(query, as) {
+      context.assertReach();
+      return records(actingOf(as, context.service), query);
+    },
     first: (query, as) => run(as, (who) => first(context, entity, { ...query }, who)),
     count: (query, as) => run(as, (who) => count(context, entity, { ...query }, who)),
     update: (id, input, as) => run(as, (who) => update(context, entity, id, input, guarded(who, as))),

@@ -9,6 +9,7 @@ import { checkedDefault } from './fields/default.ts';
 import { isBlank, missingMessage } from './fields/presence.ts';
 import { InputError } from './input-error.ts';
 import { asksFunction, refusal, refusalByFunction, type Writing } from './may-write.ts';
+import { inRule } from './rule-errors.ts';
 import { applyRules } from './rules.ts';
 import { everyField } from './stored.ts';
 
@@ -131,7 +132,9 @@ async function runRules(values: Values, validation: Validation, details: ErrorDe
     const value = values[field.name];
     if (!field.hasRules || value === undefined || value === null) continue;
     if (isSettled(field.name, value, validation)) continue;
-    const ruled = await applyRules(field.spec, value, { record, path: field.name, details });
+    const ruled = await inRule(resource.name, `a rule of the field "${field.name}"`, () =>
+      applyRules(field.spec, value, { record, path: field.name, details }),
+    );
     if (ruled.holds) setRuled(values, field, ruled.value, validation, details);
   }
 }

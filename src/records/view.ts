@@ -2,6 +2,7 @@ import type { StoredRecord } from '../declare/host.ts';
 import { allows, allowsEveryRecord } from '../declare/policy.ts';
 import { type Looker, policyArguments } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
+import { hideOnError } from './rule-errors.ts';
 
 /** What leaves the system of a record. */
 export type Shown = Record<string, unknown>;
@@ -52,11 +53,16 @@ export async function show(
   return shown;
 }
 
-function sees(
+/** Whether a viewer may see a field of a record that they may see. */
+export async function sees(
   resource: CompiledResource,
   field: CompiledField,
   record: StoredRecord,
   looking: Looker,
 ): Promise<boolean> {
-  return allows(field.visibleTo!, policyArguments(looking, 'read', record), owns(resource, record, looking));
+  if (field.secret) return false;
+  if (field.visibleTo === undefined) return true;
+  const rule = { resource: resource.name, rule: 'visibleTo', field: field.name, record: record.id };
+  const onError = hideOnError(resource.reportRuleError, rule, looking.req);
+  return allows(field.visibleTo, policyArguments(looking, 'read', record), owns(resource, record, looking), onError);
 }

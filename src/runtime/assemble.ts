@@ -30,6 +30,7 @@ import { encryptedColumns } from '../records/encryption/columns.ts';
 import { compileResources, createRecords, type Records, resourceTables, withArchives } from '../records/index.ts';
 import { findMistakes } from '../records/mistakes/find-mistakes.ts';
 import { featureRouteMistakes, pageMistakes } from '../records/mistakes/route-mistakes.ts';
+import { createRuleErrorLog } from '../records/rule-errors.ts';
 import { withPostgres } from './connect.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
 import { extensionMistakes } from './extension-mistakes.ts';
@@ -195,7 +196,12 @@ export function assemble(
 
   const platform = platformOf(env, settings);
   const hasher = createPasswordHasher(settings.auth.password, { legacy: legacyOf(platform) });
-  const compiled = compileResources(declared.resources, settings.unknownFields, taken);
+  const compiled = compileResources(
+    declared.resources,
+    settings.unknownFields,
+    taken,
+    createRuleErrorLog(platform.log),
+  );
   const push = createPush(platform, declared.transports);
   const { enqueueWithin } = push;
   const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });

@@ -46,7 +46,8 @@ const post = defineResource('post', {
     }),
     route.get('/since', { query: z.object({ days: z.coerce.number() }) }, ({ query, input }) => {
       query.days satisfies number;
-      input satisfies undefined;
+      // @ts-expect-error without a schema a body may be anything
+      input.nope;
       // @ts-expect-error a query knows its parameters
       query.nope;
     }),
@@ -64,7 +65,7 @@ const post = defineResource('post', {
     route.get('/newest', ({ doc, input, query }) => {
       query.a satisfies string | string[] | undefined;
       doc satisfies undefined;
-      input satisfies undefined;
+      input satisfies unknown;
     }),
   ],
 });

@@ -148,14 +148,13 @@ test('a route without a policy is for who is signed in; roles are asked like any
   expect((await ann.call('GET', `${path}/admins`)).status).toBe(403);
 });
 
-test('input checks the body, with a message per field; without input the body is not read', async () => {
+test('input checks the body, with a message per field', async () => {
   const { status, body } = await call('POST', `${path}/made`, { n: 1.5, m: 1, __proto__x: 1 });
   expect([status, Object.keys(body.error.details).sort()]).toEqual([422, ['__proto__x', 'm', 'n']]);
   expect(body.error.details.m).toBe('Unknown field');
   expect((await call('POST', `${path}/made`)).status).toBe(422);
   expect((await call('POST', `${path}/made`, 'null')).status).toBe(422);
   expect((await call('POST', `${path}/made`, '{')).status).toBe(400);
-  expect((await call('POST', `${path}/bodyless`, '{not json')).body.data).toEqual({});
 });
 
 test('a route with :id loads the record, through the scope, and asks the policy: 401, 403, 404', async () => {

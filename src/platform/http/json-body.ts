@@ -78,6 +78,11 @@ function isJsonType(text: string): boolean {
   return true;
 }
 
+/** Whether a request says that its body is JSON, in whatever encoding. */
+export function claimsJson(req: IncomingMessage): boolean {
+  return hasBody(req) && JSON_TYPE.test(req.headers['content-type'] ?? '');
+}
+
 /**
  * Reads a request's JSON body.
  *

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { ApiError } from '../errors.ts';
+import { isSemaphoreFull } from '../semaphore.ts';
 
 interface PostgresError extends Error {
   code: string;
@@ -39,6 +40,15 @@ export function isUnavailable(error: unknown): boolean {
   // Classes 08 connection, 53 resources, 57P shutdown.
   if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === CANCELED || isContended(error)) return true;
   return error instanceof Error && CONNECTION_TEXTS.test(error.message);
+}
+
+/**
+ * Whether the database could not be asked, by a statement or by a service: nothing is known then, and asking again may help. What
+ * code throws of its own accord is not that, whatever it calls it.
+ */
+export function isTransient(error: unknown): boolean {
+  const cause = error instanceof ApiError ? error.cause : error;
+  return isUnavailable(cause) || isSemaphoreFull(cause);
 }
 
 /** The name of the unique constraint or index that a write ran into, or undefined when the error is another. */

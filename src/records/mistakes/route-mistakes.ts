@@ -13,6 +13,7 @@ type Fault = (text: string) => void;
 const OPTIONS = [
   'policy',
   'input',
+  'body',
   'query',
   'output',
   'errors',
@@ -52,6 +53,10 @@ function routeMistakes(route: Route, base: string, owned: boolean, fault: Fault)
   for (const key of Object.keys(route)) {
     if (![...OPTIONS, ...BUILT].includes(key)) fault(`"${key}" is not an option; options: ${OPTIONS.join(', ')}`);
   }
+  if (route.body !== undefined && route.body !== 'any' && route.body !== 'raw')
+    fault(`body: must be 'raw', or left out`);
+  if (route.body === 'raw' && route.input !== undefined)
+    fault(`body: 'raw' leaves the body unread, and input checks it; leave one of them out`);
   policyMistakes(route, owned, fault);
   commonMistakes(route, pathFault(route.path, base), fault);
 }

@@ -5,6 +5,7 @@ import { authorizeCollection } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { validateHooked } from '../hook-faults.ts';
+import { actionRule, inRule } from '../rule-errors.ts';
 import { type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
@@ -26,14 +27,21 @@ async function insert(
   acting: Acting,
   options: Options,
 ): Promise<StoredRecord> {
-  if (!acting.system && !options.authorized) await authorizeCollection(resource.policies.create, 'create', acting);
+  if (!acting.system && !options.authorized) {
+    const onError = actionRule(resource, 'create', { doc: undefined, req: acting.req });
+    await authorizeCollection(resource.policies.create, 'create', acting, onError);
+  }
   const rules = { unknownFields: context.settings.unknownFields, updating: false };
   const hooks = resource.declaration.hooks;
   let values = await validate(resource, input, acting, { ...rules, hooked: hooks?.beforeCreate !== undefined });
   if (hooks?.beforeCreate !== undefined) {
     // A hook may change what is in an array or object, too.
     const settled = structuredClone(values);
-    const changed = await hooks.beforeCreate(values, hookContext(context, acting));
+    const { beforeCreate } = hooks;
+    const given = values;
+    const changed: unknown = await inRule(resource.name, 'hooks.beforeCreate', () =>
+      beforeCreate(given, hookContext(context, acting)),
+    );
     values = await validateHooked(resource, answerOfHook(changed, values), acting, { ...rules, settled });
   }
   const faults = options.faults?.(values) ?? {};

@@ -1,9 +1,10 @@
+import { runAs } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isTooSlow } from '../../platform/postgres/errors.ts';
 import { listConditions } from '../access.ts';
-import type { Acting } from '../acting.ts';
+import { type Acting, actorOf } from '../acting.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/condition.ts';
@@ -16,14 +17,21 @@ import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/statements.ts';
 import type { Store } from '../store/store.ts';
 
-// What is listed goes into memory, whoever asks.
-const MOST_OF_SYSTEM = 1000;
+// What is listed goes into memory, and code may need more than clients; for more still there is `each`.
+const MOST_OF_CODE = 1000;
+// Records that `each` holds at a time.
+const EACH_PAGE = 100;
 
 /** A page of stored records, and the query that it answers. */
 export interface StoredPage {
   records: StoredRecord[];
   query: ListQuery;
   meta: PageMeta | CursorMeta;
+}
+
+/** The place of a record in a list. */
+function placeOf(sort: ListQuery['sort'], record: StoredRecord): Position {
+  return sort.map((term) => record[term.field] ?? null);
 }
 
 /** Where a list goes on. A cursor that names a record stands where that record is now, if the caller may list it. */
@@ -38,7 +46,7 @@ async function positionOf(
   if (record === undefined) {
     throw badQuery(`The query parameter "after" stands at a ${resource.name} that is gone; begin the list anew`);
   }
-  return sort.map((term) => record[term.field] ?? null);
+  return placeOf(sort, record);
 }
 
 /** The records of a slice, and how many there are in all. */
@@ -89,7 +97,7 @@ async function prepare(
   const allowed = acting.system ? [] : await reachable(resource, acting);
   const { defaultLimit, maxLimit } = settings.pagination;
   const query = parseListQuery(resource, raw, acting.system ? 'system' : acting.user, {
-    limits: { defaultLimit, maxLimit: acting.system ? Math.max(maxLimit, MOST_OF_SYSTEM) : maxLimit },
+    limits: { defaultLimit, maxLimit: byCode ? Math.max(maxLimit, MOST_OF_CODE) : maxLimit },
     resourceOf: (name) => entities.get(name)!.resource,
     byCode,
   });
@@ -150,4 +158,33 @@ export async function first(
 export async function count(context: RecordsContext, entity: Entity, raw: RawQuery, acting: Acting): Promise<number> {
   const { whole, from } = await prepare(context, entity, raw, acting, true);
   return inTime(() => from.count(whole, whole.slow));
+}
+
+const PARTS = ['page', 'limit', 'after'];
+
+// Changes of a record never move it to another place.
+const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false }];
+
+/**
+ * Every record that code asks for, and the caller may list, page by page: each page goes on behind the last record of the one
+ * before. Policy and scope are asked once, at the beginning.
+ */
+export async function* pages(
+  context: RecordsContext,
+  entity: Entity,
+  raw: RawQuery,
+  acting: Acting,
+): AsyncGenerator<StoredRecord[]> {
+  const part = PARTS.find((name) => raw[name] !== undefined);
+  if (part !== undefined) throw badQuery(`each() reads every record of a list: leave out "${part}"`);
+  const { whole, from } = await runAs(actorOf(acting), () => prepare(context, entity, raw, acting, true));
+  const list = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
+  let after: Position | undefined;
+  for (;;) {
+    const slice: Slice = { limit: EACH_PAGE, offset: 0, after };
+    const records = await inTime(() => from.list(list, slice, list.slow));
+    yield records;
+    if (records.length < EACH_PAGE) return;
+    after = placeOf(list.sort, records.at(-1)!);
+  }
 }

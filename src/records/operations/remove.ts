@@ -4,6 +4,7 @@ import { writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { matchConditions } from '../if-match.ts';
+import { inRule } from '../rule-errors.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { causeOf, follow, hookContext } from './after-write.ts';
 import { answerOfHook } from './hook-answer.ts';
@@ -23,7 +24,10 @@ async function attempt(
   let conditions: WriteCondition[] | undefined = allowed;
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', acting);
-    answerOfHook(await hooks?.beforeDelete?.(record as never, hookContext(context, acting)), record);
+    const answer: unknown = await inRule(resource.name, 'hooks.beforeDelete', () =>
+      hooks?.beforeDelete?.(record as never, hookContext(context, acting)),
+    );
+    answerOfHook(answer, record);
     const asked = allowed === undefined ? unchanged(entity, record) : [];
     conditions = [...(await stillInReach(entity, allowed, acting)), ...asked];
   }

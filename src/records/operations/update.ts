@@ -8,6 +8,7 @@ import { validateHooked } from '../hook-faults.ts';
 import { assertMatch, matchConditions } from '../if-match.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
+import { inRule } from '../rule-errors.ts';
 import type { WriteCondition, Written } from '../store/store.ts';
 import { writerOf } from '../stored.ts';
 import { needsRecord, type Values, validate } from '../validate.ts';
@@ -45,7 +46,11 @@ async function attempt(
   }
   if (hooks?.beforeUpdate !== undefined) {
     const settled = structuredClone(changes);
-    const changed = await hooks.beforeUpdate(changes, before as never, hookContext(context, acting));
+    const { beforeUpdate } = hooks;
+    const given = changes;
+    const changed: unknown = await inRule(resource.name, 'hooks.beforeUpdate', () =>
+      beforeUpdate(given, before as never, hookContext(context, acting)),
+    );
     changes = await validateHooked(resource, answerOfHook(changed, changes), acting, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, changes);

@@ -6,6 +6,7 @@ import type { CompiledResource } from '../compiled.ts';
 import type { Scalar } from '../fields/field-type.ts';
 import { possibleOperators } from '../fields/operators.ts';
 import { fieldTypeOf } from '../fields/registry.ts';
+import { scopeRule } from '../rule-errors.ts';
 import type { Condition } from './condition.ts';
 
 const NEVER: Condition = { never: true };
@@ -128,22 +129,60 @@ function given(resource: CompiledResource, filter: unknown): Condition[] {
 // By who looks: made anew for each operation, so that its scope is asked once in it and holds no longer.
 const pending = new WeakMap<Looker, Map<CompiledResource, Promise<Condition[]>>>();
 
-/**
- * The conditions of the resource's service scope filter for this viewer; a promise where the scope gave one.
- *
- * @throws Error when it gave no filter, or one that cannot be applied
- */
-export function scopeConditions(resource: CompiledResource, looker: Looker): Condition[] | Promise<Condition[]> {
+/** What a scope function threw, apart from what is wrong with a filter that it gave. */
+class ScopeThrew {
+  readonly error: unknown;
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+function threw(error: unknown): never {
+  throw new ScopeThrew(error);
+}
+
+function ask(resource: CompiledResource, looker: Looker): Condition[] | Promise<Condition[]> {
   const { scope } = resource.declaration;
   if (scope === undefined) return [];
   const known = pending.get(looker);
   const asked = known?.get(resource);
   if (asked !== undefined) return asked;
   const { user, req, service } = looker;
-  const filter: unknown = runForViewer(looker, () => scope({ user, req, service }));
+  let filter: unknown;
+  try {
+    filter = runForViewer(looker, () => scope({ user, req, service }));
+  } catch (error) {
+    threw(error);
+  }
   if (!(filter instanceof Promise)) return given(resource, filter);
-  const conditions = filter.then((filter) => given(resource, filter));
+  const conditions = filter.then((filter) => given(resource, filter), threw);
   if (known === undefined) pending.set(looker, new Map([[resource, conditions]]));
   else known.set(resource, conditions);
   return conditions;
+}
+
+/**
+ * The conditions of the resource's service scope filter for this viewer; a promise where the scope gave one. A scope that throws lets
+ * nothing through.
+ *
+ * @param decides `visibility`: a filter that cannot be applied lets nothing through either, so that the other parts of an answer
+ *   are not lost with it
+ * @throws Error when it gave no filter, or one that cannot be applied; what `scopeRule` throws
+ */
+export function scopeConditions(
+  resource: CompiledResource,
+  looker: Looker,
+  decides: 'request' | 'visibility' = 'request',
+): Condition[] | Promise<Condition[]> {
+  const failed = (error: unknown): Condition[] => {
+    if (decides === 'request' && !(error instanceof ScopeThrew)) throw error;
+    scopeRule(resource, looker.req, decides)(error instanceof ScopeThrew ? error.error : error);
+    return [NEVER];
+  };
+  try {
+    const conditions = ask(resource, looker);
+    return conditions instanceof Promise ? conditions.catch(failed) : conditions;
+  } catch (error) {
+    return failed(error);
+  }
 }

@@ -7,12 +7,13 @@ import { createScopeCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Answer, answerOf, sendAnswer, withData, withVersion } from '../../platform/http/answer.ts';
 import { setIdentity } from '../../platform/http/identity.ts';
-import { readJsonBody } from '../../platform/http/json-body.ts';
+import { claimsJson, readJsonBody } from '../../platform/http/json-body.ts';
 import { requestIdOf } from '../../platform/http/request-id.ts';
 import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
 import type { Looker } from '../../records/acting.ts';
 import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/reserved-id.ts';
+import { createRuleErrorLog, refuseOnError } from '../../records/rule-errors.ts';
 import { versionOf } from '../../records/version.ts';
 import { checkInput } from './check-input.ts';
 import { checkQuery } from './check-query.ts';
@@ -45,13 +46,21 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const action = route.action ?? 'custom';
   const entity = route.resource === undefined ? undefined : records.entities.get(route.resource);
   const byHandler = route.authorize === 'handler';
-  const takesBody = route.input !== undefined || route.body === 'json';
+  const takesJson = route.input !== undefined || route.body === 'json';
+  const hasMiddleware = (route.middleware?.length ?? 0) > 0;
   const status = route.status ?? 200;
   const item = entity !== undefined && isItemPath(route.path) ? entity : undefined;
   const tagged = isTagged(route);
   const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
   const creates = route.idempotent === 'create';
   const scopeChecks = new Map(parts.authenticators.map((one) => [one, createScopeCheck(route, [one])]));
+
+  const ruleErrors = createRuleErrorLog(host.log);
+  const rule = {
+    resource: route.resource,
+    rule: creates ? 'policies.create' : `policy of ${route.method} ${route.path}`,
+  };
+  const onPolicyError = (req: Request) => refuseOnError(ruleErrors, rule, req);
 
   /** Asks the policy. Gives the record of an item route of a resource, or what the route itself loads. */
   async function authorize(
@@ -64,12 +73,12 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
       // Nor is anybody shown an answer that was kept.
       if (creates && looking.req.headers['idempotency-key'] !== undefined) {
-        await authorizeCollection(policy, 'create', looking);
+        await authorizeCollection(policy, 'create', looking, onPolicyError(looking.req));
       }
       return undefined;
     }
     if (item === undefined) {
-      await authorizeCollection(policy, action, looking);
+      await authorizeCollection(policy, action, looking, onPolicyError(looking.req));
       return route.load?.({ ...looking, auth, params });
     }
     return loadAuthorized(item.resource, item.store, params.id!, action, policy, looking);
@@ -104,6 +113,15 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     }
   }
 
+  /** The body, parsed; undefined when there is none, or none that this route reads. */
+  async function bodyOf(req: Request): Promise<unknown> {
+    if (hasMiddleware && req.readableDidRead) return req.body;
+    if (!takesJson && !(route.body === 'any' && claimsJson(req))) return undefined;
+    const body = await readJsonBody(req, host.settings.http.bodyLimit);
+    req.body = body;
+    return body;
+  }
+
   /** Runs the handler. Undefined when it has answered by itself. */
   async function respond(ctx: RouteContext): Promise<Answer | undefined> {
     checkPreconditions(ctx.req, item, ctx.doc);
@@ -126,18 +144,21 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return answerOf(status, withVersion(await presentRecords(records, record, ctx), entity!.versionOf(record)));
   }
 
+  // A handler of a feature checks `ctx.body` itself.
+  const unchecked = (body: unknown) => (route.body === 'json' ? undefined : body);
+
   return async (req, res) => {
     let admitted = await admit(req);
     const params = req.params as Record<string, string>;
     const key = idempotent === undefined ? undefined : readIdempotencyKey(req);
     const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
     const begun = performance.now();
-    const body = takesBody ? await readJsonBody(req, host.settings.http.bodyLimit) : undefined;
+    const body = await bodyOf(req);
     // A body that is kept back must not outlive a logout, or the loss of a role, in the meantime.
     if (performance.now() - begun > SLOW_BODY_MS) admitted = await admit(req);
     const { user, auth, doc, gone } = admitted;
     const answer = await runAs(actorOf(req, user), async () => {
-      const input = route.input === undefined ? undefined : await checkInput(route.input, body);
+      const input = route.input === undefined ? unchecked(body) : await checkInput(route.input, body);
       const ctx: RouteContext = {
         user,
         auth,

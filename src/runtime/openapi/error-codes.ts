@@ -28,7 +28,7 @@ export interface RouteFacts {
 
 /** Whether a route reads its body. */
 export function takesBody(route: Route): boolean {
-  return route.input !== undefined || route.body === 'json';
+  return route.input !== undefined || route.body === 'json' || route.body === 'any';
 }
 
 function hasUnique(resource: CompiledResource): boolean {

@@ -289,7 +289,8 @@ test('bodies and answers of custom routes come from their schemas, of whatever l
   expect(data('retitleThing')).toEqual({ $ref: '#/components/schemas/Thing' });
   expect(body('updateThingsSettings')).toEqual({ type: 'object', properties: { dark: { type: 'boolean' } } });
   expect(body('replaceThingsSettings')).toEqual({ type: 'object', additionalProperties: true });
-  expect(body('echoThing')).toBe(undefined);
+  // Without an input any JSON may come.
+  expect(body('echoThing')).toEqual({});
   expect(data('getThingsStats').properties.newest.anyOf[0]).toEqual({ $ref: '#/components/schemas/Thing' });
   expect(parameter('getThingsStats', 'since')!.schema).toMatchObject({ type: 'string', format: 'date' });
   expect(data('runProbe', 202)).toMatchObject({ properties: { ok: { type: 'boolean' } } });

@@ -1,6 +1,5 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
-import { allows, type CompiledPolicy, compilePolicy, type PolicyArguments } from '../../../declare/policy.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
 import { erasurePlan } from '../../../records/erasure-plan.ts';
 import { isMarked } from './is-marked.ts';
@@ -19,8 +18,6 @@ export interface ExportedField {
   held: boolean;
   /** Whether answers never have it. */
   concealed: boolean;
-  /** Who sees it in answers; undefined for all who see the record. */
-  visibleTo: CompiledPolicy | undefined;
 }
 
 /**
@@ -36,19 +33,8 @@ export function exportedFields(resource: AnyResource, isUser: boolean): Exported
     const concealed = spec.hidden === true || spec.writeOnly === true;
     const marked = isMarked(resource, name);
     const held = marked || (personal.has(name) && !isSecret(name));
-    const visibleTo = spec.visibleTo === undefined ? undefined : compilePolicy(spec.visibleTo, () => undefined);
-    return [{ name, held, concealed, visibleTo }];
+    return [{ name, held, concealed }];
   });
-}
-
-/** Whether somebody sees a field in answers. */
-export async function seesField(
-  { concealed, visibleTo }: ExportedField,
-  args: Omit<PolicyArguments, 'action'>,
-  owns: boolean,
-): Promise<boolean> {
-  if (concealed) return false;
-  return visibleTo === undefined || allows(visibleTo, { ...args, action: 'read' }, owns);
 }
 
 /** A record as an export tells it: its id, these fields, its times. */

@@ -3,7 +3,7 @@ import { pluralName } from '../../../declare/naming.ts';
 import type { Viewer } from '../../../declare/viewer.ts';
 import { ownerFieldOf } from '../../../records/compile.ts';
 import type { ExportFile, Writing } from './export-file.ts';
-import { type ExportedField, exportedFields, recordOf, seesField } from './exported-fields.ts';
+import { type ExportedField, exportedFields, recordOf } from './exported-fields.ts';
 import { namingFields } from './naming-fields.ts';
 import { columnOf, readRecords } from './read-records.ts';
 
@@ -29,10 +29,10 @@ export function ownRecords(parts: Parts, view: ResourceView, users: ResourceView
   const times = view.declaration.timestamps !== false;
 
   async function tell(record: StoredRecord, user: Viewer, leftOut: Set<string>): Promise<Record<string, unknown>> {
-    const looking = { user, doc: record, req: undefined, service: parts.service };
+    const looking = { user };
     const told: string[] = [];
     for (const field of fields) {
-      if (field.held || (await seesField(field, looking, true))) told.push(field.name);
+      if (field.held || (await view.sees(record, field.name, looking))) told.push(field.name);
       else if (record[field.name] !== undefined) leftOut.add(field.name);
     }
     const shown = recordOf(record, told, times);
@@ -67,11 +67,11 @@ export function namingRecords(parts: Parts, view: ResourceView, users: ResourceV
   const where = owner === undefined ? named : `(${named}) and ${columnOf(owner)} is distinct from $1`;
 
   async function tell(record: StoredRecord, user: Viewer): Promise<Record<string, unknown>[]> {
-    const looking = { user, doc: record, req: undefined, service: parts.service };
-    const readable = record.deletedAt === undefined && (await view.readableBy(record, { user }));
+    const looking = { user };
+    const readable = record.deletedAt === undefined && (await view.readableBy(record, looking));
     const seen: string[] = [];
     if (readable) {
-      for (const field of fields) if (await seesField(field, looking, false)) seen.push(field.name);
+      for (const { name } of fields) if (await view.sees(record, name, looking)) seen.push(name);
     }
     const by = naming.filter(
       ({ name, marked, names }) => names(record[name], user.id) && (marked || seen.includes(name)),
