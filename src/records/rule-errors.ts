@@ -3,7 +3,6 @@ import { ApiError } from '../platform/errors.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Logger } from '../platform/log.ts';
 import { isTransient } from '../platform/postgres/errors.ts';
-import type { CompiledResource } from './compiled.ts';
 import { InputError } from './input-error.ts';
 
 /** A function of a declaration: `policies.read`, `scope`, or with `field` its `visibleTo`. */
@@ -17,6 +16,12 @@ export interface Rule {
 
 /** Logs the error of a rule. What the rule was to decide on stays hidden. */
 export type ReportRuleError = (error: unknown, rule: Rule, req: PolicyArguments['req']) => void;
+
+/** A resource, as far as its rules need it. */
+interface Ruled {
+  name: string;
+  reportRuleError: ReportRuleError;
+}
 
 /** Decides what becomes of the error of a rule: throws an error of the request, or returns, and the rule allows nothing. */
 type OnRuleError = (error: unknown) => void;
@@ -96,7 +101,7 @@ export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyAr
 
 /** The policy of an action on a resource, as a rule that decides over a request. */
 export function actionRule(
-  { name, reportRuleError }: CompiledResource,
+  { name, reportRuleError }: Ruled,
   action: string,
   { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
 ): OnRuleError {
@@ -105,7 +110,7 @@ export function actionRule(
 
 /** The policy of an action on a resource, as a rule that says what is visible. */
 export function visibilityRule(
-  { name, reportRuleError }: CompiledResource,
+  { name, reportRuleError }: Ruled,
   action: string,
   { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
 ): OnRuleError {
@@ -114,7 +119,7 @@ export function visibilityRule(
 
 /** A scope filter that threw: when it decides over a request, an error of the request; else nothing is in the scope. */
 export function scopeRule(
-  { name, reportRuleError }: CompiledResource,
+  { name, reportRuleError }: Ruled,
   req: PolicyArguments['req'],
   decides: 'request' | 'visibility',
 ): OnRuleError {
