@@ -10,10 +10,11 @@ export const STORE_PAGE = `
     select $1, c.chunk, c.transport, c.first_position, c.last_position, $2
     from unnest($3::int[], $4::text[], $5::int[], $6::int[]) c(chunk, transport, first_position, last_position)
   ), r as (
-    insert into push_results (push_id, position, platform, device_id, user_id, token, token_hash, masked_token)
-    select $1, r.position, r.platform, r.device_id, r.user_id, r.token, r.token_hash, r.masked
+    insert into push_results (push_id, position, platform, device_id, user_id, token, token_hash, masked_token, device_name)
+    select $1, r.position, r.platform, r.device_id, r.user_id, r.token, r.token_hash, r.masked, named.name
     from unnest($7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
       r(position, platform, device_id, user_id, token, token_hash, masked)
+    left join devices named on named.id = r.device_id
     where $14 or r.token_hash is null or not exists (
       select from devices d join push_results o on o.device_id = d.id and o.push_id = $1 where d.token_hash = r.token_hash
     )

@@ -121,6 +121,8 @@ const pushResults = pgTable(
     token: text('token'),
     tokenHash: text('token_hash'),
     maskedToken: text('masked_token').notNull(),
+    /** What the device was called when the push was stored: the device may be removed later. Null: it had no name, or a raw token. */
+    deviceName: text('device_name'),
     /** Null: no answer yet. */
     ok: boolean('ok'),
     /** The provider's id of the notification. */

@@ -13,7 +13,7 @@ const PAGE = `
   select coalesce(array_agg(distinct push_id) filter (where user_id = $1), '{}'), count(*) filter (where user_id = $1),
     (select array[push_id, position::text] from page offset ${RESULTS_AT_ONCE - 1}) from page`;
 const ROWS = `
-  select r.push_id, r.platform, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
+  select r.push_id, r.platform, r.device_name, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
   from push_results r join pushes p on p.id = r.push_id where r.push_id = any($2) and r.user_id = $1
   order by r.push_id, r.position`;
 
@@ -25,7 +25,7 @@ const ERASE = `
       and not exists (select from push_audiences a where a.push_id = p.id)
     returning p.id
   )
-  update push_results r set user_id = null, masked_token = '***', provider_id = null
+  update push_results r set user_id = null, masked_token = '***', device_name = null, provider_id = null
   where r.push_id = any($2) and r.user_id = $1 and not exists (select from theirs t where t.id = r.push_id)`;
 
 // Nobody got it: no result tells whom it was for.
@@ -58,8 +58,8 @@ export function pushData(database: Database): UserData {
     async *rows(userId) {
       for await (const { ids } of pages(userId)) {
         for (const row of await database.readSlowly<unknown[]>({ text: ROWS, values: [userId, ids] })) {
-          const [push, platform, token, ok, error, sentAt, openedAt, message] = row;
-          yield { push, platform, token, ok, error, sentAt, openedAt, message };
+          const [push, platform, device, token, ok, error, sentAt, openedAt, message] = row;
+          yield { push, platform, device, token, ok, error, sentAt, openedAt, message };
         }
       }
     },

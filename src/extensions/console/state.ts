@@ -19,8 +19,8 @@ export interface ConsoleState {
   devices: (SimulatedDevice & { owner: string })[];
   /** For whom a device may be added. */
   users: ShownUser[];
-  /** Newest first. */
-  pushes: RecentPush[];
+  /** Newest first. `label`: the name of the device, else its owner, else its masked token. */
+  pushes: (Omit<RecentPush, 'devices'> & { devices: (RecentPush['devices'][number] & { label: string })[] })[];
 }
 
 function shown(user: StoredRecord): ShownUser {
@@ -40,7 +40,9 @@ export function createStateReader(
       service(users.name).list({ limit: MOST_USERS, count: 'none' }),
       readRecentPushes(database, { limit: 30, devices: 20 }),
     ]);
-    const owners = await users.load([...new Set(devices.map((device) => device.user))]);
+    const receivers = pushes.flatMap((push) => push.devices.map(({ user }) => user));
+    const ids = [...devices.map(({ user }) => user), ...receivers].filter((id) => id !== null);
+    const owners = await users.load([...new Set(ids)]);
     const labels = new Map(owners.map((owner) => [owner.id, shown(owner).label]));
     return {
       devices: devices.toReversed().map((device) => ({
@@ -49,7 +51,13 @@ export function createStateReader(
         notifications: device.notifications.slice(0, MOST_NOTIFICATIONS),
       })),
       users: (people.data as unknown as StoredRecord[]).map(shown),
-      pushes,
+      pushes: pushes.map((push) => ({
+        ...push,
+        devices: push.devices.map((device) => ({
+          ...device,
+          label: device.name ?? labels.get(device.user ?? '') ?? device.token,
+        })),
+      })),
     };
   };
 }

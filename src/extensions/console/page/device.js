@@ -81,7 +81,7 @@ export function deviceView(device) {
     element(
       'header',
       {},
-      element('h3', {}, name ?? PLATFORMS[platform]),
+      element('h3', { title: name ?? undefined }, name ?? PLATFORMS[platform]),
       element('p', {}, name === null ? owner : `${PLATFORMS[platform]} · ${owner}`),
     ),
     screen(device),

@@ -17,21 +17,26 @@ function showUsers(users) {
   select.dataset.users = text;
 }
 
+/** Lets a form be sent; where it cannot be, a line in it says what is missing. */
+function offer(form, isPossible) {
+  byId(form).querySelector('button').disabled = !isPossible;
+  byId(`${form}-missing`).hidden = isPossible;
+}
+
 function show(next) {
   state = next;
-  const names = new Map(state.devices.map(({ id, name, owner }) => [id, name ?? owner]));
   keepList(byId('devices'), state.devices, deviceView);
-  const sends = state.pushes.map((push) => ({
-    ...push,
-    names: push.devices.flatMap(({ device }) => (names.has(device) ? [[device, names.get(device)]] : [])),
-  }));
-  keepList(byId('sends'), sends, sendView);
-  byId('no-devices').hidden = state.devices.length > 0;
-  byId('no-sends').hidden = sends.length > 0;
+  keepList(byId('sends'), state.pushes, sendView);
+  const { length } = state.devices;
+  byId('no-devices').hidden = length > 0;
+  byId('no-sends').hidden = state.pushes.length > 0;
+  byId('send-title').textContent = length > 1 ? `Send to all ${length} devices` : 'Send to the device';
+  offer('send', length > 0);
+  offer('add', state.users.length > 0);
   showUsers(state.users);
 }
 
-function tell(connected) {
+function showConnection(connected) {
   const status = byId('connection');
   status.textContent = connected ? 'Live' : 'No connection; trying again…';
   status.className = connected ? 'live' : 'lost';
@@ -52,4 +57,4 @@ byId('send').addEventListener('submit', (event) => {
   const deviceIds = state.devices.map(({ id }) => id);
   request('POST', 'sends', { deviceIds, content: filled(event.target) });
 });
-follow(show, tell);
+follow(show, showConnection);

@@ -15,16 +15,15 @@ function step({ at, event, error, id }) {
   return element('li', {}, element('time', {}, time), ` ${event}`, error || id ? ` · ${error ?? id}` : '');
 }
 
-function result(device, names) {
+function result(device) {
   const [kind, text] = outcome(device);
-  const name = names.get(device.device) ?? device.token;
   return element(
     'details.result',
     { 'data-key': device.device ?? device.token },
     element(
       'summary',
       {},
-      element('span.name', {}, name),
+      element('span.name', { title: device.label }, device.label),
       element('span.kind', {}, `${DEVICE[device.platform]} · ${device.transport ?? 'no transport'}`),
       element(`span.outcome.${kind}`, {}, text),
     ),
@@ -35,10 +34,9 @@ function result(device, names) {
 /**
  * A push and what became of it, device by device.
  *
- * @param {object} push as the server tells it; `names`: [id, name] of the devices that are known
+ * @param {object} push as the server sends it
  */
-export function sendView({ status, message, createdAt, counts, devices, names }) {
-  const known = new Map(names);
+export function sendView({ status, message, createdAt, counts, devices }) {
   const rest = counts.devices - devices.length;
   const what = message.title ?? message.body ?? (message.silent ? 'Silent' : '');
   return element(
@@ -48,11 +46,11 @@ export function sendView({ status, message, createdAt, counts, devices, names })
       'header',
       {},
       element(`span.status.${status}`, {}, status),
-      element('b', {}, what),
+      element('b', { title: what }, what),
       element('span.when', {}, `${timeText(createdAt)} · ${counts.accepted} of ${counts.devices}`),
     ),
     message.title !== undefined && message.body !== undefined ? element('p.body', {}, message.body) : undefined,
-    ...devices.map((device) => result(device, known)),
+    ...devices.map(result),
     rest > 0 ? element('p.rest', {}, `and ${rest} more`) : undefined,
   );
 }

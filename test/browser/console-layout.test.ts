@@ -1,0 +1,192 @@
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, expect, onTestFinished } from 'vitest';
+import { defineUser, developerConsole } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { browserTest, keepScreenshot, startBrowser } from './browser.ts';
+
+const { app, url, person } = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
+const simulated = app.simulated!;
+let browser: Browser;
+beforeAll(async () => {
+  if (process.env.TEST_CHROMIUM === undefined) return;
+  browser = await startBrowser();
+  return () => browser.close();
+});
+
+const LOOKS = [360, 1280, 1920].flatMap((width) => (['light', 'dark'] as const).map((scheme) => ({ width, scheme })));
+
+async function openConsole({ width, scheme }: (typeof LOOKS)[number]): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+  onTestFinished(() => page.close());
+  await page.goto(`${url}/console/push`);
+  await page.getByText('Live', { exact: true }).waitFor();
+  return page;
+}
+
+/** What is wider than the page: nothing may be. A list within the page may scroll, and what is cut with an ellipsis may be longer. */
+const overflowing = (page: Page): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    const wide = [...document.querySelectorAll('body *')].filter((one) => {
+      const { left, right, width } = one.getBoundingClientRect();
+      return width > 0 && (right > clientWidth + 0.5 || left < -0.5);
+    });
+    return [
+      ...(scrollWidth > clientWidth ? ['the page: ' + scrollWidth + ' of ' + clientWidth] : []),
+      ...wide.map((one) => one.tagName + '.' + one.className),
+    ];
+  })()`);
+
+/**
+ * Texts whose contrast with what is behind them is below WCAG AA: 4.5 to 1, of large letters 3 to 1. Behind a text is the nearest colour
+ * that is opaque; of a gradient each of its colours.
+ */
+const faintTexts = (page: Page): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+    const linear = (part) => (part <= 10.31475 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4);
+    const luminance = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+    const contrast = (a, b) => {
+      const [low, high] = [luminance(a), luminance(b)].sort((one, other) => one - other);
+      return (high + 0.05) / (low + 0.05);
+    };
+    const behind = (one) => {
+      for (let at = one; at !== null; at = at.parentElement) {
+        const { backgroundColor, backgroundImage } = getComputedStyle(at);
+        const stops = backgroundImage.match(/rgb\\([^)]*\\)/g);
+        if (stops) return stops.map(numbers);
+        const colour = numbers(backgroundColor);
+        if (colour.length === 3) return [colour];
+      }
+      return [[255, 255, 255]];
+    };
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const faint = [];
+    while (walker.nextNode()) {
+      const one = walker.currentNode.parentElement;
+      if (walker.currentNode.data.trim() === '' || !one.checkVisibility() || one.closest('noscript, option')) continue;
+      const { color, fontSize } = getComputedStyle(one);
+      const least = Math.min(...behind(one).map((colour) => contrast(numbers(color), colour)));
+      const needed = parseFloat(fontSize) >= 24 ? 3 : 4.5;
+      if (least < needed) faint.push(walker.currentNode.data.slice(0, 30) + ' (' + one.className + '): ' + least.toFixed(2));
+    }
+    return faint;
+  })()`);
+
+async function expectReadable(page: Page): Promise<void> {
+  expect(await overflowing(page)).toEqual([]);
+  expect(await faintTexts(page)).toEqual([]);
+}
+
+browserTest(
+  'without users and devices the console says what is missing, and offers no send, in every look',
+  120_000,
+  async () => {
+    for (const look of LOOKS) {
+      const page = await openConsole(look);
+      await page.getByText('There is no device to send to. Add one first.').waitFor();
+      await page.getByText('There is no user yet.').waitFor();
+      expect(await page.locator('#send').getByRole('button').isDisabled()).toBe(true);
+      expect(await page.locator('#add').getByRole('button').isDisabled()).toBe(true);
+      await expectReadable(page);
+      await keepScreenshot(page, `console-empty-${look.width}-${look.scheme}`);
+    }
+  },
+);
+
+const LONG = 'W'.repeat(77);
+const LONGEST = 'Mm'.repeat(125);
+
+browserTest(
+  'long titles, bodies, names, groups and addresses stay within the page, and every text can be read, in every look',
+  180_000,
+  async () => {
+    const ada = await person('Ada');
+    await app.service('user').update(ada.id, { name: 'Augusta'.repeat(14) });
+    const names = { ios: 'iPhone '.repeat(14).trim(), android: 'Pixel'.repeat(20), web: 'Firefox '.repeat(12).trim() };
+    for (const [platform, name] of Object.entries(names))
+      await simulated.create({ user: ada.id, platform: platform as keyof typeof names, name });
+    const { id: gone } = await simulated.create({ user: ada.id, name: 'Phone that was sold' });
+    await simulated.create({ user: ada.id, platform: 'android', name: 'In a tunnel', behavior: 'offline' });
+    await simulated.create({ user: ada.id, platform: 'android', name: 'Busy', behavior: 'rate-limited' });
+    await ada.call('POST', '/api/auth/devices', { platform: 'android', token: 'r'.repeat(300), name: 'Real phone' });
+    await app.push.send({ to: ada.id, title: LONG, group: LONGEST });
+    await app.push.send({
+      to: ada.id,
+      title: LONGEST,
+      subtitle: LONGEST,
+      body: LONGEST.repeat(8),
+      url: `https://example.com/${LONGEST}`,
+      image: 'https://pictures.invalid/none.png',
+      channel: LONGEST,
+      group: LONGEST,
+      badge: 100_000,
+    });
+    await simulated.remove(gone);
+    const { notifications } = (await simulated.list()).find(({ platform }) => platform === 'ios')!;
+    await simulated.tap(notifications[0]!.id);
+
+    for (const look of LOOKS) {
+      const page = await openConsole(look);
+      await page.locator('#sends > li').nth(1).waitFor();
+      await page.getByText('Send to all 5 devices').waitFor();
+      for (const one of await page.locator('details:not([open]) > summary').all()) await one.click();
+      await page.evaluate(`(() => {
+      const fault = document.getElementById('fault');
+      fault.textContent = '${LONGEST}';
+      fault.hidden = false;
+    })()`);
+      await expectReadable(page);
+      expect(await page.evaluate(`getComputedStyle(document.body).colorScheme`)).toBe('light dark');
+      const paper = await page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`);
+      expect(paper).toBe(look.scheme === 'dark' ? 'rgb(20, 23, 29)' : 'rgb(245, 246, 249)');
+      await keepScreenshot(page, `console-long-${look.width}-${look.scheme}`);
+    }
+  },
+);
+
+browserTest(
+  'a send names a device that was removed since by its name, or by its owner when it had none',
+  60_000,
+  async () => {
+    const ben = await person('Ben');
+    const named = await simulated.create({ user: ben.id, name: 'Old phone' });
+    const unnamed = await simulated.create({ user: ben.id, platform: 'android' });
+    const token = 'a-real-token-0123456789';
+    const real = await ben.call('POST', '/api/auth/devices', { token, platform: 'android', name: 'Real tablet' });
+    await app.push.send({ to: ben.id, title: 'Farewell' });
+    await simulated.remove(named.id);
+    await simulated.remove(unnamed.id);
+    expect((await ben.call('DELETE', `/api/auth/devices/${real.body.data.id}`)).status).toBe(204);
+    const page = await openConsole({ width: 1280, scheme: 'light' });
+    const send = page.locator('#sends > li', { hasText: 'Farewell' });
+    await send.waitFor();
+    const shown = await send.locator('.name').allTextContents();
+    expect(shown.sort()).toEqual([`Ben (${ben.email})`, 'Old phone', 'Real tablet']);
+  },
+);
+
+browserTest('whatever the keyboard reaches has a visible focus, in light and in dark', 120_000, async () => {
+  const cleo = await person('Cleo');
+  await simulated.create({ user: cleo.id, platform: 'ios', name: 'Phone of Cleo' });
+  await app.push.send({ to: cleo.id, title: 'Look' });
+  for (const scheme of ['light', 'dark'] as const) {
+    const page = await openConsole({ width: 1280, scheme });
+    await page.getByRole('article', { name: 'Phone of Cleo' }).getByRole('button', { name: 'Look' }).waitFor();
+    const last = page.locator('#sends summary').last();
+    for (let i = 0; i < 200; i++) {
+      await page.keyboard.press('Tab');
+      const style = await page.evaluate(
+        `(() => { const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement); return [document.activeElement.tagName, outlineStyle, parseFloat(outlineWidth) >= 2]; })()`,
+      );
+      expect(style).toEqual([(style as string[])[0], 'solid', true]);
+      if (
+        await last.evaluate(
+          (one) => one === (one as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement,
+        )
+      )
+        return;
+    }
+    expect.fail('the last send was not reached');
+  }
+});
