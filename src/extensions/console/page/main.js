@@ -30,7 +30,7 @@ function show(next) {
   const { length } = state.devices;
   byId('no-devices').hidden = length > 0;
   byId('no-sends').hidden = state.pushes.length > 0;
-  byId('send-title').textContent = length > 1 ? `Send to all ${length} devices` : 'Send to the device';
+  byId('send-title').textContent = length > 1 ? `Send to all ${length} devices` : 'Send a notification';
   offer('send', length > 0);
   offer('add', state.users.length > 0);
   showUsers(state.users);
