@@ -5,7 +5,7 @@ import { allowsNobody, compilePolicy, type Policy } from '../declare/policy.ts';
 import { ACTIONS, type Action, type AnyResource } from '../declare/resource.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
-import { indexRoom, MOST_INDEXED_BYTES } from './fields/text-rules.ts';
+import { indexRoom, isLongText, MOST_INDEXED_BYTES } from './fields/text-rules.ts';
 import { withIndexes } from './indexes.ts';
 import type { ReportRuleError } from './rule-errors.ts';
 import { defaultOrderIndex } from './sort-index.ts';
@@ -47,8 +47,9 @@ function compileField(
     schema: fieldSchema(spec, unknownFields, mostBytes),
     hasRules: holds(spec, 'checks') || holds(spec, 'standard'),
     transforms: holds(spec, 'standard'),
-    // A hash index holds what is as long as it likes.
-    mostBytes: type.indexMethod?.(spec) === 'hash' ? undefined : indexRoom(spec, mostBytes),
+    // Indexes of a text's own have room for any length.
+    mostBytes: spec.kind === 'text' ? mostBytes : indexRoom(spec, mostBytes),
+    sortsByPrefix: spec.sortable === true && isLongText(spec),
     operators: new Set(operators),
     visibleTo: policy(spec.visibleTo),
     writableBy,

@@ -18,6 +18,8 @@ export interface CompiledField {
   transforms: boolean;
   /** Bytes that a text in its column may have, so that indexes hold it; undefined where none does. */
   mostBytes: number | undefined;
+  /** Whether lists are sorted by the start of its texts, because an index has no room for all of them. */
+  sortsByPrefix: boolean;
   /** Operators a query may use; empty when the field is not filterable. */
   operators: ReadonlySet<Operator>;
   visibleTo: CompiledPolicy | undefined;
@@ -42,8 +44,8 @@ export interface SortTerm {
 /** An index of a resource's table. */
 export interface Index {
   name: string;
-  /** `search`: finds substrings. */
-  method: 'btree' | 'hash' | 'gin' | 'search';
+  /** `search`: finds substrings. `digest`: of texts of any length. `prefix`: orders these by their start. */
+  method: 'btree' | 'hash' | 'gin' | 'search' | 'digest' | 'prefix';
   unique: boolean;
   terms: readonly SortTerm[];
 }

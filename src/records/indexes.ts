@@ -1,5 +1,6 @@
 import { boundedIdentifier, shortDigest } from '../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';
+import { isLongText } from './fields/text-rules.ts';
 import { totalOrder } from './sort-index.ts';
 import { tableNames } from './store/archive-table.ts';
 
@@ -24,16 +25,22 @@ function fieldIndexes(resource: Resource, field: CompiledField): Wanted[] {
   const own = [term(resource, field.name)];
   const plain = { ...PLAIN, terms: own, named: own };
   const made: Wanted[] = [];
-  if (spec.unique) made.push({ ...plain, kind: 'unique', unique: true });
+  if (spec.unique) made.push({ ...plain, kind: 'unique', unique: true, method: isLongText(spec) ? 'digest' : 'btree' });
   // The id makes the order of a sorted page total, and lets the index give it.
-  if (spec.sortable) made.push({ ...plain, kind: 'sort_index', terms: totalOrder(own) });
+  if (spec.sortable) {
+    const method = field.sortsByPrefix ? 'prefix' : 'btree';
+    made.push({ ...plain, kind: 'sort_index', terms: totalOrder(own), method });
+  }
   const method = field.type.indexMethod?.(spec);
-  if (operators.size > 0 && method === 'gin') made.push({ ...plain, kind: 'gin_index', method });
+  const compared = operators.size > 0 || spec.index === true;
+  if (compared && method === 'gin') made.push({ ...plain, kind: 'gin_index', method });
   if (spec.searchable) made.push({ ...plain, kind: 'search_index', method: 'search' });
   // An owner's records have an index of their own.
   if (field.name === resource.ownerField) return made;
-  const filtered = operators.size > 0 && method !== undefined && method !== 'gin' && !spec.sortable;
-  if (spec.index || filtered) made.push({ ...plain, method: method === 'hash' ? 'hash' : 'btree' });
+  if (method === undefined || method === 'gin') return made;
+  const sorted = spec.sortable && !field.sortsByPrefix;
+  if (spec.index || (operators.size > 0 && !sorted))
+    made.push({ ...plain, method: method === 'hash' ? 'hash' : 'btree' });
   return made;
 }
 

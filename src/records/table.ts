@@ -1,6 +1,8 @@
 import type { ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
 import { customType, index, pgTable, sql, text, timestamp, uniqueIndex } from '../platform/postgres/drizzle.ts';
+import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
 import type { CompiledField, CompiledResource, Index } from './compiled.ts';
+import { arrayTextSql, digestSql, prefixSql } from './fields/index-expressions.ts';
 import { archiveIndex } from './store/archive-table.ts';
 
 function column(field: CompiledField): PgColumnBuilderBase {
@@ -15,12 +17,18 @@ function directed(column: ExtraConfigColumn, descending: boolean) {
   return descending ? column.desc().nullsFirst() : column;
 }
 
-function madeIndex({ name, method, unique, terms }: Index, columns: Columns) {
-  const own = columns[terms[0]!.field]!;
-  if (method === 'search') return index(name).using('gin', own.op('gin_trgm_ops'));
+function madeIndex({ field }: CompiledResource, { name, method, unique, terms }: Index, columns: Columns) {
+  const { field: first, column } = terms[0]!;
+  const own = columns[first]!;
+  if (method === 'search') {
+    const isArray = field.get(first)?.spec.inner !== undefined;
+    return index(name).using('gin', isArray ? sql.raw(`${arrayTextSql(column)} gin_trgm_ops`) : own.op('gin_trgm_ops'));
+  }
+  if (method === 'digest') return uniqueIndex(name).on(sql.raw(digestSql(column)));
+  if (method === 'prefix') return index(name).on(sql.raw(prefixSql(quoteIdentifier(column))), columns.id!);
   if (method !== 'btree') return index(name).using(method, own);
-  const [first, ...rest] = terms.map((term) => directed(columns[term.field]!, term.descending));
-  return (unique ? uniqueIndex(name) : index(name)).on(first!, ...rest);
+  const [one, ...rest] = terms.map((term) => directed(columns[term.field]!, term.descending));
+  return (unique ? uniqueIndex(name) : index(name)).on(one!, ...rest);
 }
 
 /** The drizzle table of a resource. */
@@ -46,6 +54,6 @@ export function resourceTable(resource: CompiledResource): PgTable {
   return pgTable(resource.table, shape, (table) => {
     const columns = table as unknown as Columns;
     const purged = resource.archived ? [index(archiveIndex(resource.table)).on(columns.deletedAt!)] : [];
-    return [...resource.indexes.map((one) => madeIndex(one, columns)), ...purged];
+    return [...resource.indexes.map((one) => madeIndex(resource, one, columns)), ...purged];
   }) as unknown as PgTable;
 }

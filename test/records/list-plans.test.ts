@@ -12,6 +12,8 @@ const entry = defineResource('entry', {
     views: f.integer().sortable(),
     due: f.date().sortable().filterable(),
     category: f.string().filterable(),
+    summary: f.text().sortable(),
+    labels: f.array(f.string()).searchable(),
     author: f.ref('user').owner().filterable(),
   },
   policies: { list: 'owner | admin' },
@@ -31,9 +33,11 @@ const author = `case when n % 20 = 0 then $1 else 'f00000000000000000000000' end
 const id = `lpad(to_hex(n), 24, '0')`;
 const time = `now() - n * interval '1 minute'`;
 await client.query(
-  `insert into entries (id, title, views, due, category, author, created_at, updated_at)
+  `insert into entries (id, title, views, due, category, author, summary, labels, created_at, updated_at)
    select ${id}, 'Entry ' || n % 5000 || case when n % 4000 = 7 then ' carillon' else '' end, nullif(n % 1000, 0),
-     case when n % 2 = 0 then ${time} end, 'c' || n % 50, ${author}, ${time}, now() - (n * 7919 % ${ROWS}) * interval '1 minute'
+     case when n % 2 = 0 then ${time} end, 'c' || n % 50, ${author},
+     case when n % 20 > 0 then 'Summary ' || n % 5000 || repeat(' more', 200) end,
+     array['label ' || n % 100, case when n % 4000 = 9 then 'campanile' else 'plain' end], ${time}, now() - (n * 7919 % ${ROWS}) * interval '1 minute'
    from generate_series(1, ${ROWS}) n`,
   [ann.id],
 );
@@ -84,6 +88,8 @@ test.each<[string, string, number]>([
   ['entries', 'sort=-title', 0],
   ['entries', 'sort=due', 40],
   ['entries', 'sort=-due', 40],
+  ['entries', 'sort=summary', 40],
+  ['entries', 'sort=-summary', 40],
   ['entries', 'sort=-views,title', 80],
   ['entries', 'sort=views,-createdAt', 80],
   ['entries', 'category=c7&sort=-createdAt', 0],
@@ -115,5 +121,10 @@ test.each(['entries?', 'rankeds?', 'entries?sort=createdAt&'])(
 
 test('a search from three letters on reads what it finds', async () => {
   const { body, rows } = await read(admin.call, '/api/entries?q=CARILLON');
+  expect([body.meta.total, rows <= 5 * 2]).toEqual([5, true]);
+});
+
+test('a search in arrays reads what it finds', async () => {
+  const { body, rows } = await read(admin.call, '/api/entries?q=CAMPANILE');
   expect([body.meta.total, rows <= 5 * 2]).toEqual([5, true]);
 });

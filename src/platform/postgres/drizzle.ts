@@ -23,10 +23,16 @@ export const {
   uniqueIndex,
 } = core;
 
-const { is, sql: sqlTag } = load('drizzle-orm') as typeof Drizzle;
+const { is, sql: sqlTag, SQL: Expression, StringChunk } = load('drizzle-orm') as typeof Drizzle;
 
 /** A piece of SQL in a declaration of a table. */
 export const sql = sqlTag;
+
+/** What an index is over: the name of a column, or the text of an expression that was given as raw SQL. */
+export function expressionOf(term: unknown): string {
+  if (!is(term, Expression)) return (term as PgCore.IndexedColumn).name ?? '';
+  return term.queryChunks.map((chunk) => (is(chunk, StringChunk) ? chunk.value.join('') : '')).join('');
+}
 
 /** Whether something is a table. */
 export function isTable(value: unknown): value is PgCore.PgTable {

@@ -40,11 +40,17 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
     }),
     operators: ['eq', 'in', 'nin', 'all', 'exists'],
     comparisons: (spec) => (holdsJson(spec) ? ['exists'] : ['eq', 'ne', 'in', 'nin', 'all', 'exists']),
-    modifiers: ['min', 'max', 'filterable', 'encrypted', 'populate'],
+    modifiers: ['min', 'max', 'index', 'filterable', 'searchable', 'encrypted', 'populate'],
     mistakes: (spec) => [
       ...lengthMistakes(spec),
       ...(spec.max === undefined && Number(spec.min?.value) > MOST_ITEMS
         ? [`min(${spec.min?.value}) needs a max() of its own: without one an array has at most ${MOST_ITEMS} items`]
+        : []),
+      ...(spec.index && holdsJson(spec)
+        ? [`index() does nothing on an array of ${spec.inner!.spec.kind} fields: nothing compares its items; remove it`]
+        : []),
+      ...(spec.searchable && !typeOf(spec.inner!.spec).textual
+        ? [`searchable() needs an array of texts; remove it, or make it filterable()`]
         : []),
       ...(spec.populate && spec.inner!.spec.target === undefined
         ? ['populate() needs an array of references; remove it']

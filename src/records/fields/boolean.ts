@@ -10,7 +10,7 @@ export const booleanType: FieldType = {
   jsonSchema: () => ({ type: 'boolean' }),
   operators: EQUALITY,
   comparisons: () => EQUALITY,
-  modifiers: ['index', 'filterable', 'sortable', 'encrypted'],
+  modifiers: ['unique', 'index', 'filterable', 'sortable', 'encrypted'],
   indexMethod: () => 'btree',
   indexedBytes: () => 1,
   comparable: (value) => (typeof value === 'boolean' ? value : undefined),

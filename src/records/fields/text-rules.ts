@@ -65,12 +65,21 @@ function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean 
   return Boolean(unique || index || filterable || sortable);
 }
 
-/** Bytes of the longest text that a field takes, for an index; undefined when it takes more than fits. */
-export function indexedTextBytes(spec: FieldSpec): number | undefined {
+/** Bytes of the longest text that a declaration allows; undefined when an index has no room for it. */
+export function declaredTextBytes(spec: FieldSpec): number | undefined {
   const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MOST_BYTES_OF_A_CHARACTER;
   // What a Standard Schema makes of a text is as long as it likes.
-  if (declared <= MOST_INDEXED_BYTES && spec.standard === undefined) return declared;
-  return isIndexed(spec) ? MOST_INDEXED_BYTES : undefined;
+  return declared <= MOST_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
+}
+
+/** Bytes of the longest text that a field takes, for an index; undefined when it takes more than fits. */
+export function indexedTextBytes(spec: FieldSpec): number | undefined {
+  return declaredTextBytes(spec) ?? (isIndexed(spec) ? MOST_INDEXED_BYTES : undefined);
+}
+
+/** Whether a field is a `text` whose values need not fit into an index: its indexes are over expressions. */
+export function isLongText(spec: FieldSpec): boolean {
+  return spec.kind === 'text' && declaredTextBytes(spec) === undefined;
 }
 
 // Many a harmless looking expression takes the square of the length: no text without a declared maximum is matched beyond this.

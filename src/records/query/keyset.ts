@@ -1,9 +1,11 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource, SortTerm } from '../compiled.ts';
+import { prefixSql } from '../fields/index-expressions.ts';
 import type { Position } from './list-query.ts';
 import type { Parameters } from './sql.ts';
 
 interface Term {
+  /** SQL. */
   column: string;
   descending: boolean;
   /** Whether records without the value are possible: Postgres sorts them as the greatest. */
@@ -15,11 +17,12 @@ interface Term {
 function termAt(resource: CompiledResource, term: SortTerm, value: unknown, params: Parameters): Term {
   const field = resource.field.get(term.field);
   const { descending } = term;
-  const place = { column: quoteIdentifier(term.column), descending, nullable: field !== undefined };
+  const compared = (text: string) => (field?.sortsByPrefix ? prefixSql(text) : text);
+  const place = { column: compared(quoteIdentifier(term.column)), descending, nullable: field !== undefined };
   if (value === null) return { ...place, value: undefined };
   if (field === undefined) return { ...place, value: params.add(value) };
   const stored = field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
-  return { ...place, value: `${params.add(stored)}::${field.type.column(field.spec)}` };
+  return { ...place, value: compared(`${params.add(stored)}::${field.type.column(field.spec)}`) };
 }
 
 function equal({ column, value }: Term): string {

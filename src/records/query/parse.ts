@@ -117,7 +117,9 @@ function isFilterOfThatName(resource: CompiledResource, name: string, value: unk
 
 /** Whether no index answers any of the filters that the system gave: it may filter by every field. */
 function scans(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
-  const indexed = resource.indexes.filter((index) => index.method !== 'search').map((index) => index.terms[0]!.field);
+  const indexed = resource.indexes
+    .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')
+    .map((index) => index.terms[0]!.field);
   const fields = filters.map(([parameter]) => parameter.split('[', 1)[0]!);
   return fields.length > 0 && !fields.some((field) => field === 'id' || indexed.includes(field));
 }

@@ -1,6 +1,7 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource } from '../compiled.ts';
 import { columnOf } from '../compiled.ts';
+import { arrayTextSql } from '../fields/index-expressions.ts';
 import type { Comparison, ListCondition } from './condition.ts';
 
 const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
@@ -36,6 +37,15 @@ function comparison(resource: CompiledResource, { field, op, value }: Comparison
   return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${params.add(value)}${order}`;
 }
 
+/** Whether a text, or an item of an array of texts, is like a pattern. */
+function containsSql(resource: CompiledResource, field: string, pattern: string): string {
+  const column = columnOf(resource, field);
+  if (resource.field.get(field)?.spec.inner === undefined) return `${quoteIdentifier(column)} ilike ${pattern}`;
+  // The joined items have the index; a text that begins in one item and ends in the next is none of theirs.
+  const items = `exists (select from unnest(${quoteIdentifier(column)}) _item where _item ilike ${pattern})`;
+  return `(${arrayTextSql(column)} ilike ${pattern} and ${items})`;
+}
+
 /** A condition as SQL; values become parameters. */
 export function conditionSql(resource: CompiledResource, condition: ListCondition, params: Parameters): string {
   if ('never' in condition) return 'false';
@@ -43,7 +53,7 @@ export function conditionSql(resource: CompiledResource, condition: ListConditio
   if ('every' in condition) return joined(resource, condition.every, ' and ', 'true', params);
   if ('contains' in condition) {
     const pattern = `%${condition.contains.replace(/[\\%_]/g, '\\$&')}%`;
-    return `${quoteIdentifier(columnOf(resource, condition.field))} ilike ${params.add(pattern)}`;
+    return containsSql(resource, condition.field, params.add(pattern));
   }
   return comparison(resource, condition, params);
 }

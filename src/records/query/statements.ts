@@ -1,5 +1,6 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource, SortTerm } from '../compiled.ts';
+import { prefixSql } from '../fields/index-expressions.ts';
 import { rangesAfter } from './keyset.ts';
 import type { ListQuery, Position } from './list-query.ts';
 import { conditionSql, parameters } from './sql.ts';
@@ -21,8 +22,12 @@ export interface Slice {
   after: Position | undefined;
 }
 
-function orderSql(sort: readonly SortTerm[]): string {
-  return sort.map((term) => `${quoteIdentifier(term.column)}${term.descending ? ' desc' : ''}`).join(', ');
+function orderSql({ field }: CompiledResource, sort: readonly SortTerm[]): string {
+  const terms = sort.map(({ field: name, column, descending }) => {
+    const whole = quoteIdentifier(column);
+    return `${field.get(name)?.sortsByPrefix ? prefixSql(whole) : whole}${descending ? ' desc' : ''}`;
+  });
+  return terms.join(', ');
 }
 
 function whereSql(conditions: readonly string[]): string {
@@ -37,7 +42,7 @@ function fromSql({ source, table }: CompiledResource): string {
 export function pageStatement(resource: CompiledResource, columns: string, list: Selection, slice: Slice): Unnamed {
   const params = parameters();
   const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
-  const order = orderSql(list.sort);
+  const order = orderSql(resource, list.sort);
   const ranges = slice.after === undefined ? [] : rangesAfter(resource, list.sort, slice.after, params);
   const limit = params.add(slice.limit);
   const rows = (range: readonly string[]) =>

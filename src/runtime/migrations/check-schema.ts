@@ -1,7 +1,8 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { StartupError } from '../../platform/environment.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
 
 // Types are compared as Postgres understands them, without their precision; one that it does not know is not compared.
 // An index that a broken build left is not valid, and holds nothing.
@@ -24,7 +25,9 @@ union all
 select 'unique index ' || w.name from unnest($5::text[], $6::text[]) as w("table", name)
  where exists (select from there t where t."table" = w."table")
    and not exists (select from pg_class c join pg_index i on i.indexrelid = c.oid
-                    where c.relname = w.name and c.relnamespace = (select oid from place) and i.indisunique and i.indisvalid)`;
+                    where c.relname = w.name and c.relnamespace = (select oid from place) and i.indisunique and i.indisvalid)
+union all
+select 'function ${ARRAY_TEXT}' where $7 and to_regprocedure('${ARRAY_TEXT}(text[])') is null`;
 
 function uniqueNames(table: PgTable): string[] {
   const { columns, indexes, uniqueConstraints } = getTableConfig(table);
@@ -33,6 +36,11 @@ function uniqueNames(table: PgTable): string[] {
     ...columns.flatMap((column) => (column.isUnique && column.uniqueName !== undefined ? [column.uniqueName] : [])),
     ...uniqueConstraints.flatMap((constraint) => constraint.getName() ?? []),
   ];
+}
+
+/** Whether an index of a table finds substrings in arrays. */
+function searchesArrays({ indexes }: ReturnType<typeof getTableConfig>): boolean {
+  return indexes.some(({ config }) => config.columns.some((term) => expressionOf(term).includes(ARRAY_TEXT)));
 }
 
 /**
@@ -52,6 +60,7 @@ export async function missingParts(database: Database, tables: Record<string, Pg
       columns.map(({ column }) => column.getSQLType()),
       unique.map(({ name }) => name),
       unique.map(({ index }) => index),
+      configs.some(searchesArrays),
     ],
   });
   return rows.map(([missing]) => missing);

@@ -1,5 +1,6 @@
 import { StartupError } from '../../platform/environment.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
 import { changeColumns, type Refusal, type Unchecked } from './column-changes.ts';
 import type { Declared } from './declared.ts';
 import { findRenames, type Renames } from './find-renames.ts';
@@ -116,8 +117,10 @@ export async function planChange(
   const drops = added.filter((statement) => DROPS_PART.test(statement));
   const rest = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
   const tight = tightIndexes(before, indexes, declared, renames);
+  const searchesArrays = [...rest, ...indexes].some((statement) => statement.includes(ARRAY_TEXT));
   return {
     statements: [
+      ...(searchesArrays ? [CREATE_ARRAY_TEXT] : []),
       ...renaming,
       ...drops,
       ...columns.statements,

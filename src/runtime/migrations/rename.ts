@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Renames } from './find-renames.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
@@ -40,7 +41,9 @@ function renameColumn(snapshot: Snapshot, table: string, from: string, to: strin
   shape.columns[to]!.name = to;
   for (const index of Object.values(shape.indexes)) {
     for (const term of index.columns as IndexTerm[]) {
-      if (!term.isExpression && term.expression === from) term.expression = to;
+      if (term.isExpression)
+        term.expression = term.expression.replaceAll(quoteIdentifier(from), () => quoteIdentifier(to));
+      else if (term.expression === from) term.expression = to;
     }
   }
   for (const part of ['compositePrimaryKeys', 'uniqueConstraints'] as const) {
@@ -52,11 +55,6 @@ function renameColumn(snapshot: Snapshot, table: string, from: string, to: strin
   }
   if (snapshot.belfry !== undefined)
     snapshot.belfry.columns = renameKey(snapshot.belfry.columns, `${table}.${from}`, `${table}.${to}`);
-}
-
-// As Postgres names a primary key without a name of its own: cut so that the whole fits into 63 bytes.
-function primaryKeyName(table: string): string {
-  return `${table.slice(0, 58)}_pkey`;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Client } from 'pg';
 import { StartupError } from '../../platform/environment.ts';
 import type { Logger } from '../../platform/log.ts';
-import { getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Refusal } from './column-changes.ts';
 import { faithful } from './convert.ts';
@@ -42,7 +42,7 @@ function fingerprint({ tables, declared }: Schema): string {
         config.unique,
         config.method,
         config.where !== undefined,
-        config.columns.map((term) => [(term as IndexedColumn).name, (term as IndexedColumn).indexConfig]),
+        config.columns.map((term) => [expressionOf(term), (term as IndexedColumn).indexConfig]),
       ]),
       keys: [foreignKeys.length, primaryKeys.length, uniqueConstraints.length],
     };
