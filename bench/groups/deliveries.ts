@@ -9,7 +9,7 @@ const COUNT = 20_000;
 const BODY = JSON.stringify({
   type: 'article.created',
   timestamp: '2026-01-01T00:00:00.000Z',
-  data: { ...JSON.parse(newArticle(1)), text: 'The bells of the old town ring at noon. '.repeat(12) },
+  data: { ...JSON.parse(newArticle(1)), body: 'The bells of the old town ring at noon. '.repeat(20) },
 });
 
 // Deliveries as the relay makes them, spread over all endpoints. One statement: they are all there at once.

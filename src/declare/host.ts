@@ -25,6 +25,21 @@ export interface Looking {
   together?: Map<string, Promise<StoredRecord[]>> | undefined;
 }
 
+/** A record that stands in the place of a reference. */
+export interface ExpandedRecord {
+  resource: string;
+  id: string;
+}
+
+/** What `serialize` made of a record at some earlier time. */
+export interface SerializedBefore {
+  data: Readonly<Record<string, unknown>>;
+  /** The record as it is now, or was last. Undefined: it is unknown, or `needsRecord` says that it does not matter. */
+  record: StoredRecord | undefined;
+  /** Finds the records that stand expanded in the data, as they are now. */
+  find(resource: string, id: string): StoredRecord | undefined;
+}
+
 /** Which records of a resource somebody follows. */
 export interface Followed {
   /** A single record; undefined for those that a list would show. */
@@ -63,6 +78,19 @@ export interface ResourceView {
   sees(record: StoredRecord, field: string, looking: Looking): Promise<boolean>;
   /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
   serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
+  /**
+   * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, the visibility of each
+   * field, and the same for the records expanded in it. A record that is expanded and is gone may not be seen any more.
+   *
+   * @param anyRecord whether the read policy is not asked
+   */
+  stillReadable(before: SerializedBefore, looking: Looking, anyRecord: boolean): Promise<boolean>;
+  /** Whether `stillReadable` needs the record for this viewer: without it, all records are alike. */
+  needsRecord(viewer: Viewer | undefined, anyRecord: boolean): boolean;
+  /** The records that stand expanded in serialized data. */
+  expandedIn(data: Readonly<Record<string, unknown>>): ExpandedRecord[];
+  /** Whether serialized data has values of `encrypted()` fields. */
+  holdsEncrypted(data: Readonly<Record<string, unknown>>): boolean;
   /**
    * Begins to follow records, on behalf of a viewer.
    *

@@ -7,6 +7,7 @@ import { presentApart } from './populate.ts';
 import { matches } from './query/match.ts';
 import { scopeConditions } from './query/scope.ts';
 import { visibilityRule } from './rule-errors.ts';
+import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './still-readable.ts';
 import { owns, sees } from './view.ts';
 import { createVisibilityKey } from './visibility-key.ts';
 
@@ -52,6 +53,11 @@ export function createResourceView(context: RecordsContext, entity: Entity): Res
       return field !== undefined && sees(resource, field, record, lookerOf(looking));
     },
     serialize: (records, looking) => presentApart(context, resource, records, lookerOf(looking)),
+    stillReadable: (before, looking, anyRecord) =>
+      stillReadable(context, resource, before, lookerOf(looking), anyRecord),
+    needsRecord: (viewer, anyRecord) => needsRecord(resource, viewer, anyRecord),
+    expandedIn: (data) => expandedIn(resource, data),
+    holdsEncrypted: (data) => holdsEncrypted(context, resource, data),
     follow: (followed, looking) => follow(entity, followed, lookerOf(looking)),
     visibilityKey: visibilityKey.of,
     ownersIn: visibilityKey.ownersIn,

@@ -4,7 +4,11 @@ import type { ClaimedEndpoint, ClaimRow } from './sql/claim.ts';
 export interface ClaimedDelivery {
   id: string;
   messageId: string;
+  /** The event's name. */
+  type: string;
+  /** As it is stored: see `readBody`. */
   body: string;
+  encryptedBody: string | null;
   /** The number of the attempt to come, and its number since the schedule began. */
   attempt: number;
   scheduleAttempt: number;
@@ -27,8 +31,8 @@ export function claimOf(rows: readonly ClaimRow[]): Claim | undefined {
   for (const row of rows) {
     if (row[0] !== null) endpoint = row[0];
     else {
-      const [, id, messageId, body, attempt, scheduleAttempt, lateMs] = row;
-      deliveries.push({ id, messageId, body, attempt, scheduleAttempt, dueAt: now - lateMs });
+      const [, id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, lateMs] = row;
+      deliveries.push({ id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, dueAt: now - lateMs });
     }
   }
   return endpoint === undefined ? undefined : { endpoint, deliveries };

@@ -33,6 +33,8 @@ export interface Outcome {
   gone: boolean;
   /** It failed, or took long. */
   slow: boolean;
+  /** Nothing was sent, and the receiver has no part in it: it ends the delivery, and does not count for the endpoint. */
+  refused?: true;
 }
 
 /** What attempts are made with. */
@@ -80,6 +82,22 @@ function errorOf({ late, error, status }: Posted): string | null {
 /** A text that Postgres can hold: bytes that are no UTF-8 become U+FFFD, so does NUL. */
 function answerText(answer: Buffer): string {
   return answer.length === 0 ? '' : cutBytes(answer.toString('utf8').replaceAll('\0', '\u{FFFD}'), ANSWER_BYTES);
+}
+
+/** What comes of an attempt that is not made. */
+export function refusedOutcome(error: string): Outcome {
+  return {
+    ok: false,
+    at: new Date().toISOString(),
+    statusCode: null,
+    durationMs: 0,
+    error,
+    response: null,
+    retryAfterMs: null,
+    gone: false,
+    slow: false,
+    refused: true,
+  };
 }
 
 /** Makes one attempt: signs, sends, and says what came of it. Never rejects. */

@@ -3,33 +3,41 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
 import { createAwaitAttempt } from './await-attempt.ts';
-import { type DeliveryRow, showDelivery, withoutPayload } from './delivery.ts';
+import { type DeliveryRow, withoutPayload } from './delivery.ts';
 import { TEST_EVENT } from './event-names.ts';
 import { logQueryShape, readLogQuery } from './input.ts';
 import { isKey, type KeyLimits } from './key-limits.ts';
 import { newMessageId } from './message-id.ts';
 import { deliveryShape } from './output.ts';
-import { ASKING, disabledError, loadsManaged, loadsOwn, openEndpoint, ownEndpoint } from './own-endpoint.ts';
+import { ASKING, disabledError, loadsManaged, loadsOwn, openEndpoint, ownEndpoint, ownerOf } from './own-endpoint.ts';
+import { type Audience, NOT_READABLE } from './readability.ts';
 import { requestDelivery } from './requested-deliveries.ts';
 import type { WebhookSettings } from './settings.ts';
-import { INSERT_TEST, listDeliveries, READ_DELIVERY, SEND_AGAIN } from './sql/deliveries.ts';
+import type { ShownDeliveries } from './shown-deliveries.ts';
+import { INSERT_TEST, listDeliveries, READ_DELIVERY, REFUSE, SEND_AGAIN } from './sql/deliveries.ts';
 
 /** The routes of an endpoint's deliveries: the log, and sending at once what somebody asks for. */
-export function deliveryRoutes(host: Host, settings: WebhookSettings, limits: KeyLimits): Route[] {
+export function deliveryRoutes(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  { show, readableBodies }: ShownDeliveries,
+): Route[] {
   const { database, queues } = host;
   const awaitAttempt = createAwaitAttempt(database, settings);
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const load = loadsManaged(database, limits);
+
+  const audienceOf = (ctx: RouteContext): Audience => ({ owner: ownerOf(ctx), scope: ownEndpoint(ctx).scope });
+  const showOne = async (ctx: RouteContext, row: DeliveryRow) => (await show(audienceOf(ctx), [row]))[0]!;
 
   async function list(ctx: RouteContext) {
     const { status, limit } = readLogQuery(ctx.query);
     const { id } = ownEndpoint(ctx);
     const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
     const { auth } = ctx;
-    return rows.map((row) => {
-      const delivery = showDelivery(row);
-      return isKey(auth) && !limits.reads(auth, [delivery.type]) ? withoutPayload(delivery) : delivery;
-    });
+    const shown = await show(audienceOf(ctx), rows);
+    return shown.map((one) => (isKey(auth) && !limits.reads(auth, [one.type]) ? withoutPayload(one) : one));
   }
 
   async function test(ctx: RouteContext) {
@@ -42,22 +50,27 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings, limits: Ke
     // It was disabled or removed a moment ago.
     if (inserted.length === 0) throw disabledError();
     await requestDelivery(queues, id);
-    return showDelivery(await awaitAttempt(id, endpointId, () => ctx.res.closed));
+    return showOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
   }
 
   async function retry(ctx: RouteContext) {
     const { id: endpointId } = await openEndpoint(settings, ctx);
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
+    const values = [deliveryId, endpointId];
     if (isKey(ctx.auth)) {
-      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values: [deliveryId, endpointId] };
+      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values };
       const [found] = await database.read<DeliveryRow>(statement);
       if (found === undefined) throw new ApiError('NOT_FOUND');
       limits.assertReads(ctx.auth, [found[1]]);
     }
-    const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values: [deliveryId, endpointId] });
+    if (!(await readableBodies(audienceOf(ctx), [deliveryId])).has(deliveryId)) {
+      const [refused] = await database.write<DeliveryRow>({ text: REFUSE, values: [...values, NOT_READABLE] });
+      if (refused !== undefined) return showOne(ctx, refused);
+    }
+    const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
-    const delivery = showDelivery(row);
+    const delivery = await showOne(ctx, row);
     if (delivery.status === 'pending') await requestDelivery(queues, deliveryId);
     return delivery;
   }
@@ -97,7 +110,8 @@ export function deliveryRoutes(host: Host, settings: WebhookSettings, limits: Ke
       path: '/webhooks/:id/deliveries/:deliveryId/retry',
       summary: 'Send a delivery again now',
       description:
-        'With the same message id and a fresh schedule; it does not wait for the attempt. One that waits for its next attempt is sent ' +
+        'With the same message id and a fresh schedule; it does not wait for the attempt. One that the owner of the endpoint may no longer ' +
+        'read is not sent: it fails at once. One that waits for its next attempt is sent ' +
         'now instead; one that is being sent stays as it is.',
       rateLimit: ASKING,
       output: deliveryShape,

@@ -6,7 +6,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 /** Bytes of a body that the log shows. */
 export const PREVIEW_BYTES = 2048;
 
-/** A delivery's row as the log selects it. `start` holds at least the bytes of the preview. */
+/** A delivery's row as the log selects it. */
 export type DeliveryRow = [
   id: string,
   type: string,
@@ -18,7 +18,7 @@ export type DeliveryRow = [
   error: string | null,
   nextAttemptAt: string | null,
   response: string | null,
-  start: string,
+  /** Of its body, as stored. */
   bytes: number,
   attemptLog: object[],
 ];
@@ -33,30 +33,22 @@ export function cutBytes(text: string, bytes: number): string {
   return encoded.toString('utf8', 0, end);
 }
 
-type ShownDelivery = ReturnType<typeof showDelivery>;
+export type ShownDelivery = ReturnType<typeof showDelivery>;
 
 /** A delivery without what it sends. The receiver's answer goes, too: it may repeat the body. */
 export function withoutPayload(delivery: ShownDelivery): ShownDelivery {
   return { ...delivery, payload: null, payloadTruncated: false, response: null };
 }
 
-/** A delivery as the endpoint's owner sees it. */
-export function showDelivery(row: DeliveryRow) {
-  const [
-    id,
-    type,
-    messageId,
-    status,
-    attempts,
-    statusCode,
-    durationMs,
-    error,
-    nextAttemptAt,
-    response,
-    start,
-    bytes,
-    attemptLog,
-  ] = row;
+/**
+ * A delivery as the endpoint's owner sees it.
+ *
+ * @param preview the start of its body; undefined when the owner may not read it, which hides the receiver's answer, too: it may repeat
+ *   the body
+ */
+export function showDelivery(row: DeliveryRow, preview: { payload: string; payloadTruncated: boolean } | undefined) {
+  const [id, type, messageId, status, attempts, statusCode, durationMs, error, nextAttemptAt, response, , attemptLog] =
+    row;
   return {
     id,
     type,
@@ -67,9 +59,9 @@ export function showDelivery(row: DeliveryRow) {
     durationMs,
     error,
     nextAttemptAt: status === 'pending' ? nextAttemptAt : null,
-    response,
-    payload: cutBytes(start, PREVIEW_BYTES) as string | null,
-    payloadTruncated: bytes > PREVIEW_BYTES,
+    response: preview === undefined ? null : response,
+    payload: preview?.payload ?? null,
+    payloadTruncated: preview?.payloadTruncated ?? false,
     attemptLog,
   };
 }

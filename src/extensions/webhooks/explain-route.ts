@@ -9,12 +9,18 @@ import { isKey, type KeyLimits } from './key-limits.ts';
 import { explanationShape } from './output.ts';
 import { ASKING, loadsOwn, ownEndpoint } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
+import type { ShownDeliveries } from './shown-deliveries.ts';
 import { READ_DELIVERY } from './sql/deliveries.ts';
 
 /** The route that tells why an event was or was not delivered. */
-export function explainRoute(host: Host, settings: WebhookSettings, limits: KeyLimits): Route {
+export function explainRoute(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  shown: Pick<ShownDeliveries, 'readableBodies'>,
+): Route {
   const { database } = host;
-  const explain = createExplain(host, settings);
+  const explain = createExplain(host, settings, shown);
   return {
     method: 'GET',
     path: '/webhooks/:id/explain',
@@ -43,7 +49,7 @@ export function explainRoute(host: Host, settings: WebhookSettings, limits: KeyL
       const values = [deliveryId, endpoint.id];
       const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: READ_DELIVERY, values });
       if (row === undefined) throw new ApiError('NOT_FOUND');
-      const { id, status, attempts, error } = showDelivery(row);
+      const { id, status, attempts, error } = showDelivery(row, undefined);
       return { ...told, delivery: { id, status, attempts, error } };
     },
   };

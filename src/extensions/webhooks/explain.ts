@@ -7,7 +7,8 @@ import { sentResources, subscribableAs, TEST_EVENT } from './event-names.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from './outgoing-event.ts';
 import { isTransient } from './owner-deliveries.ts';
 import type { WebhookSettings } from './settings.ts';
-import { DELIVERED, type DeliveredRow, PUBLISHED, RECORD_OF_DELIVERY, WAITING } from './sql/explain.ts';
+import type { ShownDeliveries } from './shown-deliveries.ts';
+import { DELIVERED, type DeliveredRow, PUBLISHED, WAITING } from './sql/explain.ts';
 
 /** Why an event was or was not delivered to an endpoint, and what that means. */
 export const REASONS = {
@@ -49,7 +50,11 @@ const DAY_MS = 86_400_000;
 const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 
 /** Makes what explains. It reads what is stored, and decides what is not stored as a fan-out would now. */
-export function createExplain(host: Host, settings: WebhookSettings) {
+export function createExplain(
+  host: Host,
+  settings: WebhookSettings,
+  { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
+) {
   const { database, service } = host;
   const views = new Map(host.resources.map((view) => [view.name, view]));
   const sent = new Set(sentResources(host.resources).map(({ name }) => name));
@@ -100,20 +105,14 @@ export function createExplain(host: Host, settings: WebhookSettings) {
     return { id, name, at, waits: false, isReadable: () => wouldGet(endpoint, user, { owner }) };
   }
 
-  /** An event that another endpoint of the caller has got. Where that was an own one, he could read it. */
+  /** An event that another endpoint of the caller has got. */
   function fromDeliveries(rows: readonly DeliveredRow[], endpoint: Endpoint, user: Viewer): Known | undefined {
     const [first] = rows;
     if (first === undefined) return undefined;
     const [id, , , deliveryId, name, at] = first;
     if (name === TEST_EVENT) return undefined;
-    async function isReadable(): Promise<boolean> {
-      if (endpoint.scope === 'own' && rows.some(([, , scope]) => scope === 'own')) return true;
-      const [found] = await database.read<[string | null]>({ text: RECORD_OF_DELIVERY, values: [deliveryId] });
-      const resource = name.slice(0, name.indexOf('.'));
-      const recordId = found?.[0];
-      const [record] = recordId ? ((await views.get(resource)?.load([recordId])) ?? []) : [];
-      return wouldGet(endpoint, user, { resource, record });
-    }
+    const audience = { owner: user.id, scope: endpoint.scope };
+    const isReadable = async () => (await readableBodies(audience, [deliveryId])).has(deliveryId);
     return { id, name, at, waits: false, isReadable };
   }
 

@@ -5,6 +5,7 @@ import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { type CandidatePage, candidateQuery, matchCandidates } from './candidates.ts';
+import type { DeletedRecords } from './deleted-records.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from './outgoing-event.ts';
 import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owner-deliveries.ts';
 import { requeueRest } from './requeue-rest.ts';
@@ -50,7 +51,12 @@ function batchOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent
 }
 
 /** Turns events into deliveries for the endpoints whose owners may have them. */
-export function createFanOut(host: Host, users: ResourceView, settings: WebhookSettings): OutboxConsumer {
+export function createFanOut(
+  host: Host,
+  users: ResourceView,
+  settings: WebhookSettings,
+  deleted: Pick<DeletedRecords, 'keep'>,
+): OutboxConsumer {
   const views = new Map(host.resources.map((view) => [view.name, view]));
   const candidatesText = candidates(usersSql(users));
   const deliveriesOf = createOwnerDeliveries(host, settings);
@@ -59,7 +65,7 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
   const tellsOfDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
   async function insert(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
-    const columns = [0, 1, 2, 3, 4, 5, 6, 7].map((column) => rows.map((row) => row[column]));
+    const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((column) => rows.map((row) => row[column]));
     await tx.write({ name: 'webhook_deliveries_insert', text: INSERT, values: columns });
   }
 
@@ -98,7 +104,9 @@ export function createFanOut(host: Host, users: ResourceView, settings: WebhookS
     async handle(rows, tx) {
       const gone = await goneUsers(rows.filter(tellsOfDeletedUser), tx, users);
       if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
-      const events = rows.filter(isEvent).map((row) => readOutgoing(row, views));
+      const sent = rows.filter(isEvent);
+      await deleted.keep(sent, tx);
+      const events = sent.map((row) => readOutgoing(row, views));
       const reached = new Map<string, boolean>();
       const rest: Batch['rest'] = [];
       for (const list of Map.groupBy(events, (event) => event.after).values()) {

@@ -1,5 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
+import { createDeletedRecords, encryptedRecords } from './deleted-records.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
 import { endedKeysSweep } from './ended-keys.ts';
@@ -11,16 +12,26 @@ import { createDisabledNotifier, createRevocationStep } from './notify-disabled.
 import { createOperations, type WebhookOperations } from './operations.ts';
 import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
 import { type EventDeclarations, takenEventNames } from './published-events.ts';
+import { createReadability } from './readability.ts';
 import { createResultWriter } from './record-results.ts';
 import { createRecovering } from './recover.ts';
 import { recoveryRoutes } from './recovery-routes.ts';
 import { endpointRoutes } from './routes.ts';
 import { sentEvents } from './sent-events.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
+import { createShownDeliveries } from './shown-deliveries.ts';
 import { encryptedSecrets } from './signing-keys.ts';
 import { createStatusReader } from './status.ts';
+import { encryptedBodies } from './stored-body.ts';
 import { createSweeps } from './sweeps.ts';
-import { webhookDeliveries, webhookEndpoints, webhookEvents, webhookRecoveries, webhookTurns } from './tables.ts';
+import {
+  webhookDeletedRecords,
+  webhookDeliveries,
+  webhookEndpoints,
+  webhookEvents,
+  webhookRecoveries,
+  webhookTurns,
+} from './tables.ts';
 import { webhookData } from './user-data.ts';
 import { startWebhookWorker } from './worker.ts';
 
@@ -41,6 +52,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
     tables: {
       webhook_endpoints: webhookEndpoints,
       webhook_deliveries: webhookDeliveries,
+      webhook_deleted_records: webhookDeletedRecords,
       webhook_events: webhookEvents,
       webhook_recoveries: webhookRecoveries,
       webhook_turns: webhookTurns,
@@ -55,25 +67,28 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         ]);
       }
       const limits = createKeyLimits(host);
+      const deleted = createDeletedRecords(host);
+      const check = createReadability(host, users, settings, deleted);
+      const shown = createShownDeliveries(host, check);
       const recovering = createRecovering(host, users, settings);
       const status = createStatusReader(host, users, settings);
       const metrics = createWebhookMetrics(host, status);
       return {
         routes: [
           ...endpointRoutes(host, accounts, settings, limits),
-          ...deliveryRoutes(host, settings, limits),
+          ...deliveryRoutes(host, settings, limits, shown),
           ...recoveryRoutes(host, settings, limits, recovering),
-          explainRoute(host, settings, limits),
+          explainRoute(host, settings, limits, shown),
         ],
-        consumers: [createFanOut(host, users, settings)],
+        consumers: [createFanOut(host, users, settings, deleted)],
         sweeps: [
           ...createSweeps(host, users, settings, createResultWriter(host, settings)),
           endedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
           ...recovering.sweeps,
           forgetEvents(host, settings),
         ],
-        encrypted: encryptedSecrets,
-        userData: webhookData(host, users),
+        encrypted: [...encryptedSecrets, encryptedBodies, encryptedRecords],
+        userData: webhookData(host, users, shown),
         revocationStep: createRevocationStep(host, settings),
         mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
         sent: sentEvents(host.resources, settings.events),
@@ -82,7 +97,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
         },
         mistakes: () => takenEventNames(settings.events, host.resources),
-        workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings, metrics) },
+        workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings, metrics, check) },
       };
     },
   });

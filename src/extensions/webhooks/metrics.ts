@@ -18,8 +18,9 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 const FRESH_MS = 1000;
 
 /** Classes of failures as they are, statuses by their first digit: no receiver may make ever new series. */
-function resultOf({ error }: Outcome): string {
+function resultOf({ error, refused }: Outcome): string {
   if (error === null) return 'succeeded';
+  if (refused) return 'not readable';
   return error.replace(/^status (\d)\d+$/, 'status $1xx');
 }
 
@@ -103,7 +104,7 @@ export function createWebhookMetrics(
       const { outcome, dueAt } = result;
       endOf(resultOf(outcome)).inc();
       dispatch.observe(Math.max(Date.parse(outcome.at) - dueAt, 0) / 1000);
-      answer.observe(outcome.durationMs / 1000);
+      if (!outcome.refused) answer.observe(outcome.durationMs / 1000);
       return recordResult(result);
     },
   };

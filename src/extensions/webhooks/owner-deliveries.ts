@@ -8,6 +8,7 @@ import type { Candidate } from './candidates.ts';
 import { newMessageId } from './message-id.ts';
 import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
 import type { WebhookSettings } from './settings.ts';
+import { storeBody } from './stored-body.ts';
 
 /** A delivery to be stored. */
 export type NewDelivery = [
@@ -17,9 +18,17 @@ export type NewDelivery = [
   messageId: string,
   type: string,
   body: string,
+  encryptedBody: string | null,
   position: number,
   subjectId: string | undefined,
 ];
+
+/** What an event tells an owner. */
+interface EventData {
+  json: string;
+  /** Whether it has values of encrypted fields. */
+  isEncrypted: boolean;
+}
 
 /** Endpoints of one owner, by event. */
 export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
@@ -37,7 +46,7 @@ const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.view
 
 /** Makes what decides which events an owner's endpoints receive, and as what. */
 export function createOwnerDeliveries(
-  host: Pick<Host, 'service' | 'log'>,
+  host: Pick<Host, 'service' | 'log' | 'keyring'>,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): OwnerDeliveries {
   /** What of a share its owner receives: own endpoints what he may read, global ones all that is in his scope. */
@@ -61,19 +70,19 @@ export function createOwnerDeliveries(
     return kept;
   }
 
-  /** The data of events as the owner sees it, in JSON. Each record is serialised once, for all of his endpoints. */
-  async function dataFor(events: readonly OutgoingEvent[], user: Viewer): Promise<Map<OutgoingEvent, string>> {
-    const data = new Map<OutgoingEvent, string>();
+  /** The data of events as the owner sees it. Each record is serialized once, for all endpoints of the owner. */
+  async function dataFor(events: readonly OutgoingEvent[], user: Viewer): Promise<Map<OutgoingEvent, EventData>> {
+    const data = new Map<OutgoingEvent, EventData>();
     for (const [view, list] of Map.groupBy(events.filter(isRecordEvent), (event) => event.view)) {
       const shown = await view.serialize(
         list.map((event) => event.record),
         { user },
       );
       list.forEach((event, i) => {
-        data.set(event, JSON.stringify(shown[i]));
+        data.set(event, { json: JSON.stringify(shown[i]), isEncrypted: view.holdsEncrypted(shown[i]!) });
       });
     }
-    for (const event of events) if (event.view === undefined) data.set(event, event.data);
+    for (const event of events) if (event.view === undefined) data.set(event, { json: event.data, isEncrypted: false });
     return data;
   }
 
@@ -81,10 +90,15 @@ export function createOwnerDeliveries(
     const kept = await received(share, user);
     const data = await dataFor([...kept.keys()], user);
     return [...kept].flatMap(([event, list]) => {
-      const body = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${data.get(event)}}`;
+      const { json, isEncrypted } = data.get(event)!;
+      const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;
       const { name, position } = event;
       const subject = event.view === undefined ? undefined : event.view.ownerOf(event.record);
-      return list.map(({ id }): NewDelivery => [newId(), id, event.id, newMessageId(), name, body, position, subject]);
+      return list.map((endpoint): NewDelivery => {
+        const id = newId();
+        const { body, encryptedBody } = storeBody(host.keyring, id, text, isEncrypted);
+        return [id, endpoint.id, event.id, newMessageId(), name, body, encryptedBody, position, subject];
+      });
     });
   }
 

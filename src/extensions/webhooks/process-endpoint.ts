@@ -6,7 +6,7 @@ import { type Lane, laneOf, wakeUp, wakeUpLater } from './wake-up.ts';
 
 /** What endpoints are processed with: one of each per worker. */
 export interface WorkerParts extends ServeParts {
-  host: Pick<Host, 'database' | 'queues' | 'log'>;
+  host: Pick<Host, 'database' | 'queues' | 'log' | 'keyring'>;
   claimOneText: string;
   /** ms that the claim of a single delivery lasts. */
   deliveryLeaseMs: number;

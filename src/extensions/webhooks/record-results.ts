@@ -37,7 +37,8 @@ export function afterAttempt(
 ): { status: DeliveryStatus; delayMs: number | null } {
   if (outcome.ok) return { status: 'succeeded', delayMs: null };
   const { retryAfterMs } = outcome;
-  const delayMs = outcome.gone ? null : nextAttemptDelay({ schedule, attempt: scheduleAttempt, retryAfterMs });
+  const delayMs =
+    outcome.gone || outcome.refused ? null : nextAttemptDelay({ schedule, attempt: scheduleAttempt, retryAfterMs });
   return { status: delayMs === null ? 'failed' : 'pending', delayMs };
 }
 
@@ -59,6 +60,7 @@ function parameters(results: readonly Attempted[], schedule: readonly number[], 
     text(({ response }) => response),
     plain(({ outcome }) => outcome.slow),
     plain(({ outcome }) => outcome.gone),
+    plain(({ outcome }) => outcome.refused === true),
     disableAfter,
   ];
 }

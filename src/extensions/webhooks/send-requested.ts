@@ -1,6 +1,8 @@
+import { createCheckedAttempts } from './checked-attempts.ts';
 import { claimOf } from './claim.ts';
-import { deliver } from './deliver.ts';
+import { refusedOutcome } from './deliver.ts';
 import type { WorkerParts } from './process-endpoint.ts';
+import { NOT_READABLE } from './readability.ts';
 import type { ClaimRow } from './sql/claim.ts';
 import { MAKE_TURN_OF } from './sql/turns.ts';
 import { targetOf } from './target.ts';
@@ -11,9 +13,10 @@ import { laneOf, wakeUp } from './wake-up.ts';
  * or is in another worker's hands. Who is turned away by a full worker or a stop is found by the sweep.
  */
 export async function sendRequested(parts: WorkerParts, deliveryId: string): Promise<void> {
-  const { host, slots, sender, recordResult } = parts;
+  const { host, slots, sender, check, recordResult } = parts;
   await slots.run('requested', async () => {
     if (parts.isStopping()) return;
+    if (parts.globalGate !== undefined && !(await parts.globalGate('delivery', deliveryId))) return;
     await host.database.write({ name: 'webhook_make_turn_of', text: MAKE_TURN_OF, values: [deliveryId] });
     const values = [deliveryId, parts.deliveryLeaseMs, parts.globalRoles];
     const statement = { name: 'webhook_claim_one', text: parts.claimOneText, values };
@@ -21,7 +24,11 @@ export async function sendRequested(parts: WorkerParts, deliveryId: string): Pro
     const [claimed] = claim?.deliveries ?? [];
     if (claim === undefined || claimed === undefined) return;
     const { id, attempt, scheduleAttempt, dueAt } = claimed;
-    const outcome = await deliver(sender, targetOf(sender, claim.endpoint), claimed);
+    const attempts = createCheckedAttempts({ check, sender, ...host }, claim.endpoint);
+    const target = targetOf(sender, claim.endpoint);
+    const made = await attempts.make(() => target, claimed, []);
+    // The endpoint may not be sent to since it was claimed, a moment ago.
+    const outcome = made ?? refusedOutcome(NOT_READABLE);
     await recordResult({ id, attempt, scheduleAttempt, dueAt, outcome });
     // Whoever processes its endpoint sees when the retry is due, and asks to be called then.
     if (!outcome.ok) await wakeUp(host.queues, [{ id: claim.endpoint.id, lane: laneOf(outcome.slow) }]);

@@ -1,18 +1,24 @@
 import type { Host } from '../../declare/host.ts';
 import type { AddToBatch } from '../../platform/micro-batch.ts';
+import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
-import { deliver, type Outcome, type Sender } from './deliver.ts';
+import type { Outcome, Sender } from './deliver.ts';
 import { LAUNCH_MS } from './leases.ts';
+import type { CheckReadability } from './readability.ts';
 import type { Result } from './record-results.ts';
 import type { RequestSlots } from './request-slots.ts';
 import { targetOf } from './target.ts';
 import type { Turn, TurnParts } from './turn.ts';
 import { type Lane, laneOf } from './wake-up.ts';
 
+/** ms after which an endpoint is served again when its deliveries could not be checked. */
+const CHECK_AGAIN_MS = 1000;
+
 /** What endpoints are served with: one of each per worker. */
 export interface ServeParts extends TurnParts {
-  host: Pick<Host, 'database' | 'log'>;
+  host: Pick<Host, 'database' | 'log' | 'keyring'>;
   sender: Sender;
+  check: CheckReadability;
   slots: RequestSlots;
   recordResult: AddToBatch<Result>;
   /** How many requests one endpoint may have in flight, by lane. */
@@ -31,7 +37,7 @@ interface Served {
   /** More may be due. */
   more: boolean;
   slow: boolean;
-  /** ms for which its rate holds it back. */
+  /** ms for which its rate, or a database that is away, holds it back. */
   waitMs: number;
 }
 
@@ -56,6 +62,8 @@ export async function serve(
   const queue: ClaimedDelivery[] = [...first.deliveries];
   let { endpoint } = first;
   let target = targetOf(sender, endpoint);
+  const { check } = parts;
+  const attempts = createCheckedAttempts({ check, sender, ...host }, endpoint);
   let { slow } = endpoint;
   let more = first.deliveries.length === parts.chunk[lane];
   let window = Math.min(windows.get(endpointId) ?? 1, share[lane]);
@@ -68,13 +76,19 @@ export async function serve(
   let claiming = false;
   let halted = false;
   let limited = false;
+  let unchecked = false;
   let slot = held;
 
   const mayBegin = () =>
     !halted && !limited && !turn.isOutdated() && !parts.isStopping() && performance.now() - begun < LAUNCH_MS;
   const mayClaim = () => lane === 'fast' && more && mayBegin() && performance.now() - begun < parts.sliceMs;
 
+  /** A check may have taken its time. */
+  const targetNow = () => (turn.isOutdated() || performance.now() - begun >= LAUNCH_MS ? undefined : target);
+
   function note(outcome: Outcome): void {
+    // It says nothing of the receiver.
+    if (outcome.refused) return;
     slow = outcome.slow;
     tried = !outcome.slow;
     halted ||= outcome.slow;
@@ -105,21 +119,40 @@ export async function serve(
 
   await new Promise<void>((resolve) => {
     function send(claimed: ClaimedDelivery, release: () => void): void {
-      const { id, attempt, scheduleAttempt, dueAt } = claimed;
-      void deliver(sender, target, claimed).then((outcome) => {
-        note(outcome);
-        unwritten += 1;
-        parts.recordResult({ id, attempt, scheduleAttempt, dueAt, outcome }).then(
-          () => afterResult(id, true),
-          (error: unknown) => {
-            host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');
-            afterResult(id, false);
-          },
-        );
+      void attemptOf(claimed).then((outcome) => {
+        if (outcome !== undefined) record(claimed, outcome);
         inFlight -= 1;
         release();
         pump();
       });
+    }
+
+    /** Undefined: it was not made, and its delivery is free again when the turn ends. */
+    async function attemptOf(claimed: ClaimedDelivery): Promise<Outcome | undefined> {
+      try {
+        const outcome = await attempts.make(targetNow, claimed, queue);
+        if (outcome === undefined) more = true;
+        halted ||= outcome === undefined;
+        return outcome;
+      } catch (error) {
+        host.log.error({ err: error, endpoint: endpointId }, 'deliveries could not be checked; they are tried again');
+        halted = true;
+        unchecked = true;
+        return undefined;
+      }
+    }
+
+    function record(claimed: ClaimedDelivery, outcome: Outcome): void {
+      const { id, attempt, scheduleAttempt, dueAt } = claimed;
+      note(outcome);
+      unwritten += 1;
+      parts.recordResult({ id, attempt, scheduleAttempt, dueAt, outcome }).then(
+        () => afterResult(id, true),
+        (error: unknown) => {
+          host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');
+          afterResult(id, false);
+        },
+      );
     }
 
     function afterResult(id: string, isWritten: boolean): void {
@@ -174,5 +207,6 @@ export async function serve(
   windows.delete(endpointId);
   if (tried) windows.set(endpointId, window);
   if (windows.size > MOST_WINDOWS) windows.delete(windows.keys().next().value!);
-  return { more: more || queue.length > 0, slow, waitMs: limited ? turn.waitMs() : 0 };
+  const waitMs = limited ? turn.waitMs() : 0;
+  return { more: more || queue.length > 0, slow, waitMs: unchecked ? Math.max(waitMs, CHECK_AGAIN_MS) : waitMs };
 }

@@ -3,6 +3,7 @@ import type { Sweep } from '../../platform/outbox/relay.ts';
 import { deliveryLeaseMs, TURN_LEASE_MS } from './leases.ts';
 import type { WriteResults } from './record-results.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
+import { DELETE_DELETED } from './sql/deleted-records.ts';
 import { FORGET_OLD_SECRETS } from './sql/secrets.ts';
 import {
   DELETE_ENDPOINTS,
@@ -50,6 +51,8 @@ export function createSweeps(
   const pendingText = pendingEndpoints(table);
   const roles = globalRoles(settings);
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
+  // As long as the first deliveries about it may wait for an attempt, each wait up to 20% longer than the schedule says, and then stay.
+  const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
 
   async function* pending(): AsyncGenerator<PendingRow[]> {
     for (let after = ''; ; ) {
@@ -125,6 +128,7 @@ export function createSweeps(
       everyMs: settings.cleanMs,
       async run() {
         await deleteAll(DELETE_FINISHED, [keepMs]);
+        await deleteAll(DELETE_DELETED, [keepDeletedMs]);
         await deleteStale();
         await database.write({ text: removeOwnerless(table), values: [] });
         await deleteAll(DELETE_ENDPOINTS, []);

@@ -116,6 +116,8 @@ export const webhookDeliveries = pgTable(
     subjectId: text('subject_id'),
     /** What is sent, byte for byte on every attempt: hence text, since jsonb reorders keys. */
     body: text('body').notNull(),
+    /** Ciphertext of the body, when it has values of encrypted fields; `body` is empty then. */
+    encryptedBody: text('encrypted_body'),
     /** `pending`, `sending`, `succeeded` or `failed`. */
     status: text('status').notNull().default('pending'),
     attempts: integer('attempts').notNull().default(0),
@@ -154,6 +156,28 @@ export const webhookEvents = pgTable('webhook_events', {
   ownerId: text('owner_id'),
   createdAt: time('created_at').notNull().defaultNow(),
 });
+
+/** Records that were deleted, as they were: by them it is decided who may still be sent what happened to them. */
+export const webhookDeletedRecords = pgTable(
+  'webhook_deleted_records',
+  {
+    /** The event's. */
+    id: text('id').primaryKey(),
+    resource: text('resource').notNull(),
+    recordId: text('record_id').notNull(),
+    /** The record's owner. */
+    ownerId: text('owner_id'),
+    /** Columns by name, as in the outbox. Null when it has values of encrypted fields. */
+    record: jsonb('record'),
+    /** Ciphertext of the same, with those values in the clear inside. */
+    encryptedRecord: text('encrypted_record'),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (table) => [
+    index('webhook_deleted_records_record_id_index').on(table.recordId),
+    index('webhook_deleted_records_owner_id_index').on(table.ownerId),
+  ],
+);
 
 /** That everything is sent again which failed for an endpoint since a time. */
 export const webhookRecoveries = pgTable(

@@ -94,7 +94,7 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
   }
 
   async function claim(): Promise<Claim | undefined> {
-    if (parts.globalGate !== undefined && !(await parts.globalGate(endpointId))) return undefined;
+    if (parts.globalGate !== undefined && !(await parts.globalGate('endpoint', endpointId))) return undefined;
     const before = JSON.stringify(Object.fromEntries(claimed));
     const known = rate === undefined ? null : JSON.stringify(rate.state(now()));
     const values = [

@@ -1,9 +1,13 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
 import type { UserData } from '../../declare/user-data.ts';
+import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import type { Audience } from './readability.ts';
+import type { ShownDeliveries } from './shown-deliveries.ts';
 import { aboutUser } from './sql/about-user.ts';
 import {
+  DELETED_RECORDS_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
   LOG_OF,
@@ -12,29 +16,82 @@ import {
   REMOVE_EVENTS_OF,
   REMOVE_LOG_OF,
 } from './sql/user-data.ts';
+import { readBody } from './stored-body.ts';
 
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
 // A body may be as large as a record.
 const BODIES_AT_ONCE = 20;
-const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt', 'body'];
+const DELETED_NAMES = ['id', 'resource', 'record', 'deletedAt'];
+const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt'];
+
+type LogScope = Audience['scope'];
+type LogRow = [id: string, ...unknown[]];
+type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 
 // Each body is parsed, within the time that a statement has.
 const DELIVERIES_AT_ONCE = 200;
 
 /** What webhooks hold of a user. */
 export function webhookData(
-  { database, resources }: Pick<Host, 'database' | 'resources'>,
+  { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
   users: ResourceView,
+  { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
 ): UserData[] {
   const about = aboutUser(resources, users);
+
+  /** The deliveries to a user's endpoints, with those bodies that the user may read now. */
+  async function* log(userId: string): AsyncGenerator<Record<string, unknown>> {
+    for (let after = ''; ; ) {
+      const rows = await database.readSlowly<LogRow>({ text: LOG_OF, values: [userId, after, BODIES_AT_ONCE] });
+      const bodies = new Map<string, string>();
+      for (const [scope, some] of Map.groupBy(rows, (row) => row.at(-1) as LogScope)) {
+        const ids = some.map(([id]) => id);
+        for (const [id, body] of await readableBodies({ owner: userId, scope }, ids)) bodies.set(id, body);
+      }
+      for (const row of rows) {
+        const told = Object.fromEntries(LOG_NAMES.map((name, i) => [name, row[i]]));
+        yield { ...told, body: bodies.get(row[0]) ?? null };
+      }
+      if (rows.length < BODIES_AT_ONCE) return;
+      after = rows.at(-1)![0];
+    }
+  }
+
+  /** Those of some deliveries with an encrypted body that tell of the user. One that no key opens goes, too: nobody can tell what it holds. */
+  async function encryptedAbout(userId: string, rows: readonly AboutRow[]): Promise<Set<string>> {
+    const found = new Set<string>();
+    const opened: [id: string, body: string][] = [];
+    for (const [id, , encryptedBody] of rows) {
+      if (encryptedBody === null) continue;
+      try {
+        opened.push([id, readBody(keyring, id, { body: '', encryptedBody })]);
+      } catch (error) {
+        if (!(error instanceof DecryptionError)) throw error;
+        found.add(id);
+      }
+    }
+    if (opened.length === 0) return found;
+    const values = [userId, opened.map(([id]) => id), opened.map(([, body]) => body)];
+    const answers = await database.write<AboutRow>({ text: about.opened, values });
+    for (const [id, isAbout] of answers) if (isAbout) found.add(id);
+    return found;
+  }
+
+  /** Takes what is personal out of deleted records of the user. Gives how many it changed or removed. */
+  async function eraseDeleted(userId: string): Promise<number> {
+    let total = 0;
+    for (const text of about.emptyDeleted) total += (await database.write({ text, values: [userId] })).length;
+    return total;
+  }
 
   /** Removes what endpoints of others got, or are to get, about a user's records. Gives how many. */
   async function eraseAbout(userId: string): Promise<number> {
     let total = await writeInBatches(database, about.removeWaiting, [userId]);
     for (let after = ''; ; ) {
       const values = [userId, after, DELIVERIES_AT_ONCE];
-      const rows = await database.write<[id: string, isAbout: boolean]>({ text: about.deliveries, values });
-      const ids = rows.filter(([, isAbout]) => isAbout).map(([id]) => id);
+      const rows = await database.write<AboutRow>({ text: about.deliveries, values });
+      const encrypted = await encryptedAbout(userId, rows);
+      const ids = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
       if (ids.length > 0) total += (await database.write({ text: REMOVE_DELIVERIES, values: [ids] })).length;
       if (rows.length < DELIVERIES_AT_ONCE) return total;
       after = rows.at(-1)![0];
@@ -53,11 +110,18 @@ export function webhookData(
       name: 'webhookDeliveries',
       description: 'What was sent to these endpoints',
       tables: ['webhook_deliveries'],
-      rows: (userId) => rowsInPages(database, LOG_OF, LOG_NAMES, [userId], BODIES_AT_ONCE),
+      rows: log,
       async erase(userId) {
         const own = await writeInBatches(database, REMOVE_LOG_OF, [userId]);
         return own + (await eraseAbout(userId));
       },
+    },
+    {
+      name: 'webhookDeletedRecords',
+      description: 'Deleted records that are kept for a time, to decide who may be sent what happened to them',
+      tables: ['webhook_deleted_records'],
+      rows: (userId) => rowsInPages(database, DELETED_RECORDS_OF, DELETED_NAMES, [userId]),
+      erase: eraseDeleted,
     },
     {
       name: 'webhookEvents',

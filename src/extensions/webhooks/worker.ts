@@ -6,6 +6,7 @@ import { createGlobalGate } from './global-gate.ts';
 import { deliveryLeaseMs } from './leases.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import { processEndpoint, type WorkerParts } from './process-endpoint.ts';
+import type { CheckReadability } from './readability.ts';
 import { createResultRecorder } from './record-results.ts';
 import { createTurnRenewals } from './renew-turns.ts';
 import { createRequestSlots } from './request-slots.ts';
@@ -29,6 +30,7 @@ export function startWebhookWorker(
   users: ResourceView,
   settings: WebhookSettings,
   metrics: WebhookMetrics,
+  check: CheckReadability,
 ): RunningWorker {
   const { concurrency, timeoutMs, allowPrivate, nameServers } = settings;
   const slowConcurrency = Math.max(1, Math.floor(concurrency / 2));
@@ -42,6 +44,7 @@ export function startWebhookWorker(
   const parts: WorkerParts = {
     host,
     sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), log: host.log, settings },
+    check,
     slots: createRequestSlots(concurrency, {
       slow: slowConcurrency,
       untried: slowConcurrency,

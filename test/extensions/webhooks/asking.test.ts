@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { createApp, defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
 import { clientOf, type Person, startTestApp } from '../../support/app.ts';
@@ -10,7 +11,12 @@ const note = defineResource('note', {
 });
 // The waits are so long that nothing here is sent by a schedule, and the sweep never runs. Nor does a receiver that is made to wait run
 // into the time-out, however busy the machine: where a test is about that, it has an app of its own.
-const options = { retrySchedule: ['1h', '1h'], pollMs: 3_600_000, disableAfterFailures: 1 };
+const options = {
+  retrySchedule: ['1h', '1h'],
+  pollMs: 3_600_000,
+  disableAfterFailures: 1,
+  events: { 'number.drawn': { schema: z.unknown() } },
+};
 const made = { resources: [defineUser(), note], extensions: [webhooks(options)] } as const;
 const hasty = { ...made, extensions: [webhooks({ ...options, timeoutMs: 400 })] } as const;
 const { app, person, call, env } = await startTestApp(made);
@@ -118,7 +124,7 @@ test('a test does not wait for what else the endpoint has waiting', async () => 
   );
   await client.query(
     `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
-     select lpad(to_hex(i), 24, '0'), $1, 'e' || i, 'msg_' || i, 'note.created', '{}', now() - interval '1 hour'
+     select lpad(to_hex(i), 24, '0'), $1, 'e' || i, 'msg_' || i, 'number.drawn', '{}', now() - interval '1 hour'
      from generate_series(1, 500) i`,
     [endpoint.id],
   );

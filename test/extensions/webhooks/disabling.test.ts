@@ -164,7 +164,7 @@ test('an attempt that is written back twice counts once', async () => {
   await deliver(one);
   const [{ id, attempts }] = await log(one);
   const entry = { at: new Date().toISOString(), statusCode: 500, durationMs: 1, error: 'status 500' };
-  const columns = [id, attempts, entry.at, 'failed', 500, 1, entry.error, null, null, true, false];
+  const columns = [id, attempts, entry.at, 'failed', 500, 1, entry.error, null, null, true, false, false];
   const again = [...columns.map((value) => [value, value]), 3];
   expect((await client.query(RECORD_RESULTS, again)).rows).toEqual([]);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 1, enabled: true });

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
@@ -11,7 +12,7 @@ const note = defineResource('note', {
 // All that decides on fairness is left as it is by default: ten requests at once, 10 s for an answer.
 const { person, env } = await startTestApp({
   resources: [defineUser(), note],
-  extensions: [webhooks({ maxEndpointsPerUser: 50 })],
+  extensions: [webhooks({ maxEndpointsPerUser: 50, events: { 'number.drawn': { schema: z.unknown() } } })],
 });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
@@ -41,7 +42,7 @@ async function hang(endpoints: number): Promise<Receiver> {
   const ids = await Promise.all(Array.from({ length: endpoints }, () => subscribe(who, receiver.url)));
   await client.query(
     `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
-     select substr(md5(e || '-' || n), 1, 24), e, 'hanging-' || n, 'msg_' || n, 'note.created', '{}', now()
+     select substr(md5(e || '-' || n), 1, 24), e, 'hanging-' || n, 'msg_' || n, 'number.drawn', '{}', now()
      from unnest($1::text[]) e, generate_series(1, $2::int) n`,
     [ids, 1000 / endpoints],
   );

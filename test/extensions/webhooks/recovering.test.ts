@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import type { ResourceView } from '../../../src/declare/host.ts';
 import { createRecovering } from '../../../src/extensions/webhooks/recover.ts';
 import { readSettings } from '../../../src/extensions/webhooks/settings.ts';
@@ -11,7 +12,12 @@ import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
 import { clientOf, type Person, startTestApp } from '../../support/app.ts';
 
 const user = defineUser();
-const made = { resources: [user], extensions: [webhooks({ retrySchedule: ['1h'], pollMs: 50, cleanMs: 50 })] } as const;
+const made = {
+  resources: [user],
+  extensions: [
+    webhooks({ retrySchedule: ['1h'], pollMs: 50, cleanMs: 50, events: { 'number.drawn': { schema: z.unknown() } } }),
+  ],
+} as const;
 // Web alone: pages are taken and messages sent when a test says so.
 const { app, person, call, env } = await startTestApp(made, { start: { roles: ['web'] } });
 const client = new Client({ connectionString: env.DATABASE_URL });
@@ -50,7 +56,7 @@ async function failed(count: number, differ: Record<string, unknown> = {}): Prom
   await client.query(
     `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, status, attempts, schedule_attempts, error,
        created_at, finished_at)
-     select lpad($1 || '0' || lpad(to_hex(i), 6, '0'), 24, '0'), $2, $1 || '-' || i, 'msg_' || $1 || '_' || i, 'user.created', '{}',
+     select lpad($1 || '0' || lpad(to_hex(i), 6, '0'), 24, '0'), $2, $1 || '-' || i, 'msg_' || $1 || '_' || i, 'number.drawn', '{}',
        'failed', 2, 2, 'status 500', now() - interval '1 hour' + i * interval '1 second', now() - interval '1 minute'
      from generate_series(1, $3) i`,
     [String(batches), endpoint, count],

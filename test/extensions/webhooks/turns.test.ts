@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../src/index.ts';
 import { type Received, type Receiver, startReceiver } from '../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
@@ -12,7 +13,7 @@ const note = defineResource('note', {
 });
 const { app, person, env } = await startTestApp({
   resources: [defineUser(), note],
-  extensions: [webhooks({ pollMs: 50, retrySchedule: [50] })],
+  extensions: [webhooks({ pollMs: 50, retrySchedule: [50], events: { 'number.drawn': { schema: z.unknown() } } })],
 });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
@@ -48,7 +49,7 @@ async function subscribe(more: object = {}, roles?: string[]): Promise<Subscribe
 async function enqueue({ id }: Subscriber, count = 40): Promise<void> {
   await client.query(
     `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, position, next_attempt_at)
-     select substr(md5($1 || n), 1, 24), $1, lpad(n::text, 24, '0'), 'msg_' || n, 'note.created', n::text, 0, now()
+     select substr(md5($1 || n), 1, 24), $1, lpad(n::text, 24, '0'), 'msg_' || n, 'number.drawn', n::text, 0, now()
      from generate_series(1, $2::int) n`,
     [id, count],
   );

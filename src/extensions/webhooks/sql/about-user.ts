@@ -48,10 +48,30 @@ function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<
   });
 }
 
+/** Of deleted records of one resource; those whose record is encrypted cannot be looked into, and go. */
+function emptyDeleted({ view, plan }: ErasureShare): string {
+  const theirs = `resource = ${quoted(view.name)} and owner_id = $1`;
+  const personal = `array[${plan.personal.map(({ column }) => quoted(column)).join(', ')}]::text[]`;
+  return `
+  with gone as (
+    delete from webhook_deleted_records where ${theirs} and encrypted_record is not null returning 1
+  ), emptied as (
+    update webhook_deleted_records set record = record - ${personal} where ${theirs} and record ?| ${personal} returning 1
+  )
+  select 1 from gone union all select 1 from emptied`;
+}
+
 /** The statements that find what is sent, and is to be sent, to others about a user. */
 export interface AboutUser {
-  /** $1 user, $2 the last delivery of the page before, $3 how many. Gives deliveries, and whether they tell of the user. */
+  /**
+   * $1 user, $2 the last delivery of the page before, $3 how many. Gives deliveries, whether they tell of the user, and the body of those
+   * where it is encrypted: they are to be asked about by `opened`.
+   */
   deliveries: string;
+  /** $1 user, $2 deliveries, $3 their bodies. Gives the deliveries, whether they tell of the user, and null. */
+  opened: string;
+  /** $1 user. Take what is personal out of deleted records of theirs, or remove those that are encrypted. A row for each. */
+  emptyDeleted: readonly string[];
   /** $1 user, $2 how many. Removes own rows of the outbox that tell of them: what else waits there has nothing personal any more. */
   removeWaiting: string;
 }
@@ -69,12 +89,21 @@ export function aboutUser(resources: readonly ResourceView[], users: ResourceVie
     ({ view, plan }) =>
       `split_part(payload->>'name', '.', 1) = ${quoted(view.name)} and payload->'record'->>${quoted(plan.ownerColumn!)} = $1`,
   );
+  const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
   return {
     // "offset 0": a body is parsed once, and not wherever it is looked into.
     deliveries: `
-  select d.id, coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)
-  from webhook_deliveries d, lateral (select (${BODY_JSON})->'data' as data offset 0) b
+  select d.id, ${isAbout}, d.encrypted_body
+  from webhook_deliveries d, lateral (
+    select case when d.encrypted_body is null then (${BODY_JSON})->'data' end as data offset 0) b
   where d.id > $2 order by d.id limit $3`,
+    opened: `
+  select d.id, ${isAbout}, null
+  from (
+    select d.id, d.event_id, d.type, d.subject_id, o.body from unnest($2::text[], $3::text[]) as o(id, body)
+      join webhook_deliveries d on d.id = o.id
+  ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
+    emptyDeleted: Array.from(shares.values(), emptyDeleted),
     removeWaiting: `
   delete from outbox where id in (
     select id from outbox where name = '${OWN_ROW}'

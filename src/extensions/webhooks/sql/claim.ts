@@ -6,6 +6,8 @@ import type { UsersSql } from './users.ts';
 /** What a claim tells of an endpoint. */
 export interface ClaimedEndpoint {
   id: string;
+  owner: string;
+  scope: 'own' | 'global';
   url: string;
   /** Ciphertexts: the newest first, then those that are still in their grace time. */
   secrets: string[];
@@ -23,8 +25,18 @@ export interface ClaimedEndpoint {
 
 /** The first row tells of the endpoint, each other of a delivery: `attempts` and `scheduleAttempts` count the one to come; it has been due for `lateMs`. */
 export type ClaimRow =
-  | [endpoint: ClaimedEndpoint, null, null, null, null, null, null]
-  | [null, id: string, messageId: string, body: string, attempts: number, scheduleAttempts: number, lateMs: number];
+  | [endpoint: ClaimedEndpoint, null, null, null, null, null, null, null, null]
+  | [
+      null,
+      id: string,
+      messageId: string,
+      type: string,
+      body: string,
+      encryptedBody: string | null,
+      attempts: number,
+      scheduleAttempts: number,
+      lateMs: number,
+    ];
 
 /** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
 export function isOpen(users: UsersSql, globalRoles: string): string {
@@ -37,18 +49,18 @@ export const RATE_RULE = `case when e.rate_limit is not null
       then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end`;
 
 /** An endpoint's part of a claim, from `e` and `u`. */
-const ENDPOINT = `e.id, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
+const ENDPOINT = `e.id, e.owner_id, e.scope, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
     from webhook_endpoints e`;
 
 /** The rows of a claim, from `endpoint` and `claimed`. */
 function rows(turn: string): string {
   return `
-  select json_build_object('id', e.id, 'url', e.url, 'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
+  select json_build_object('id', e.id, 'owner', e.owner_id, 'scope', e.scope, 'url', e.url, 'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
     'slow', e.slow, 'ordered', e.ordered, 'turn', ${turn},
     'rateLimit', ${RATE_RULE},
-    'rate', (select rate from turn), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null from endpoint e
+    'rate', (select rate from turn), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null, null, null from endpoint e
   union all
-  select null, c.id, c.message_id, c.body, c.attempts, c.schedule_attempts,
+  select null, c.id, c.message_id, c.type, c.body, c.encrypted_body, c.attempts, c.schedule_attempts,
     (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint from claimed c`;
 }
 
@@ -62,7 +74,8 @@ interface What {
 const ANY: What = {
   endpoints: 'not ordered',
   due: `due as materialized (
-    select d.id, d.message_id, d.body, d.attempts, d.schedule_attempts, d.next_attempt_at from webhook_deliveries d
+    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at
+    from webhook_deliveries d
     where d.endpoint_id = (select endpoint_id from turn) and d.status = 'pending' and d.next_attempt_at <= now()
       and not $7::jsonb ? d.id
     order by d.next_attempt_at limit $2 for update skip locked
@@ -91,7 +104,7 @@ const IN_LINE: What = {
       over (order by n.place) as ready
     from locked l join next n on n.id = l.id
   ), due as materialized (
-    select id, message_id, body, attempts, schedule_attempts, next_attempt_at from line where ready order by place
+    select id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at from line where ready order by place
   )`,
 };
 
@@ -121,7 +134,9 @@ function claimOf(users: UsersSql, { endpoints, due }: What): string {
     where endpoint_id = $1 and exists (select from due)
     returning sending
   ), claimed as (
-    select id, message_id, body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts, next_attempt_at from due
+    select id, message_id, type, body, encrypted_body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts,
+      next_attempt_at
+    from due
     where (select sending from taken) ? id
   )${rows(`case when exists (select from turn) then 'own'
       when exists (select from webhook_turns where endpoint_id = $1) then 'taken' else 'none' end`)}`;
@@ -161,6 +176,6 @@ export function claimOne(users: UsersSql): string {
     update webhook_deliveries d set status = 'sending', attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
       lease_until = now() + $2 * interval '1 millisecond'
     from due where d.id = due.id
-    returning d.id, d.message_id, d.body, d.attempts, d.schedule_attempts, d.next_attempt_at
+    returning d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at
   )${rows(`'own'`)}`;
 }

@@ -1,11 +1,11 @@
-import { type DeliveryStatus, PREVIEW_BYTES } from '../delivery.ts';
+import type { DeliveryStatus } from '../delivery.ts';
 import { TEST_EVENT } from '../event-names.ts';
 import { IN_TURN } from './turns.ts';
 
 /** What a delivery is shown from. */
 const COLUMNS = `d.id, d.type, d.message_id, case when ${IN_TURN} then 'sending' else d.status end,
     d.attempts + case when ${IN_TURN} then 1 else 0 end, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
-    left(d.body, ${PREVIEW_BYTES}), octet_length(d.body), d.attempt_log`;
+    octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0), d.attempt_log`;
 
 /** A condition: delivery `d` is shown with this status. */
 function isShownAs(status: DeliveryStatus): string {
@@ -34,11 +34,11 @@ export function listDeliveries(status: DeliveryStatus | undefined): string {
   order by ${order} limit $2`;
 }
 
-/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 positions, $8 whose records they tell of. An event that was handled before makes no second delivery. */
+/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted ones, $8 positions, $9 whose records they tell of. An event that was handled before makes no second delivery. */
 export const INSERT = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, position, subject_id, next_attempt_at)
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, next_attempt_at)
   select *, now()
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
   on conflict (endpoint_id, event_id) do nothing`;
 
 /** $1 endpoint: ms until its earliest delivery is due, negative when it is overdue. By webhook_deliveries_due_index. */
@@ -48,6 +48,10 @@ export const EARLIEST = `
 
 /** $1 delivery, $2 endpoint. */
 export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2`;
+
+/** $1 deliveries: what they send. */
+export const READ_BODIES = `
+  select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])`;
 
 /** $1 endpoint: the same for the next in line of an ordered endpoint. */
 export const NEXT = `
@@ -75,4 +79,14 @@ export const SEND_AGAIN = `
     schedule_attempts = case when ${IS_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
     finished_at = null
   where d.id = $1 and d.endpoint_id = $2
+  returning ${COLUMNS}`;
+
+/**
+ * $1 delivery, $2 endpoint, $3 error: ends it without an attempt. No row: it is being sent, by a worker that checks it, too.
+ */
+export const REFUSE = `
+  update webhook_deliveries d set
+    status = 'failed', next_attempt_at = null, finished_at = now(),
+    status_code = null, duration_ms = null, response = null, error = $3
+  where d.id = $1 and d.endpoint_id = $2 and not ${IS_SENT}
   returning ${COLUMNS}`;

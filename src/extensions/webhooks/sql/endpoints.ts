@@ -109,6 +109,11 @@ export const REMOVE = `
 /** $1 endpoint. No row: it is no global one. */
 export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
 
+/** $1 delivery: the same for its endpoint. */
+export const OWNER_OF_GLOBAL_OF = `
+  select e.owner_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+  where d.id = $1 and e.scope = 'global'`;
+
 /**
  * Removes the endpoints of owners who are gone, and begins to delete their logs; a sweep goes on with it. $1 owners, $2 how many
  * deliveries go at once: none that a worker is writing, since that worker may be waiting for the endpoint.

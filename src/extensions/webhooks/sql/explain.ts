@@ -1,5 +1,4 @@
 import { OUTBOX_COLUMNS } from '../../../platform/outbox/table.ts';
-import { BODY_JSON } from './body-json.ts';
 
 /** What is known of an event from a delivery of it to an endpoint of the caller. */
 export type DeliveredRow = [
@@ -24,9 +23,6 @@ export const DELIVERED = `
   select d.event_id, e.id, e.scope, d.id, d.type, d.created_at
   from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id and d.event_id = (select event_id from asked)
   where e.owner_id = $1 and e.removed_at is null order by e.id`;
-
-/** $1 delivery: the id of the record that it tells of. */
-export const RECORD_OF_DELIVERY = `select (${BODY_JSON}) -> 'data' ->> 'id' from webhook_deliveries d where id = $1`;
 
 /** $1 event: one of the app's own. */
 export const PUBLISHED = 'select name, owner_id, created_at from webhook_events where id = $1';

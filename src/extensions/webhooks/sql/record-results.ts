@@ -5,21 +5,21 @@ import { TEST_EVENT } from '../event-names.ts';
  * Writes the results of attempts and what they mean for their endpoints, in one statement. Gives the endpoints that this disabled.
  *
  * $1 deliveries, $2 attempt numbers, $3 when, $4 status after the attempt, $5 status codes, $6 ms taken, $7 errors, $8 ms to the next
- * attempt, $9 answers, $10 whether it was slow or failed (null: unknown, its lane stays), $11 whether the receiver is gone, all in the order in which they came;
- * $12 failures in a row that disable an endpoint, 0: never.
+ * attempt, $9 answers, $10 whether it was slow or failed (null: unknown, its lane stays), $11 whether the receiver is gone, $12 whether
+ * nothing was sent, all in the order in which they came; $13 failures in a row that disable an endpoint, 0: never.
  *
  * The entry of the log is put together as text: that takes a third of the time of a function that makes JSON of anything.
  *
  * A row counts only while its claim holds, so that an attempt written twice counts once: `pending` and of the attempt before when it
  * was claimed in a turn, `sending` and of this attempt when it was claimed by itself. Endpoints are locked in the order of their ids,
  * so that two workers cannot wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail do not
- * count as failures in a row.
+ * count as failures in a row, and what was not sent does not count at all.
  */
 export const RECORD_RESULTS = `
   with results as (
     select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::int[], $7::text[], $8::bigint[], $9::text[],
-      $10::boolean[], $11::boolean[])
-      with ordinality as r(id, attempt, at, status, status_code, duration_ms, error, delay_ms, response, slow, gone, place)
+      $10::boolean[], $11::boolean[], $12::boolean[])
+      with ordinality as r(id, attempt, at, status, status_code, duration_ms, error, delay_ms, response, slow, gone, refused, place)
   ), written as (
     update webhook_deliveries d set status = r.status, attempts = r.attempt,
       schedule_attempts = d.schedule_attempts + r.attempt - d.attempts,
@@ -31,9 +31,10 @@ export const RECORD_RESULTS = `
       finished_at = case when r.status <> 'pending' then now() end
     from results r
     where d.id = r.id and ((d.status = 'pending' and d.attempts = r.attempt - 1) or (d.status = 'sending' and d.attempts = r.attempt))
-    returning d.endpoint_id, d.type, r.at::timestamptz as at, r.status, r.error, r.slow, r.gone, r.place
+    returning d.endpoint_id, d.type, r.at::timestamptz as at, r.status, r.error, r.slow, r.gone, r.refused, r.place
   ), placed as (
-    select *, max(place) filter (where status = 'succeeded') over (partition by endpoint_id) as last_success from written
+    select *, max(place) filter (where status = 'succeeded') over (partition by endpoint_id) as last_success
+    from written where not refused
   ), news as (
     select endpoint_id,
       max(at) filter (where status = 'succeeded') as success_at,
@@ -57,9 +58,9 @@ export const RECORD_RESULTS = `
       last_error = coalesce(t.error, e.last_error),
       consecutive_failures = t.in_a_row,
       slow = coalesce(t.slow, e.slow),
-      enabled = e.enabled and not t.gone and ($12 = 0 or t.in_a_row < $12),
+      enabled = e.enabled and not t.gone and ($13 = 0 or t.in_a_row < $13),
       disabled_reason = case when not e.enabled then e.disabled_reason when t.gone then 'gone'
-        when $12 > 0 and t.in_a_row >= $12 then 'failing' end
+        when $13 > 0 and t.in_a_row >= $13 then 'failing' end
     from touched t where e.id = t.id
     returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, t.was_enabled
   )

@@ -7,9 +7,13 @@ export const ENDPOINTS_OF = `
 
 /** $1 owner, $2 the last id, $3 how many. */
 export const LOG_OF = `
-  select d.id, d.endpoint_id, d.type, d.status, d.attempts, d.status_code, d.created_at, d.finished_at, d.body
+  select d.id, d.endpoint_id, d.type, d.status, d.attempts, d.status_code, d.created_at, d.finished_at, e.scope
   from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
   where e.owner_id = $1 and e.removed_at is null and d.id > $2 order by d.id limit $3`;
+
+/** $1 owner, $2 the last id, $3 how many. By webhook_deleted_records_owner_id_index. */
+export const DELETED_RECORDS_OF = `
+  select id, resource, record_id, created_at from webhook_deleted_records where owner_id = $1 and id > $2 order by id limit $3`;
 
 /** $1 owner, $2 the last id, $3 how many. */
 export const EVENTS_OF = `

@@ -1,0 +1,124 @@
+import type { Fields } from '../../declare/field.ts';
+import type { ExpandedRecord, Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import { snakeCase } from '../../declare/naming.ts';
+import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
+import type { OutboxRow } from '../../platform/outbox/table.ts';
+import type { Executor } from '../../platform/postgres/database.ts';
+import { INSERT_DELETED, READ_DELETED, READ_DELETED_OR_WAITING } from './sql/deleted-records.ts';
+
+/** A record that is gone, as it was when it was deleted. */
+interface DeletedRecord {
+  resource: string;
+  record: StoredRecord;
+}
+
+/**
+ * Deleted records, as they were: whether an endpoint's owner may be sent what happened to a record is decided by the record, also when it
+ * is gone. Kept for as long as a delivery about it can be sent; an erasure removes those that are personal.
+ */
+export interface DeletedRecords {
+  /** Stores those of events of deletions, in the transaction that makes their deliveries. */
+  keep(rows: readonly OutboxRow[], tx: Executor): Promise<void>;
+  /** Reads the newest of each record. What the relay has not come to yet is read from the outbox. */
+  read(records: readonly ExpandedRecord[]): Promise<DeletedRecord[]>;
+}
+
+type Row = [resource: string, eventId: string, record: Record<string, unknown> | null, encrypted: string | null];
+
+const recordContext = (eventId: string) => `webhook_deleted_records/record/${eventId}`;
+
+/** The column that holds deleted records with encrypted fields. */
+export const encryptedRecords: EncryptedColumn = {
+  name: 'webhook_deleted_records.encrypted_record',
+  table: 'webhook_deleted_records',
+  column: 'encrypted_record',
+  context: recordContext,
+};
+
+/** The encrypted fields of a resource, with their columns. */
+function encryptedFields({ declaration }: ResourceView): [name: string, column: string][] {
+  const fields = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => spec.encrypted);
+  return fields.map(([name]) => [name, snakeCase(name)]);
+}
+
+// Of all viewers one without a role depends most on the record.
+const NO_ROLE = { id: '', roles: [] };
+
+/** Creates the access to them. */
+export function createDeletedRecords({
+  database,
+  keyring,
+  resources,
+}: Pick<Host, 'database' | 'keyring' | 'resources'>): DeletedRecords {
+  const views = new Map(resources.map((view) => [view.name, view]));
+
+  /** Of a resource all of whose records are alike to a viewer, nothing needs to be kept. */
+  const isKept = ({ name, resource }: OutboxRow) =>
+    resource !== null && name === `${resource}.deleted` && (views.get(resource)?.needsRecord(NO_ROLE, false) ?? false);
+
+  /** Ciphertexts inside would stay under their key when the keys change: the record is encrypted as a whole instead. */
+  function stored(row: OutboxRow): [record: string | null, encrypted: string | null] {
+    const view = views.get(row.resource!)!;
+    const columns = row.payload.record as Record<string, unknown>;
+    const encrypted = encryptedFields(view).filter(([, column]) => (columns[column] ?? null) !== null);
+    if (encrypted.length === 0) return [JSON.stringify(columns), null];
+    const record = view.fromOutbox(columns);
+    const opened = Object.fromEntries(encrypted.map(([name, column]) => [column, record[name] ?? null]));
+    return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), recordContext(row.eventId))];
+  }
+
+  function read([resource, eventId, plain, encrypted]: Row): DeletedRecord {
+    const view = views.get(resource)!;
+    if (encrypted === null) return { resource, record: view.fromOutbox(plain!) };
+    const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordContext(eventId)));
+    for (const [name, column] of encryptedFields(view)) {
+      columns[column] = view.toColumn(name, columns[column], columns.id as string);
+    }
+    return { resource, record: view.fromOutbox(columns) };
+  }
+
+  return {
+    async keep(rows, tx) {
+      const kept = rows.filter(isKept);
+      if (kept.length === 0) return;
+      const records = kept.map(stored);
+      const owners = kept.map(({ resource, payload }) => {
+        const view = views.get(resource!)!;
+        return view.ownerOf(view.fromOutbox(payload.record as Record<string, unknown>));
+      });
+      const values = [
+        kept.map(({ eventId }) => eventId),
+        kept.map(({ resource }) => resource),
+        kept.map(({ recordId }) => recordId),
+        owners,
+        records.map(([record]) => record),
+        records.map(([, encrypted]) => encrypted),
+      ];
+      await tx.write({ name: 'webhook_deleted_insert', text: INSERT_DELETED, values });
+    },
+
+    async read(records) {
+      const valuesOf = (some: readonly ExpandedRecord[]) => [
+        some.map(({ resource }) => resource),
+        some.map(({ id }) => id),
+      ];
+      const kept = await database.read<Row>({
+        name: 'webhook_deleted_read',
+        text: READ_DELETED,
+        values: valuesOf(records),
+      });
+      const known = kept.map(read);
+      const unknown = records.filter(
+        ({ resource, id }) => !known.some((one) => one.resource === resource && one.record.id === id),
+      );
+      if (unknown.length === 0) return known;
+      // In one statement: the relay may be moving a record from the one place to the other.
+      const waiting = await database.read<Row>({
+        name: 'webhook_deleted_or_waiting',
+        text: READ_DELETED_OR_WAITING,
+        values: valuesOf(unknown),
+      });
+      return [...known, ...waiting.map(read)];
+    },
+  };
+}

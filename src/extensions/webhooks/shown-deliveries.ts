@@ -1,0 +1,69 @@
+import type { Host } from '../../declare/host.ts';
+import { DecryptionError } from '../../platform/crypto/keyring.ts';
+import { cutBytes, type DeliveryRow, PREVIEW_BYTES, type ShownDelivery, showDelivery } from './delivery.ts';
+import type { Audience, CheckReadability } from './readability.ts';
+import { READ_BODIES } from './sql/deliveries.ts';
+import { readBody } from './stored-body.ts';
+
+/** A body may be as large as a record: so many bytes of them are in memory at once, or a single one that is larger. */
+const BYTES_AT_ONCE = 4 * 2 ** 20;
+
+type BodyRow = [id: string, type: string, body: string, encryptedBody: string | null];
+
+/** What owners of endpoints are shown of deliveries. */
+export interface ShownDeliveries {
+  /** Deliveries of one endpoint as its owner sees them: with the start of each body that the owner may read now. */
+  show(audience: Audience, rows: readonly DeliveryRow[]): Promise<ShownDelivery[]>;
+  /** By delivery the bodies that the owner of their endpoint may read now. */
+  readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
+}
+
+/** Splits deliveries into groups whose bodies are small enough to be in memory together. */
+function inGroups(rows: readonly DeliveryRow[]): string[][] {
+  const groups: string[][] = [];
+  let room = 0;
+  for (const [id, , , , , , , , , , bytes] of rows) {
+    if (bytes > room) {
+      groups.push([]);
+      room = BYTES_AT_ONCE;
+    }
+    groups.at(-1)!.push(id);
+    room -= bytes;
+  }
+  return groups;
+}
+
+/** Creates it. */
+export function createShownDeliveries(
+  { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
+  check: CheckReadability,
+): ShownDeliveries {
+  async function readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>> {
+    const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids] };
+    const bodies = (await database.read<BodyRow>(statement)).flatMap(([id, type, body, encryptedBody]) => {
+      try {
+        return [{ id, type, body: readBody(keyring, id, { body, encryptedBody }) }];
+      } catch (error) {
+        if (!(error instanceof DecryptionError)) throw error;
+        log.error({ err: error, delivery: id }, 'the body of a webhook cannot be decrypted; it is not shown');
+        return [];
+      }
+    });
+    const verdicts = await check(audience, bodies);
+    return new Map(bodies.flatMap(({ id, body }, i) => (verdicts?.[i] ? [[id, body]] : [])));
+  }
+
+  return {
+    readableBodies,
+    async show(audience, rows) {
+      const payloads = new Map<string, { payload: string; payloadTruncated: boolean }>();
+      for (const ids of inGroups(rows)) {
+        for (const [id, body] of await readableBodies(audience, ids)) {
+          const payload = cutBytes(body, PREVIEW_BYTES);
+          payloads.set(id, { payload, payloadTruncated: payload.length < body.length });
+        }
+      }
+      return rows.map((row) => showDelivery(row, payloads.get(row[0])));
+    },
+  };
+}

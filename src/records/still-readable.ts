@@ -1,0 +1,126 @@
+import type { ExpandedRecord, SerializedBefore, StoredRecord } from '../declare/host.ts';
+import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../declare/policy.ts';
+import { type Looker, policyArguments } from './acting.ts';
+import type { CompiledField, CompiledResource } from './compiled.ts';
+import type { RecordsContext } from './context.ts';
+import { matches } from './query/match.ts';
+import { scopeConditions } from './query/scope.ts';
+import { visibilityRule } from './rule-errors.ts';
+import { owns, sees } from './view.ts';
+
+type Data = SerializedBefore['data'];
+
+/** Whether a policy answers by the record, for this viewer. */
+function asksForRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+  return !allowsEveryRecord(policy, viewer) && (policy.owner || policy.functions.length > 0);
+}
+
+/**
+ * Whether what this viewer may read of a resource can differ from record to record.
+ *
+ * @param anyRecord whether the read policy is not asked
+ */
+export function needsRecord(resource: CompiledResource, viewer: Viewer | undefined, anyRecord: boolean): boolean {
+  return (
+    resource.declaration.scope !== undefined ||
+    (!anyRecord && asksForRecord(resource.policies.read, viewer)) ||
+    resource.fields.some(
+      ({ secret, visibleTo }) => !secret && visibleTo !== undefined && asksForRecord(visibleTo, viewer),
+    )
+  );
+}
+
+/** The values of a field in serialized data: those of an array one by one. */
+function valuesOf(data: Data, { name }: CompiledField): unknown[] {
+  const value = data[name];
+  return Array.isArray(value) ? value : [value];
+}
+
+const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
+
+/** The records that take the places of references in serialized data. */
+function expanded(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
+  return resource.fields.flatMap((field) => {
+    const { target } = field;
+    if (target === undefined) return [];
+    return valuesOf(data, field)
+      .filter(isObject)
+      .map((value) => ({ target, data: value }));
+  });
+}
+
+/** See `ResourceView.expandedIn`. */
+export function expandedIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
+  return expanded(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
+}
+
+/** See `ResourceView.holdsEncrypted`. */
+export function holdsEncrypted(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
+  if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
+  return expanded(resource, data).some((one) =>
+    holdsEncrypted(context, context.entities.get(one.target)!.resource, one.data),
+  );
+}
+
+async function inScope(resource: CompiledResource, record: StoredRecord | undefined, looking: Looker) {
+  const scope = scopeConditions(resource, looking, 'visibility');
+  const conditions = scope instanceof Promise ? await scope : scope;
+  return conditions.length === 0 || (record !== undefined && conditions.every((one) => matches(one, record)));
+}
+
+/** Whether the viewer sees a field, or another part, of a record as it is now. */
+async function seesPart(
+  resource: CompiledResource,
+  name: string,
+  record: StoredRecord | undefined,
+  looking: Looker,
+): Promise<boolean> {
+  const field = resource.field.get(name);
+  if (field === undefined) {
+    if (name === 'deletedAt') return resource.softDelete;
+    return name === 'id' || (resource.timestamps && (name === 'createdAt' || name === 'updatedAt'));
+  }
+  if (field.secret) return false;
+  if (field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, looking.user)) return true;
+  return record !== undefined && sees(resource, field, record, looking);
+}
+
+async function seesAll(
+  context: RecordsContext,
+  resource: CompiledResource,
+  { data, record, find }: SerializedBefore,
+  looking: Looker,
+): Promise<boolean> {
+  for (const name of Object.keys(data)) if (!(await seesPart(resource, name, record, looking))) return false;
+  for (const { target, data: inner } of expanded(resource, data)) {
+    const referenced = context.entities.get(target)!.resource;
+    const stored = find(target, String(inner.id));
+    if (stored === undefined || !(await inScope(referenced, stored, looking))) return false;
+    const args = policyArguments(looking, 'read', stored);
+    const onError = visibilityRule(referenced, 'reference', args);
+    if (!(await allows(referenced.policies.reference, args, owns(referenced, stored, looking), onError))) return false;
+    if (!(await seesAll(context, referenced, { data: inner, record: stored, find }, looking))) return false;
+  }
+  return true;
+}
+
+/**
+ * See `ResourceView.stillReadable`. What `serialize` would leave out now makes the whole data unreadable: who sent it cannot take a
+ * part back.
+ */
+export async function stillReadable(
+  context: RecordsContext,
+  resource: CompiledResource,
+  before: SerializedBefore,
+  looking: Looker,
+  anyRecord: boolean,
+): Promise<boolean> {
+  const { record } = before;
+  if (record === undefined && needsRecord(resource, looking.user, anyRecord)) return false;
+  if (!(await inScope(resource, record, looking))) return false;
+  const args = policyArguments(looking, 'read', record);
+  const onError = visibilityRule(resource, 'read', args);
+  if (!anyRecord && !(await allows(resource.policies.read, args, owns(resource, record, looking), onError)))
+    return false;
+  return seesAll(context, resource, before, looking);
+}
