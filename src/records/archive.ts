@@ -43,7 +43,7 @@ export function createArchive(
   const archive = archiveOf(resource);
   const codec = createCodec(archive, platform.keyring, platform.log);
   const own = createCodec(resource, platform.keyring, platform.log).columns;
-  const live = `select ${own}, null::timestamptz as "deleted_at" from ${quoteIdentifier(resource.table)}`;
+  const live = `select ${own}, null::timestamptz as "deleted_at", null::text[] as "deleted_under" from ${quoteIdentifier(resource.table)}`;
   const gone = `select ${codec.columns} from ${quoteIdentifier(archive.table)}`;
   const both = { ...archive, source: `(${live} union all ${gone}) _all` };
   const made = (only: Store, all: Store): Archive => ({

@@ -84,7 +84,7 @@ export async function inRule<T>(resource: string, rule: string, run: () => T | P
 /** A rule that says what of an answer is visible: it hides that when it throws, and the rest is shown. */
 export function hideOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
   return (error) => {
-    // Nothing is known then: who asks must ask again, and not take it for an answer.
+    // Nothing is known then: the caller must ask again, and not take it for an answer.
     if (isTransient(error)) throw error;
     report(error, rule, req);
   };

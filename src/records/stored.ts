@@ -8,6 +8,7 @@ import { valueContext } from './encryption/value-context.ts';
 
 const RESOURCE = Symbol('resource');
 const WRITER = Symbol('writer');
+const DELETED_UNDER = Symbol('deleted under');
 
 /** The resource that a stored record belongs to, or undefined for any other value. */
 export function resourceOf(value: unknown): string | undefined {
@@ -20,6 +21,11 @@ export function resourceOf(value: unknown): string | undefined {
  */
 export function writerOf(record: StoredRecord): string | undefined {
   return (record as { [WRITER]?: string })[WRITER];
+}
+
+/** The privileges under which a record in the archive was deleted; undefined where that is not known. */
+export function deletedUnderOf(record: StoredRecord): readonly string[] | undefined {
+  return (record as { [DELETED_UNDER]?: readonly string[] })[DELETED_UNDER];
 }
 
 /** How records of a resource pass between Postgres and memory. */
@@ -51,6 +57,7 @@ function storedClass(resource: CompiledResource): new () => object {
   class Stored {
     #concealed: Record<string, unknown> = {};
     #writer: string | undefined;
+    #deletedUnder: readonly string[] | undefined;
     // On the prototype, so that a record is known wherever it turns up.
     get [RESOURCE]() {
       return resource.name;
@@ -60,6 +67,12 @@ function storedClass(resource: CompiledResource): new () => object {
     }
     set [WRITER](id: string | undefined) {
       this.#writer = id;
+    }
+    get [DELETED_UNDER]() {
+      return this.#deletedUnder;
+    }
+    set [DELETED_UNDER](privileges: readonly string[] | undefined) {
+      this.#deletedUnder = privileges;
     }
     static {
       for (const { name } of resource.fields.filter(isConcealed)) {
@@ -99,7 +112,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     'id',
     ...readable.map((field) => field.column),
     ...(resource.timestamps ? ['created_at', 'updated_at'] : ['xmin']),
-    ...(resource.archived ? ['deleted_at'] : []),
+    ...(resource.archived ? ['deleted_at', 'deleted_under'] : []),
   ];
 
   function decrypted(field: CompiledField, value: unknown, id: string): unknown {
@@ -142,6 +155,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     if (!resource.timestamps) (record as { [WRITER]?: string })[WRITER] = row[at++] as string;
     const deletedAt = resource.archived ? row[at] : null;
     if (deletedAt !== null) record.deletedAt = deletedAt;
+    if (resource.archived) (record as { [DELETED_UNDER]?: unknown })[DELETED_UNDER] = row[at + 1] ?? undefined;
     return record;
   }
 

@@ -44,6 +44,8 @@ export function resourceTable(resource: CompiledResource): PgTable {
   const fields = Object.fromEntries(resource.fields.map((field) => [field.name, column(field)]));
   const archived = {
     deletedAt: timestamp('deleted_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull(),
+    // Null: of rows that are older than the column.
+    deletedUnder: text('deleted_under').array(),
   };
   const shape = {
     id: text('id').primaryKey(),

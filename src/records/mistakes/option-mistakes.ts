@@ -119,6 +119,8 @@ function softDeleteMistakes(resource: AnyResource, fault: Fault): void {
   for (const name of Object.keys(resource.fields)) {
     if (name === 'deleted' || snakeCase(name) === 'deleted_at')
       fault(`field "${name}": softDelete gives lists ?deleted and records deletedAt; call the field something else`);
+    if (snakeCase(name) === 'deleted_under')
+      fault(`field "${name}": softDelete has a column of this name; call the field something else`);
   }
 }
 

@@ -7,7 +7,7 @@ import { listConditions } from '../access.ts';
 import { type Acting, actorOf } from '../acting.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import type { Condition } from '../query/condition.ts';
+import type { Condition, ListCondition } from '../query/condition.ts';
 import { cursorBehind } from '../query/cursor.ts';
 import { deletedConditions } from '../query/deleted.ts';
 import type { ListQuery, Position } from '../query/list-query.ts';
@@ -39,7 +39,7 @@ async function positionOf(
   { resource }: Entity,
   store: Store,
   { after, sort }: ListQuery,
-  allowed: readonly Condition[],
+  allowed: readonly ListCondition[],
 ): Promise<Position | undefined> {
   if (after === undefined || !('record' in after)) return after;
   const record = await store.read(after.record, allowed);

@@ -3,6 +3,7 @@ import { isId } from '../../platform/ids.ts';
 import { writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { privilegesOf } from '../deleted-under.ts';
 import { matchConditions } from '../if-match.ts';
 import { inRule } from '../rule-errors.ts';
 import type { WriteCondition } from '../store/store.ts';
@@ -32,7 +33,7 @@ async function attempt(
     conditions = [...(await stillInReach(entity, allowed, acting)), ...asked];
   }
   const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
-  const removed = await store.remove(id, guarded, causeOf(acting));
+  const removed = await store.remove(id, guarded, causeOf(acting), privilegesOf(resource, acting));
   if (removed === undefined) await loadForWrite(entity, id, 'delete', acting);
   else await runDeletionStep(context, resource.name, id, acting);
   return removed;

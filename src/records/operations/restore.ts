@@ -5,6 +5,7 @@ import { loadAuthorized } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { Archive } from '../archive.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { assertRestorable } from '../deleted-under.ts';
 import { assertMatch } from '../if-match.ts';
 import { causeOf, conflict, follow } from './after-write.ts';
 
@@ -17,7 +18,7 @@ async function loadDeleted(entity: Entity, archive: Archive, id: string, acting:
 }
 
 /**
- * Takes a deleted record back: for those who may delete it. It is as it was, with a new `updatedAt`.
+ * Takes a deleted record back: for those who may delete it, and may undo this deletion. It is as it was, with a new `updatedAt`.
  *
  * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND when it is not among the deleted records; PRECONDITION_FAILED; CONFLICT when a unique value of it
  *   is taken by now
@@ -31,9 +32,10 @@ export async function restore(
   const { resource, store, archive } = entity;
   if (archive === undefined) throw new Error(`resource "${resource.name}" has no softDelete: nothing can be restored`);
   const deleted = await loadDeleted(entity, archive, id, acting);
+  const conditions = acting.system ? [] : [await assertRestorable(resource, deleted, acting)];
   assertMatch(entity.versionOf, deleted, acting.ifMatch);
-  // A record in the archive does not change: what was loaded is what is restored, or somebody else was faster.
-  const record = await store.restore(id, [], causeOf(acting)).catch((error: unknown) => {
+  // A record in the archive does not change, but it may have been restored, and deleted anew under another privilege.
+  const record = await store.restore(id, conditions, causeOf(acting)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
   if (record === undefined) throw new ApiError('NOT_FOUND');

@@ -19,9 +19,18 @@ export interface Search {
   contains: string;
 }
 
+/**
+ * Deleted records that one of these privileges may restore: they were deleted under one of them, or it is not known under which.
+ * Only Postgres answers it.
+ */
+export interface DeletedUnder {
+  deletedUnder: readonly string[];
+}
+
 /** A condition of a list. */
 export type ListCondition =
   | Condition
   | Search
+  | DeletedUnder
   | { any: readonly ListCondition[] }
   | { every: readonly ListCondition[] };

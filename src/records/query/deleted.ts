@@ -2,7 +2,8 @@ import { ApiError } from '../../platform/errors.ts';
 import { writeConditions } from '../access.ts';
 import type { Acting } from '../acting.ts';
 import type { CompiledResource } from '../compiled.ts';
-import type { Condition } from './condition.ts';
+import { restorableConditions } from '../deleted-under.ts';
+import type { ListCondition } from './condition.ts';
 import type { ListQuery } from './list-query.ts';
 
 /**
@@ -14,10 +15,11 @@ export async function deletedConditions(
   resource: CompiledResource,
   deleted: ListQuery['deleted'],
   acting: Acting,
-): Promise<Condition[]> {
+): Promise<ListCondition[]> {
   if (deleted === undefined || acting.system) return [];
-  const restorable = await writeConditions(resource, 'delete', acting);
-  if (restorable === undefined) throw new ApiError('FORBIDDEN');
+  const allowed = await writeConditions(resource, 'delete', acting);
+  if (allowed === undefined) throw new ApiError('FORBIDDEN');
+  const restorable = [...allowed, restorableConditions(resource.policies.delete, acting.user)];
   if (deleted === 'only') return restorable;
   return [{ any: [{ field: 'deletedAt', op: 'exists', value: false }, { every: restorable }] }];
 }

@@ -49,6 +49,8 @@ function containsSql(resource: CompiledResource, field: string, pattern: string)
 /** A condition as SQL; values become parameters. */
 export function conditionSql(resource: CompiledResource, condition: ListCondition, params: Parameters): string {
   if ('never' in condition) return 'false';
+  if ('deletedUnder' in condition)
+    return `("deleted_under" is null or "deleted_under" && ${params.add(condition.deletedUnder)}::text[])`;
   if ('any' in condition) return joined(resource, condition.any, ' or ', 'false', params);
   if ('every' in condition) return joined(resource, condition.every, ' and ', 'true', params);
   if ('contains' in condition) {

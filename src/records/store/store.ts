@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledResource } from '../compiled.ts';
-import type { Condition } from '../query/condition.ts';
+import type { Condition, DeletedUnder, ListCondition } from '../query/condition.ts';
 import { conditionSql, parameters } from '../query/sql.ts';
 import { countStatement, pageStatement, type Selection, type Slice } from '../query/statements.ts';
 import { type Writers, writersSql } from '../query/writers.ts';
@@ -11,10 +11,10 @@ import type { Values } from '../validate.ts';
 import { type Cause, eventValues } from './event.ts';
 import { createStatementNames } from './statement-names.ts';
 import { selectWithinBytes } from './within-bytes.ts';
-import { createWriteTexts } from './write-texts.ts';
+import { archiveValues, createWriteTexts } from './write-texts.ts';
 
 /** Narrows down what a write can reach. */
-export type WriteCondition = Condition | Writers;
+export type WriteCondition = Condition | DeletedUnder | Writers;
 
 /** A record that was changed: as it is, and as it was. */
 export interface Written {
@@ -24,7 +24,7 @@ export interface Written {
 
 /** The records of a resource in Postgres. No policy is asked here; `conditions` narrow down what a call can reach. */
 export interface Store {
-  read(id: string, conditions?: readonly Condition[]): Promise<StoredRecord | undefined>;
+  read(id: string, conditions?: readonly ListCondition[]): Promise<StoredRecord | undefined>;
   /**
    * Records by id, in no order; unknown ids are left out. One query.
    *
@@ -42,8 +42,17 @@ export interface Store {
     conditions: readonly WriteCondition[],
     cause: Cause,
   ): Promise<Written | undefined>;
-  /** Removes a record; with soft delete it moves to the archive. */
-  remove(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
+  /**
+   * Removes a record; with soft delete it moves to the archive.
+   *
+   * @param under the privileges of a viewer who does not own it, for the archive
+   */
+  remove(
+    id: string,
+    conditions: readonly WriteCondition[],
+    cause: Cause,
+    under: readonly string[],
+  ): Promise<StoredRecord | undefined>;
   /** Takes a record out of the archive. The conditions are on how it lies there. */
   restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
   /** Keeps everybody else from changing a record until the transaction ends. */
@@ -72,7 +81,7 @@ export function createStore(
 
   const lists = (slow: boolean) => (slow ? database.readSlowly : database.readList);
 
-  const guarded = (id: string, conditions: readonly WriteCondition[]) => {
+  const guarded = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
     const params = parameters([id]);
     const terms = conditions.map((condition) =>
       'writers' in condition ? writersSql(condition, params) : conditionSql(resource, condition, params),
@@ -132,12 +141,12 @@ export function createStore(
       return { record: record!, previous: previous! };
     },
 
-    async remove(id, conditions, cause) {
+    async remove(id, conditions, cause, under) {
       const { params, where } = guarded(id, conditions);
       const text = texts.remove(where, params.values.length);
-      const [row] = await database.write(
-        statement(text, [...params.values, ...eventValues(resource, 'deleted', cause)]),
-      );
+      const kept = archiveValues(resource, cause.userId, under);
+      const given = [...params.values, ...kept, ...eventValues(resource, 'deleted', cause)];
+      const [row] = await database.write(statement(text, given));
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
 

@@ -1,5 +1,5 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { CompiledField, CompiledResource } from '../compiled.ts';
+import { type CompiledField, type CompiledResource, columnOf } from '../compiled.ts';
 import type { Codec } from '../stored.ts';
 import { archiveTable } from './archive-table.ts';
 import { outboxExpression } from './event.ts';
@@ -13,7 +13,7 @@ export interface WriteTexts {
   insert: string;
   /** Values: those of `where`, the changed fields, the event. */
   update(changed: readonly CompiledField[], where: string, given: number): string;
-  /** Values: those of `where`, the event. */
+  /** Values: those of `where`, `archiveValues`, the event. */
   remove(where: string, given: number): string;
   /** Values: those of `where`, the event. */
   restore(where: string, given: number): string;
@@ -28,6 +28,21 @@ function prefixed(columns: string, alias: string): string {
     .join(', ');
 }
 
+/**
+ * The values with which a removed record is put into the archive.
+ *
+ * @param userId of the acting user: one who owns the record deletes it as its owner
+ * @param under the privileges of a viewer who does not own it
+ */
+export function archiveValues(
+  { softDelete, ownerField }: CompiledResource,
+  userId: string | undefined,
+  under: readonly string[],
+): unknown[] {
+  if (!softDelete) return [];
+  return ownerField === undefined ? [under] : [under, userId ?? null];
+}
+
 /** Makes the texts of a resource's writes. */
 export function createWriteTexts(resource: CompiledResource, codec: Codec): WriteTexts {
   const table = quoteIdentifier(resource.table);
@@ -38,12 +53,19 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
   const archive = quoteIdentifier(archiveTable(resource.table));
   const withTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
   const kept = withTimes('"created_at"', '"updated_at"');
-  const archived = `${kept}, "deleted_at"`;
+  const archived = `${kept}, "deleted_at", "deleted_under"`;
+  // The owner of a record deletes it as its owner, whatever roles they have besides.
+  const under = (given: number) => {
+    if (resource.ownerField === undefined) return `$${given + 1}::text[]`;
+    const owner = quoteIdentifier(columnOf(resource, resource.ownerField));
+    return `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
+  };
   // An id that was imported anew after it was deleted lies there already: the record as it was last is the one to restore.
-  const keep = resource.softDelete
-    ? `\n  _kept as (insert into ${archive} (${archived}) select ${kept}, now() from _new
+  const keep = (given: number) =>
+    resource.softDelete
+      ? `\n  _kept as (insert into ${archive} (${archived}) select ${kept}, now(), ${under(given)} from _new
     on conflict ("id") do update set (${archived}) = row(${prefixed(archived, 'excluded')})),`
-    : '';
+      : '';
   // A restored record is another state of it: a version must never come again.
   const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
   const updates = new Map<string, string>();
@@ -77,8 +99,8 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
       return text;
     },
 
-    remove: (where, given) => `with _new as (delete from ${table} where ${where} returning *${writer()}),${keep}
-  ${outboxExpression(resource, 'deleted', given)} select ${codec.columns} from _new`,
+    remove: (where, given) => `with _new as (delete from ${table} where ${where} returning *${writer()}),${keep(given)}
+  ${outboxExpression(resource, 'deleted', given + archiveValues(resource, '', []).length)} select ${codec.columns} from _new`,
 
     restore: (where, given) => `with _gone as (delete from ${archive} where ${where} returning *),
   _new as (insert into ${table} (${kept}) select ${restored} from _gone returning *${writer()}),

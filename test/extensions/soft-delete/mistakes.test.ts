@@ -24,8 +24,12 @@ test.each([0, -1, 1.5, 3651, '7', null])('keepDays %o is a mistake', (keepDays) 
   expect(mistakes([], [softDelete({ keepDays: keepDays as never })])).toContain('softDelete.keepDays: must be');
 });
 
-test.each(['deleted', 'deletedAt'])('a field %s with softDelete is a mistake', (name) => {
-  expect(mistakes([soft('note', { fields: { [name]: f.string() } })])).toContain(`field "${name}": softDelete gives`);
+test.each([
+  ['deleted', 'gives'],
+  ['deletedAt', 'gives'],
+  ['deletedUnder', 'has a column of this name'],
+])('a field %s with softDelete is a mistake', (name, why) => {
+  expect(mistakes([soft('note', { fields: { [name]: f.string() } })])).toContain(`field "${name}": softDelete ${why}`);
 });
 
 test('two resources cannot have the table of deleted records', () => {
