@@ -17,7 +17,7 @@ import { sessionSweep, sessionsOfDeletedUsers } from './session-removal.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { createSessions } from './sessions.ts';
 import { sessions as sessionTable } from './tables.ts';
-import { accountData } from './user-data.ts';
+import { accountData, mailsToFormerAddresses } from './user-data.ts';
 import { createUsers } from './users.ts';
 
 /** The tables of accounts, by name. */
@@ -105,7 +105,12 @@ export function createAccounts(
         ],
         authenticators: [...own.authenticators],
         mails: reset.mails,
-        consumers: [sessionsOfDeletedUsers(view), devicesOfDeletedUsers(view), ...reset.consumers],
+        consumers: [
+          sessionsOfDeletedUsers(view),
+          devicesOfDeletedUsers(view),
+          mailsToFormerAddresses(view),
+          ...reset.consumers,
+        ],
         sweeps: [sessionSweep(host.database), ...reset.sweeps],
         userData: accountData(host.database, view),
       };

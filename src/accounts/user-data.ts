@@ -1,5 +1,6 @@
 import type { ResourceView } from '../declare/host.ts';
 import type { UserData } from '../declare/user-data.ts';
+import type { OutboxConsumer } from '../platform/outbox/relay.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { rowsInPages } from '../platform/postgres/rows-in-pages.ts';
 import { writeInBatches } from '../platform/postgres/write-in-batches.ts';
@@ -20,7 +21,29 @@ const REMOVE_RESETS = `
 /** E-mails to a user, and those that are still to be made for them. They are few, and go after a week: no index is worth its cost. */
 function toUser(users: ResourceView): string {
   const email = `(select email from "${users.table}" where id = $1)`;
-  return `(lower(recipient) = ${email} or lower(trim(data->>'email')) = ${email} or data->>'owner' = $1)`;
+  return `(user_id = $1 or data->>'owner' = $1
+    or user_id is null and (lower(recipient) = ${email} or lower(trim(data->>'email')) = ${email}))`;
+}
+
+// Of two changes in a row the first holds the address that the e-mails went to.
+const KEEP_USER = `
+  update mails set user_id = former.user_id from unnest($1::text[], $2::text[]) former(user_id, email)
+  where mails.user_id is null and (lower(recipient) = former.email or lower(trim(data->>'email')) = former.email)`;
+
+/** Keeps whose the e-mails to an address are when its user gets another one: an erasure and an export find them by that. */
+export function mailsToFormerAddresses(users: Pick<ResourceView, 'name'>): OutboxConsumer {
+  const emailIn = (columns: unknown) => (columns as { email?: string } | undefined)?.email;
+  return {
+    wants: ({ name, payload }) =>
+      name === `${users.name}.updated` &&
+      emailIn(payload.previous) !== undefined &&
+      emailIn(payload.previous) !== emailIn(payload.record),
+    async handle(rows, tx) {
+      const values = [rows.map(({ recordId }) => recordId), rows.map(({ payload }) => emailIn(payload.previous))];
+      await tx.write({ text: KEEP_USER, values });
+      return undefined;
+    },
+  };
 }
 
 /** What accounts hold of a user besides their record. */

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { Executor } from '../../platform/postgres/database.ts';
-import type { AuditEvent, Entry } from './entry.ts';
-import { GENESIS, hashOf } from './hash.ts';
-import { HEAD, INSERT, LOCK } from './sql.ts';
+import type { AuditEvent, Changes, Entry } from './entry.ts';
+import { GENESIS, hashOf, sealOf } from './hash.ts';
+import { HEAD, INSERT, INSERT_VALUES, LOCK } from './sql.ts';
 
 /** A row of the chain, by its place. */
 export interface Link {
@@ -23,12 +24,40 @@ async function headOf(database: Executor): Promise<Link> {
   return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
 }
 
+/** Values of a row that an erasure can remove. */
+interface Erasable {
+  owner: string;
+  salt: string;
+  values: Changes;
+}
+
+/** A row without the values that an erasure can remove, and these values. */
+function sealed({
+  erasable,
+  ...event
+}: AuditEvent): [event: Omit<AuditEvent, 'erasable'>, values: Erasable | undefined] {
+  if (erasable === undefined || event.changes === null) return [event, undefined];
+  const salt = randomBytes(16).toString('hex');
+  const [changes, values]: [Changes, Changes] = [{ ...event.changes }, {}];
+  for (const field of erasable.fields) {
+    const change = changes[field];
+    if (change === undefined || 'changed' in change) continue;
+    values[field] = change;
+    changes[field] = { sha256: sealOf(salt, field, change) };
+  }
+  const isAny = Object.keys(values).length > 0;
+  return [{ ...event, changes }, isAny ? { owner: erasable.owner, salt, values } : undefined];
+}
+
 /** Adds rows to the end of the chain, in their order. Others who do so wait until the transaction has ended. */
 export async function append(tx: Executor, events: readonly AuditEvent[]): Promise<void> {
   await lockChain(tx);
   // A statement of its own: the one that waited for the lock does not see what was committed meanwhile.
   let last = await headOf(tx);
-  const entries = events.map((event): Entry => {
+  const removable: (Erasable & { id: number })[] = [];
+  const entries = events.map((whole): Entry => {
+    const [event, values] = sealed(whole);
+    if (values !== undefined) removable.push({ ...values, id: last.id + 1 });
     const entry = { ...event, id: last.id + 1, previousHash: last.hash };
     const hash = hashOf(entry);
     last = { id: entry.id, hash };
@@ -54,5 +83,15 @@ export async function append(tx: Executor, events: readonly AuditEvent[]): Promi
       some.map((one) => one.hash),
     ];
     await tx.write({ name: 'audit_insert', text: INSERT, values: columns });
+  }
+  for (let from = 0; from < removable.length; from += ROWS_AT_ONCE) {
+    const some = removable.slice(from, from + ROWS_AT_ONCE);
+    const columns = [
+      some.map((one) => one.id),
+      some.map((one) => one.owner),
+      some.map((one) => one.salt),
+      some.map((one) => JSON.stringify(one.values)),
+    ];
+    await tx.write({ name: 'audit_insert_values', text: INSERT_VALUES, values: columns });
   }
 }

@@ -16,13 +16,28 @@ interface Audited {
   /** What an erasure of an account takes out of its records, though it does not look personal: the trail, which cannot be changed,
    * never has it. */
   personal: ReadonlySet<string>;
+  /** Fields of which an erasure of the owner's account removes the values from the trail, as it removes them from the records. */
+  erasable: readonly string[];
+  ownerColumn: string | undefined;
 }
 
 function auditedOf(view: ResourceView, isUser: boolean): Audited {
-  const { personal } = erasurePlan(view.declaration, isUser);
+  const { personal, action, ownerColumn } = erasurePlan(view.declaration, isUser);
   // What looks personal by itself is masked as finely as it looks so: a member of an object alone.
   const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
-  return { view, personal: new Set(others.map(({ name }) => name)) };
+  const erasable = {
+    // The record goes whole.
+    delete: Object.keys(view.declaration.fields),
+    // A member of an object that is not personal by itself goes with those that are.
+    anonymize: personal.map(({ name }) => name),
+    keep: [],
+  };
+  return {
+    view,
+    personal: new Set(others.map(({ name }) => name)),
+    erasable: erasable[action],
+    ownerColumn: isUser ? 'id' : ownerColumn,
+  };
 }
 
 /** Where a change came from, as the outbox keeps it. */
@@ -32,20 +47,34 @@ interface Origin {
   ip?: string;
 }
 
-function changed({ view, personal }: Audited, row: OutboxRow): AuditEvent {
+/** The values that an erasure is to find; nothing of a record that an erasure has just removed is kept at all. */
+function changesIn(
+  { view, personal, erasable, ownerColumn }: Audited,
+  row: OutboxRow,
+): Pick<AuditEvent, 'changes' | 'erasable'> {
+  const changes = changesOf(view, row, personal);
+  const { record, erased } = row.payload as { record: Record<string, unknown>; erased?: true };
+  if (erased && row.name.endsWith('.deleted')) {
+    return { changes: Object.fromEntries(Object.keys(changes).map((field) => [field, { changed: true }])) };
+  }
+  const owner = ownerColumn === undefined ? undefined : record[ownerColumn];
+  return { changes, erasable: typeof owner === 'string' ? { owner, fields: erasable } : undefined };
+}
+
+function changed(audited: Audited, row: OutboxRow): AuditEvent {
   const { createdAt, name, recordId, userId, requestId, payload } = row;
   const { via = null, id = null, ip = null } = (payload.origin ?? {}) as Origin;
   return {
     at: createdAt,
     action: name.slice(name.lastIndexOf('.') + 1),
-    resource: view.name,
+    resource: audited.view.name,
     record: recordId,
     user: userId,
     via,
     credential: id,
     ip,
     requestId,
-    changes: changesOf(view, row, personal),
+    ...changesIn(audited, row),
     details: null,
   };
 }

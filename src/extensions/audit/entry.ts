@@ -1,5 +1,8 @@
-/** What became of a field. `changed`: values that nobody is to see here. */
-export type FieldChange = { from?: unknown; to?: unknown } | { changed: true };
+/**
+ * What became of a field. `changed`: values that nobody is to see here. `sha256`: values that stand in `audit_values` until an erasure
+ * removes them, by their seal: see hash.ts.
+ */
+export type FieldChange = { from?: unknown; to?: unknown } | { changed: true } | { sha256: string };
 
 /** What became of a record, by field. */
 export type Changes = Record<string, FieldChange>;
@@ -21,10 +24,12 @@ export interface AuditEvent {
   requestId: string | null;
   changes: Changes | null;
   details: Record<string, unknown> | null;
+  /** Fields whose values an erasure of the record's owner removes. */
+  erasable?: { owner: string; fields: readonly string[] } | undefined;
 }
 
 /** A row of the audit trail. */
-export interface Entry extends AuditEvent {
+export interface Entry extends Omit<AuditEvent, 'erasable'> {
   /** Its place in the chain, from 1 on, without gaps. */
   id: number;
   previousHash: string;
@@ -48,6 +53,25 @@ export type EntryRow = [
   previousHash: string,
   hash: string,
 ];
+
+/** Values of the fields of a row that an erasure can remove; null: there are none, or they were removed. */
+export type ValuesColumns = [salt: string | null, values: Changes | null];
+
+/** The select list of those values, of `ENTRIES_WITH_VALUES`. */
+export const VALUES_COLUMNS = 'salt, values_by_field';
+
+/** Rows with those values. */
+export const ENTRIES_WITH_VALUES = 'audit_entries left join audit_values on entry_id = id';
+
+/** Changes with the values that are still there; those that were removed are told as `changed`. */
+export function withValues(changes: Changes | null, values: Changes | null): Changes | null {
+  if (changes === null) return null;
+  const told = Object.entries(changes).map(([field, change]): [string, FieldChange] => [
+    field,
+    'sha256' in change ? (values?.[field] ?? { changed: true }) : change,
+  ]);
+  return Object.fromEntries(told);
+}
 
 /** The select list of entries. */
 export const COLUMNS =

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Entry } from './entry.ts';
+import type { Entry, FieldChange } from './entry.ts';
 
 /** What stands before the first row of a chain. */
 export const GENESIS = '0'.repeat(64);
@@ -16,4 +16,9 @@ function canonical(value: unknown): string {
 export function hashOf(entry: Omit<Entry, 'hash'> & { hash?: string }): string {
   const { hash: _, ...content } = entry;
   return hash('sha256', canonical(content));
+}
+
+/** What stands in a row for a change of a field whose values an erasure can remove: SHA-256, in hex, with the salt of the row's values. */
+export function sealOf(salt: string, field: string, change: FieldChange): string {
+  return hash('sha256', canonical([salt, field, change]));
 }

@@ -6,7 +6,7 @@ import { createListeners } from './listeners.ts';
 import { createRetention } from './retention.ts';
 import { auditRoutes } from './routes.ts';
 import { type AuditOptions, readSettings, settingsMistakes } from './settings.ts';
-import { auditAnchors, auditEntries } from './tables.ts';
+import { auditAnchors, auditEntries, auditValues } from './tables.ts';
 import { auditData } from './user-data.ts';
 import { createVerify, type Verify } from './verify.ts';
 
@@ -28,7 +28,7 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
   return defineExtension({
     name: 'audit',
     resourceOptions: ['audit'],
-    tables: { audit_entries: auditEntries, audit_anchors: auditAnchors },
+    tables: { audit_entries: auditEntries, audit_anchors: auditAnchors, audit_values: auditValues },
     statements: mistakes.length === 0 ? appendOnly(readSettings(options).keepDays) : [],
     mistakes: () => mistakes,
     setup(host) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { COLUMNS } from './entry.ts';
+import { COLUMNS, ENTRIES_WITH_VALUES, VALUES_COLUMNS } from './entry.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
@@ -87,5 +87,6 @@ export function pageStatement(query: ListQuery): { text: string; values: unknown
     terms.push(`(at, id) < ($${values.push(at)}::timestamptz, $${values.push(id)}::bigint)`);
   }
   const where = terms.length === 0 ? '' : `where ${terms.join(' and ')}`;
-  return { text: `select ${COLUMNS} from audit_entries ${where} order by at desc, id desc limit $1`, values };
+  const text = `select ${COLUMNS}, ${VALUES_COLUMNS} from ${ENTRIES_WITH_VALUES} ${where} order by at desc, id desc limit $1`;
+  return { text, values };
 }

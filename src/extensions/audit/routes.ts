@@ -1,7 +1,7 @@
 import type { Host } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { withMeta } from '../../platform/http/answer.ts';
-import { type EntryRow, readEntry } from './entry.ts';
+import { type EntryRow, readEntry, type ValuesColumns, withValues } from './entry.ts';
 import { entryShape } from './output.ts';
 import { cursorBehind, type ListQuery, listQuery, pageStatement } from './query.ts';
 import { createVisibleEntries } from './visible-entries.ts';
@@ -13,7 +13,11 @@ export function auditRoutes({ database, resources }: Pick<Host, 'database' | 're
   async function list(ctx: RouteContext) {
     const query = ctx.query as unknown as ListQuery;
     const { limit } = query;
-    const rows = (await database.readSlowly<EntryRow>(pageStatement(query))).map(readEntry);
+    const found = await database.readSlowly<[...EntryRow, ...ValuesColumns]>(pageStatement(query));
+    const rows = found.map((row) => {
+      const entry = readEntry(row.slice(0, 14) as EntryRow);
+      return { ...entry, changes: withValues(entry.changes, row[15]) };
+    });
     const page = rows.slice(0, limit);
     const entries = await visibleEntries(page, ctx);
     const shown = entries.map(({ previousHash: _, hash: __, ...entry }) => entry);

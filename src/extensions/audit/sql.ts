@@ -1,4 +1,4 @@
-import { COLUMNS } from './entry.ts';
+import { COLUMNS, ENTRIES_WITH_VALUES, VALUES_COLUMNS } from './entry.ts';
 
 /** Whoever adds rows or removes them waits for others who do. Held to the end of the transaction. */
 export const LOCK = `select pg_advisory_xact_lock(hashtextextended('audit_entries', 0))`;
@@ -17,13 +17,23 @@ export const INSERT = `
   select * from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::jsonb[], $12::jsonb[], $13::text[], $14::text[])`;
 
+/** $1 … $4 the columns, an array each. */
+export const INSERT_VALUES = `
+  insert into audit_values (entry_id, owner_id, salt, values_by_field)
+  select * from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[])`;
+
+/** $1 owner, $2 how many. By audit_values_owner_id_index. */
+export const ERASE_VALUES = `
+  delete from audit_values where entry_id in (select entry_id from audit_values where owner_id = $1 limit $2) returning 1`;
+
 /** $1 ids, $2 the name of these rows, $3 payloads: ids and payloads are arrays. */
 export const INSERT_OUTBOX = `
   insert into outbox (event_id, name, payload)
   select event_id, $2, payload from unnest($1::text[], $3::jsonb[]) as rows(event_id, payload)`;
 
 /** $1 the id behind which a page begins, $2 rows of it. */
-export const PAGE = `select ${COLUMNS} from audit_entries where id > $1 order by id limit $2`;
+export const PAGE = `
+  select ${COLUMNS}, ${VALUES_COLUMNS} from ${ENTRIES_WITH_VALUES} where id > $1 order by id limit $2`;
 
 /** The last row that was removed. */
 export const ANCHOR = 'select id, hash from audit_anchors order by id desc limit 1';
@@ -36,7 +46,8 @@ export const OLDEST = `
 export const ANCHOR_AT = 'insert into audit_anchors (id, hash) values ($1, $2)';
 
 /** $1 the last row that goes. */
-export const REMOVE_ENTRIES = 'delete from audit_entries where id <= $1';
+export const REMOVE_ENTRIES = `
+  with gone as (delete from audit_values where entry_id <= $1) delete from audit_entries where id <= $1`;
 
 /** $1 the newest anchor. */
 export const REMOVE_ANCHORS = 'delete from audit_anchors where id < $1';

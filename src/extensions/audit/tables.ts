@@ -37,6 +37,24 @@ export const auditEntries = pgTable(
   ],
 );
 
+/**
+ * Values of audited fields that an erasure removes: a row of the trail has only their seals, so that the chain holds without them. A
+ * row goes with the account of the owner, or with its entry.
+ */
+export const auditValues = pgTable(
+  'audit_values',
+  {
+    entryId: bigint('entry_id', { mode: 'number' }).primaryKey(),
+    /** The owner of the record that the entry is about. */
+    ownerId: text('owner_id').notNull(),
+    /** Random, so that nobody can find a removed value by trying. */
+    salt: text('salt').notNull(),
+    /** By field: `{ from, to }`. */
+    valuesByField: jsonb('values_by_field').notNull(),
+  },
+  (table) => [index('audit_values_owner_id_index').on(table.ownerId)],
+);
+
 /** Where the chain begins once its oldest rows are removed: the last row that is gone. The newest anchor counts. */
 export const auditAnchors = pgTable('audit_anchors', {
   id: bigint('id', { mode: 'number' }).primaryKey(),

@@ -1,13 +1,16 @@
 import type { Host } from '../../declare/host.ts';
 import type { UserData } from '../../declare/user-data.ts';
-import type { Changes } from './entry.ts';
+import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { type Changes, ENTRIES_WITH_VALUES, withValues } from './entry.ts';
 import { createShownChanges } from './shown-changes.ts';
+import { ERASE_VALUES } from './sql.ts';
 
 const ROWS_AT_ONCE = 500;
 
 // Index audit_entries_user_id_index.
 const ROWS = `
-  select id, at, action, resource, record_id, via, credential_id, ip, request_id, changes, details from audit_entries
+  select id, at, action, resource, record_id, via, credential_id, ip, request_id, changes, details, values_by_field
+  from ${ENTRIES_WITH_VALUES}
   where user_id = $1 and (at, id) > ($2::timestamptz, $3) order by at, id limit ${ROWS_AT_ONCE}`;
 
 type Row = [
@@ -22,6 +25,7 @@ type Row = [
   requestId: string | null,
   changes: Changes | null,
   details: unknown,
+  values: Changes | null,
 ];
 
 /** What the audit trail tells of what a user did. */
@@ -30,15 +34,15 @@ export function auditData({ database, resources }: Pick<Host, 'database' | 'reso
   return {
     name: 'auditEntries',
     description: 'What the user did, as the audit trail tells it; what is personal is masked',
-    tables: ['audit_entries'],
-    kept: `The audit trail is append-only: it keeps ids and addresses for ${keepDays} days; what is personal in it is masked`,
+    tables: ['audit_entries', 'audit_values'],
+    kept: `The audit trail is append-only: it keeps ids and addresses for ${keepDays} days, and which fields changed; values of the user's records are removed`,
     async *rows(userId) {
       for (let after: [string, number] = ['-infinity', 0]; ; ) {
         const rows = await database.readSlowly<Row>({ text: ROWS, values: [userId, ...after] });
         for (const row of rows) {
-          const [id, at, action, resource, record, via, credential, ip, requestId, all, details] = row;
+          const [id, at, action, resource, record, via, credential, ip, requestId, all, details, values] = row;
           // Who did it need not be who may see it: a field may be for admins alone. What is theirs is told with their records.
-          const changes = shown({ resource, changes: all }, { id: userId });
+          const changes = shown({ resource, changes: withValues(all, values) }, { id: userId });
           yield { id, at, action, resource, record, via, credential, ip, requestId, changes, details };
         }
         if (rows.length < ROWS_AT_ONCE) return;
@@ -46,6 +50,6 @@ export function auditData({ database, resources }: Pick<Host, 'database' | 'reso
         after = [at, id];
       }
     },
-    erase: async () => 0,
+    erase: (userId) => writeInBatches(database, ERASE_VALUES, [userId]),
   };
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/postgres/database.ts';
 import type { Link } from './chain.ts';
-import { type EntryRow, readEntry } from './entry.ts';
-import { GENESIS, hashOf } from './hash.ts';
+import { type EntryRow, readEntry, type ValuesColumns } from './entry.ts';
+import { GENESIS, hashOf, sealOf } from './hash.ts';
 import { ANCHOR, PAGE, TRIGGERS } from './sql.ts';
 
 const ROWS_AT_ONCE = 500;
@@ -40,11 +40,23 @@ export interface VerifyOptions {
 /** Walks the chain from its beginning, in pages, up to the first broken row. */
 export type Verify = (options?: VerifyOptions) => Promise<Verification>;
 
-function faultOf(row: EntryRow, before: Link): BrokenRow | undefined {
-  const entry = readEntry(row);
+type PageRow = [...EntryRow, ...ValuesColumns];
+
+/** Whether the values that are still there have the seals that stand in the row. Those that an erasure removed are not missed. */
+function haveSeals(row: PageRow): boolean {
+  const [changes, salt, values] = [row[10] ?? {}, row[14], row[15]];
+  if (salt === null) return true;
+  return Object.entries(values ?? {}).every(([field, value]) => {
+    const change = changes[field];
+    return change !== undefined && 'sha256' in change && change.sha256 === sealOf(salt, field, value);
+  });
+}
+
+function faultOf(row: PageRow, before: Link): BrokenRow | undefined {
+  const entry = readEntry(row.slice(0, 14) as EntryRow);
   if (entry.id > before.id + 1) return { id: before.id + 1, fault: 'missing' };
   if (entry.id <= before.id || entry.previousHash !== before.hash) return { id: entry.id, fault: 'unlinked' };
-  return hashOf(entry) === entry.hash ? undefined : { id: entry.id, fault: 'changed' };
+  return hashOf(entry) === entry.hash && haveSeals(row) ? undefined : { id: entry.id, fault: 'changed' };
 }
 
 /** Makes what verifies the chain. */
@@ -56,7 +68,7 @@ export function createVerify(database: Pick<Database, 'readSlowly'>): Verify {
   }
 
   const pageBehind = (id: number) =>
-    database.readSlowly<EntryRow>({ name: 'audit_page', text: PAGE, values: [id, ROWS_AT_ONCE] });
+    database.readSlowly<PageRow>({ name: 'audit_page', text: PAGE, values: [id, ROWS_AT_ONCE] });
 
   async function isGuarded(): Promise<boolean> {
     const [row] = await database.readSlowly<[number]>({ text: TRIGGERS, values: [] });

@@ -12,6 +12,8 @@ const mails = pgTable(
     /** What that maker is given. */
     data: jsonb('data'),
     recipient: text('recipient'),
+    /** Set when the user whose address the recipient was gets another one; otherwise the address tells whose it is. */
+    userId: text('user_id'),
     /** Subject and text, encrypted; removed once it is sent. */
     content: text('content'),
     /** `queued`, then `sent`, `captured` or `failed`. */
@@ -28,6 +30,7 @@ const mails = pgTable(
   (table) => [
     index('mails_due_at_index').on(table.dueAt).where(sql`finished_at is null`),
     index('mails_finished_at_index').on(table.finishedAt),
+    index('mails_user_id_index').on(table.userId).where(sql`user_id is not null`),
   ],
 );
 
