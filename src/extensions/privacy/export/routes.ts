@@ -56,7 +56,11 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
     const verdict = await limiter?.consume(`${by}:${userId}`);
     if (verdict?.allowed === false) {
       await exports.remove(userId, by);
-      throw new ApiError('RATE_LIMITED', undefined, { retryAfter: Math.max(1, Math.ceil(verdict.leftMs / 1000)) });
+      const retryAfter = Math.max(1, Math.ceil(verdict.leftMs / 1000));
+      // In development a 429 names the limit, the wait and the setting.
+      const limit = `${perDay} per user and day (privacy({ exportsPerDay }))`;
+      const text = `Too many requests: exports are limited to ${limit}. Try again in ${retryAfter} seconds.`;
+      throw new ApiError('RATE_LIMITED', host.env.nodeEnv === 'development' ? text : undefined, { retryAfter });
     }
     host.events.emit('security.export_requested', { userId, by, ip: addressOf(ctx.req) });
     await begin(made.id);

@@ -24,7 +24,10 @@ test('so many exports of a user as exportsPerDay says may be begun by one who as
   await begin();
   await begin();
   const refused = await ada.call('GET', PATH);
-  expect(refused).toMatchObject({ status: 429, body: { error: { code: 'RATE_LIMITED' } } });
+  expect(refused).toMatchObject({
+    status: 429,
+    body: { error: { code: 'RATE_LIMITED', message: 'Too many requests; try again later' } },
+  });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
   await begin(root, `/api/admin/users/${ada.id}/export`);
   await begin(root);
@@ -42,4 +45,19 @@ test('of many calls at once one begins an export, and the others count for nothi
   expect((await bea.call('GET', PATH)).status).toBe(429);
   // The one that was refused is not there either.
   expect((await bea.call('GET', PATH)).status).toBe(429);
+});
+
+test('in development the refusal names the limit, the wait and the setting', async () => {
+  const development = await startTestApp(
+    { resources: [defineUser()], extensions: [privacy({ exportsPerDay: 1 })] },
+    { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'silent' }), start: { roles: ['web'] } },
+  );
+  const cleo = await development.person('Cleo');
+  expect((await cleo.call('GET', PATH)).status).toBe(202);
+  await cleo.call('DELETE', PATH);
+  const { status, headers, body } = await cleo.call('GET', PATH);
+  expect([status, body.error.message]).toEqual([
+    429,
+    `Too many requests: exports are limited to 1 per user and day (privacy({ exportsPerDay })). Try again in ${headers.get('retry-after')} seconds.`,
+  ]);
 });
