@@ -28,7 +28,11 @@ export function deliveryRoutes(
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const load = loadsManaged(database, limits);
 
-  const audienceOf = (ctx: RouteContext): Audience => ({ owner: ownerOf(ctx), scope: ownEndpoint(ctx).scope });
+  const audienceOf = (ctx: RouteContext): Audience => ({
+    owner: ownerOf(ctx),
+    scope: ownEndpoint(ctx).scope,
+    key: isKey(ctx.auth) ? ctx.auth : undefined,
+  });
   const showOne = async (ctx: RouteContext, row: DeliveryRow) => (await show(audienceOf(ctx), [row]))[0]!;
 
   async function list(ctx: RouteContext) {

@@ -68,7 +68,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       }
       const limits = createKeyLimits(host);
       const deleted = createDeletedRecords(host);
-      const check = createReadability(host, users, settings, deleted);
+      const check = createReadability(host, users, settings, deleted, limits);
       const shown = createShownDeliveries(host, check);
       const recovering = createRecovering(host, users, settings);
       const status = createStatusReader(host, users, settings);

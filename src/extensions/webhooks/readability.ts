@@ -1,9 +1,11 @@
 import type { ExpandedRecord, Host, ResourceView, StoredRecord } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
+import type { Auth } from '../../declare/route.ts';
 import { isActive } from '../../declare/viewer.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import type { DeletedRecords } from './deleted-records.ts';
 import { TEST_EVENT } from './event-names.ts';
+import type { KeyLimits } from './key-limits.ts';
 import { isTransient } from './owner-deliveries.ts';
 import type { WebhookSettings } from './settings.ts';
 
@@ -14,6 +16,8 @@ export const NOT_READABLE = "The endpoint's owner may no longer read this record
 export interface Audience {
   owner: string;
   scope: 'own' | 'global';
+  /** The API key that the endpoint is bound to, or that asks: nothing is readable outside its scopes, or after it has ended. */
+  key?: Auth | null | undefined;
 }
 
 /** What a delivery sends. */
@@ -26,7 +30,7 @@ export interface SentBody {
 
 /**
  * Whether the owner of an endpoint may read what deliveries send, as things stand now, in the order of the deliveries. Undefined: the
- * owner is deleted or not active, or may not have a global endpoint, so nothing at all may be sent.
+ * owner is deleted or not active, or may not have a global endpoint, or the key has ended, so nothing at all may be sent.
  *
  * It makes one query for the owner and one for each resource, whatever the number of deliveries. Rejects only when the database is
  * away. A policy or scope function that throws makes the record unreadable, and is logged.
@@ -77,6 +81,7 @@ export function createReadability(
   users: Pick<ResourceView, 'load'>,
   { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   deleted: Pick<DeletedRecords, 'read'>,
+  limits: Pick<KeyLimits, 'reads' | 'ended'>,
 ): CheckReadability {
   const views = new Map(resources.map((view) => [view.name, view]));
 
@@ -111,9 +116,9 @@ export function createReadability(
     return { current, subject: (resource, id) => current(resource, id) ?? last.get(keyOf(resource, id)) };
   }
 
-  return async ({ owner, scope }, bodies) => {
-    const [user] = await users.load([owner]);
-    if (user === undefined || !isActive(user)) return undefined;
+  return async ({ owner, scope, key }, bodies) => {
+    const [[user], ended] = await Promise.all([users.load([owner]), key ? limits.ended([key.id]) : []]);
+    if (user === undefined || !isActive(user) || ended.length > 0) return undefined;
     const isGlobal = scope === 'global';
     // One viewer for all deliveries: the scope of a resource is evaluated once for them.
     const looking = { user, req: undefined, service };
@@ -137,7 +142,8 @@ export function createReadability(
     const verdicts: boolean[] = [];
     for (const { type, view, data } of sent) {
       // Events that the app publishes go to endpoints of the user they are for, and that never changes.
-      if (view === undefined) verdicts.push(isOfApp(type));
+      if (key && !limits.reads(key, [type])) verdicts.push(false);
+      else if (view === undefined) verdicts.push(isOfApp(type));
       else {
         const record = subject(view.name, String(data.id));
         const where = { resource: view.name, record: data.id, user: owner };

@@ -1,3 +1,4 @@
+import type { Auth } from '../../../declare/route.ts';
 import { OWN_ROW } from '../outgoing-event.ts';
 import type { RateRule, RateState } from '../rate.ts';
 import { OLD_SECRETS } from './secrets.ts';
@@ -8,6 +9,8 @@ export interface ClaimedEndpoint {
   id: string;
   owner: string;
   scope: 'own' | 'global';
+  /** The API key that it is bound to. */
+  key: Auth | null;
   url: string;
   /** Ciphertexts: the newest first, then those that are still in their grace time. */
   secrets: string[];
@@ -49,13 +52,15 @@ export const RATE_RULE = `case when e.rate_limit is not null
       then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end`;
 
 /** An endpoint's part of a claim, from `e` and `u`. */
-const ENDPOINT = `e.id, e.owner_id, e.scope, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
+const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
     from webhook_endpoints e`;
 
 /** The rows of a claim, from `endpoint` and `claimed`. */
 function rows(turn: string): string {
   return `
-  select json_build_object('id', e.id, 'owner', e.owner_id, 'scope', e.scope, 'url', e.url, 'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
+  select json_build_object('id', e.id, 'owner', e.owner_id, 'scope', e.scope, 'url', e.url,
+    'key', case when e.api_key_id is not null then json_build_object('via', 'api-key', 'id', e.api_key_id, 'scopes', e.key_scopes) end,
+     'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
     'slow', e.slow, 'ordered', e.ordered, 'turn', ${turn},
     'rateLimit', ${RATE_RULE},
     'rate', (select rate from turn), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null, null, null from endpoint e
