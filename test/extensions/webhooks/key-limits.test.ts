@@ -198,6 +198,46 @@ test('a key may not change an endpoint that is bound to another key, nor widen i
   expect(lifted.body.data).not.toHaveProperty('apiKeyId');
 });
 
+test('a key that redirects an endpoint gets nothing that waits or had failed of resources that it may not read', async () => {
+  const ann = await person('Siphon');
+  const [receiver, theirs] = [await receive(), await receive()];
+  receiver.answer(500);
+  const { id } = (await create(ann, receiver.url, ['note.created', 'story.created'])).body.data;
+  const at = `/api/webhooks/${id}`;
+  const since = new Date(Date.now() - 60_000).toISOString();
+  const log = async () => (await ann.call('GET', `${at}/deliveries`)).body.data as { type: string; status: string }[];
+  await ann.call('POST', '/api/notes', { text: 'fails for good' });
+  await receiver.received(1);
+  await until(async () => (await log())[0]?.status === 'pending');
+  await client.query(`update webhook_deliveries set status = 'failed', finished_at = now() where endpoint_id = $1`, [
+    id,
+  ]);
+  await ann.call('POST', '/api/notes', { text: 'waits' });
+  await ann.call('POST', '/api/articles', { title: 'theirs' });
+  await receiver.received(3);
+  await ann.call('PATCH', at, { events: ['story.created'] });
+
+  const key = await keyOf(ann, 'webhooks:*', 'articles:read');
+  expect((await key.call('PATCH', at, { url: theirs.url })).body.data).toMatchObject({ apiKeyId: key.id });
+  expect((await key.call('POST', `${at}/recover`, { since })).status).toBe(202);
+  await theirs.received(1);
+  // What waits is sent now; the owner may ask for it, too.
+  await client.query(
+    `update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1 and status = 'pending'`,
+    [id],
+  );
+  await until(async () =>
+    (await log()).every(({ type, status }) => (type === 'note.created' ? status === 'failed' : true)),
+  );
+  for (const { id: delivery, type } of (await log()) as { id: string; type: string }[]) {
+    if (type === 'note.created') await ann.call('POST', `${at}/deliveries/${delivery}/retry`);
+  }
+  await ann.call('POST', '/api/articles', { title: 'last' });
+  await until(() => theirs.requests.some(({ body }) => body.includes('last')));
+  await until(async () => (await log()).every(({ status }) => status === 'failed' || status === 'succeeded'));
+  expect(theirs.requests.map(({ body }) => JSON.parse(body).type)).not.toContain('note.created');
+});
+
 const apiKeysOf = (made: object) => (made as { apiKeys: { revoke(id: string): Promise<boolean> } }).apiKeys;
 const ends: [string, (who: Person, key: { id: string }) => Promise<unknown>][] = [
   ['its owner revokes it', (who, { id }) => who.call('DELETE', `/api/auth/api-keys/${id}`)],
