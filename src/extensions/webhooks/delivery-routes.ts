@@ -3,7 +3,7 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
 import { createAwaitAttempt } from './await-attempt.ts';
-import { type DeliveryRow, withoutPayload } from './delivery.ts';
+import type { DeliveryRow } from './delivery.ts';
 import { TEST_EVENT } from './event-names.ts';
 import { logQueryShape, readLogQuery } from './input.ts';
 import { isKey, type KeyLimits } from './key-limits.ts';
@@ -39,9 +39,7 @@ export function deliveryRoutes(
     const { status, limit } = readLogQuery(ctx.query);
     const { id } = ownEndpoint(ctx);
     const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
-    const { auth } = ctx;
-    const shown = await show(audienceOf(ctx), rows);
-    return shown.map((one) => (isKey(auth) && !limits.reads(auth, [one.type]) ? withoutPayload(one) : one));
+    return show(audienceOf(ctx), rows);
   }
 
   async function test(ctx: RouteContext) {

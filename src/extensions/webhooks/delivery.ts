@@ -35,11 +35,6 @@ export function cutBytes(text: string, bytes: number): string {
 
 export type ShownDelivery = ReturnType<typeof showDelivery>;
 
-/** A delivery without what it sends. The receiver's answer goes, too: it may repeat the body. */
-export function withoutPayload(delivery: ShownDelivery): ShownDelivery {
-  return { ...delivery, payload: null, payloadTruncated: false, response: null };
-}
-
 /**
  * A delivery as the endpoint's owner sees it.
  *

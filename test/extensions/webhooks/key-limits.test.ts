@@ -205,7 +205,8 @@ test('a key that redirects an endpoint gets nothing that waits or had failed of 
   const { id } = (await create(ann, receiver.url, ['note.created', 'story.created'])).body.data;
   const at = `/api/webhooks/${id}`;
   const since = new Date(Date.now() - 60_000).toISOString();
-  const log = async () => (await ann.call('GET', `${at}/deliveries`)).body.data as { type: string; status: string }[];
+  const log = async () =>
+    (await ann.call('GET', `${at}/deliveries`)).body.data as { id: string; type: string; status: string }[];
   await ann.call('POST', '/api/notes', { text: 'fails for good' });
   await receiver.received(1);
   await until(async () => (await log())[0]?.status === 'pending');
@@ -229,7 +230,7 @@ test('a key that redirects an endpoint gets nothing that waits or had failed of 
   await until(async () =>
     (await log()).every(({ type, status }) => (type === 'note.created' ? status === 'failed' : true)),
   );
-  for (const { id: delivery, type } of (await log()) as { id: string; type: string }[]) {
+  for (const { id: delivery, type } of await log()) {
     if (type === 'note.created') await ann.call('POST', `${at}/deliveries/${delivery}/retry`);
   }
   await ann.call('POST', '/api/articles', { title: 'last' });
