@@ -7,7 +7,7 @@ import type { Executor } from '../../platform/postgres/database.ts';
 import { assertPassed, WRONG_CODE } from './assert-passed.ts';
 import { attempt, lockFactor, methodOf } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
-import type { disableInput, renewInput } from './input.ts';
+import type { disableByAdminInput, disableInput, renewInput } from './input.ts';
 import type { recoveryCodesShape } from './output.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
 import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES, STATUS } from './sql.ts';
@@ -42,7 +42,7 @@ async function withCode(
   return true;
 }
 
-/** Asks for a code before what cannot be taken back, of users who have a second factor. */
+/** Asks the signed-in user for a code before what cannot be taken back, if they have a second factor. */
 export function confirmStep(context: TwoFactorContext): ConfirmStep {
   return async (ctx, code, field) => {
     if (code !== undefined) await withCode(context, ctx, code, async () => undefined, field);
@@ -71,11 +71,18 @@ export async function disable(
   context.host.events.emit('security.two_factor_disabled', payload);
 }
 
-/** `DELETE /admin/users/:id/2fa`, for who has lost the app and the recovery codes. */
-export async function disableByAdmin({ host }: TwoFactorContext, ctx: RouteContext): Promise<void> {
+/**
+ * `DELETE /admin/users/:id/2fa`, for a user who has lost the app and the recovery codes. An admin with a second factor shows it: their
+ * session or API key alone must not be enough to change the two-factor of anybody.
+ */
+export async function disableByAdmin(
+  context: TwoFactorContext,
+  ctx: RouteContext<z.output<typeof disableByAdminInput>>,
+): Promise<void> {
+  const { host } = context;
   const [admin, userId] = [ctx.user!.id, ctx.params.id!];
-  // Whoever took over an admin's session must not get rid of the code by it.
   if (admin === userId) throw new ApiError('FORBIDDEN', 'Turn off your own two-factor with POST /api/auth/2fa/disable');
+  await confirmStep(context)(ctx, ctx.input.code, 'code');
   if (!(await host.database.transaction((tx) => remove(tx, userId)))) {
     throw new ApiError('NOT_FOUND', 'Two-factor is not on for this user');
   }
@@ -83,7 +90,10 @@ export async function disableByAdmin({ host }: TwoFactorContext, ctx: RouteConte
   host.events.emit('security.two_factor_disabled', payload);
 }
 
-/** `POST /auth/2fa/recovery-codes`, with the password or a code: a new set, the old one is void. */
+/**
+ * `POST /auth/2fa/recovery-codes`, with a code: a new set, the old one is void. A recovery code turns two-factor off, so the password
+ * must not be enough to get new ones.
+ */
 export async function renewRecoveryCodes(
   context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof renewInput>>,
@@ -94,9 +104,7 @@ export async function renewRecoveryCodes(
   const hashes = recoveryCodes.map((one) => hashRecoveryCode(id, one));
   const renew = (on: Executor) => on.write({ text: RENEW_CODES, values: [id, hashes] });
   if (password !== undefined) await context.accounts.confirmPassword(id, password, 'password');
-  const isOn =
-    code === undefined ? (await renew(context.host.database)).length > 0 : await withCode(context, ctx, code, renew);
-  if (!isOn) throw isOff();
+  if (!(await withCode(context, ctx, code, renew))) throw isOff();
   context.host.events.emit('security.recovery_codes_renewed', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };
 }

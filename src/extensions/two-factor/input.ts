@@ -30,9 +30,12 @@ export const disableInput = z.strictObject({
 });
 
 /** The body that asks for new recovery codes. */
-export const renewInput = z
-  .strictObject({ password: givenPassword.optional(), code: code.optional() })
-  .refine((body) => body.password !== undefined || body.code !== undefined, {
-    path: ['password'],
-    error: 'Is required, or else a code',
-  });
+export const renewInput = z.strictObject({
+  password: givenPassword.optional().meta({ description: 'Checked when it is given' }),
+  code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
+});
+
+/** The body that turns two-factor off for another user: it may be left out. */
+export const disableByAdminInput = z.strictObject({
+  code: code.optional().meta({ description: 'Of the admin’s own second factor; required when they have one' }),
+});

@@ -5,7 +5,7 @@ import { verify } from './challenge.ts';
 import { disable, disableByAdmin, renewRecoveryCodes } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { confirm, enrol } from './enrolment.ts';
-import { codeInput, disableInput, passwordInput, renewInput, verifyInput } from './input.ts';
+import { codeInput, disableByAdminInput, disableInput, passwordInput, renewInput, verifyInput } from './input.ts';
 import { enrolmentShape, recoveryCodesShape, statusShape } from './output.ts';
 import { STATUS } from './sql.ts';
 
@@ -103,7 +103,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'renewRecoveryCodes',
       tags,
       summary: 'New recovery codes; the old ones are void',
-      description: 'With your password or a code.',
+      description: 'With a code of the app, or an unused recovery code. The password alone is not enough.',
       handler: handler(renewRecoveryCodes),
     },
     {
@@ -111,11 +111,14 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       path: '/admin/users/:id/2fa',
       policy: 'admin',
       resource: 'user',
-      errors: ['NOT_FOUND', 'FORBIDDEN'],
+      rateLimit: 'auth',
+      input: disableByAdminInput,
+      errors: ['NOT_FOUND', 'FORBIDDEN', 'RATE_LIMITED'],
       status: 204,
       operationId: 'disableTwoFactorOfUser',
       tags,
       summary: 'Turn two-factor off for a user who cannot sign in any more',
+      description: 'An admin who has two-factor on confirms it with a code of their own.',
       handler: handler(disableByAdmin),
     },
   ];

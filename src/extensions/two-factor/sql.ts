@@ -44,9 +44,8 @@ export const FAIL = `
 /** $1 user, $2 hashes of recovery codes. */
 export const CONFIRM = 'update two_factors set confirmed_at = now(), recovery_codes = $2 where user_id = $1';
 
-/** $1 user, $2 hashes of recovery codes. No row: two-factor is not on. */
-export const RENEW_CODES = `
-  update two_factors set recovery_codes = $2 where user_id = $1 and confirmed_at is not null returning 1`;
+/** $1 user, $2 hashes of recovery codes. Under the lock. */
+export const RENEW_CODES = 'update two_factors set recovery_codes = $2 where user_id = $1';
 
 /** $1 user. */
 export const STATUS = `

@@ -83,7 +83,10 @@ test('the document tells both answers of login, and what verify takes and gives'
   contract.check('verifyTwoFactor', await verify(call, asked.body.data.mfaToken, wrongCode(bob.secret)));
   contract.check('verifyTwoFactor', await verify(call, asked.body.data.mfaToken, codeOf(bob.secret)));
   contract.check('readTwoFactor', await bob.call('GET', '/api/auth/2fa'));
-  contract.check('renewRecoveryCodes', await bob.call('POST', '/api/auth/2fa/recovery-codes', { password: PASSWORD }));
+  contract.check(
+    'renewRecoveryCodes',
+    await bob.call('POST', '/api/auth/2fa/recovery-codes', { code: bob.recoveryCodes[9] }),
+  );
   const login = contract.operations.get('login')!.spec.responses[200].content['application/json'].schema;
   expect(login.properties.data.oneOf).toHaveLength(2);
   const plainDocument = await readContract(without.url);

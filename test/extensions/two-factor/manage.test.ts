@@ -103,8 +103,14 @@ test.each<[string, string, object, object]>([
     { password: 'wrong horse battery', code: '123456' },
     { password: 'Must be your current password' },
   ],
-  ['recovery-codes', 'nothing', {}, { password: 'Is required, or else a code' }],
-  ['recovery-codes', 'a wrong password', { password: 'wrong horse' }, { password: 'Must be your current password' }],
+  ['recovery-codes', 'nothing', {}, { code: 'Is required' }],
+  ['recovery-codes', 'only the password', { password: PASSWORD }, { code: 'Is required' }],
+  [
+    'recovery-codes',
+    'a wrong password',
+    { password: 'wrong horse', code: '123456' },
+    { password: 'Must be your current password' },
+  ],
 ])('%s with %s answers 422 naming the field', async (route, _what, body, details) => {
   const eve = await person('Eve');
   const answer = await eve.call('POST', `/api/auth/2fa/${route}`, body);
@@ -136,7 +142,6 @@ test('409 where there is nothing to confirm, to turn off or to renew, and on enr
   const post = async (route: string, body: object) => (await fay.call('POST', `/api/auth/2fa/${route}`, body)).status;
   expect(await post('confirm', { code: '123456' })).toBe(409);
   expect(await post('disable', { password: PASSWORD, code: '123456' })).toBe(409);
-  expect(await post('recovery-codes', { password: PASSWORD })).toBe(409);
   expect(await post('recovery-codes', { code: '123456' })).toBe(409);
   const guarded = await guard(fay, database);
   expect(await post('enrol', { password: PASSWORD })).toBe(409);
@@ -193,16 +198,42 @@ test('turning it off takes the password and a code: either alone is refused, a r
   expect(login.body.data.token).toMatch(/^svc_/);
 });
 
-test('a new set of recovery codes, for the password or a code, makes the old one void', async () => {
+test('who holds a session and the password, and no second factor, cannot change anything of two-factor', async () => {
+  const ivy = await guard(await person('Ivy'), database);
+  const post = (route: string, body: object) => ivy.call('POST', `/api/auth/2fa/${route}`, body);
+  const wrong = wrongCode(ivy.secret);
+  const answers = [
+    await post('recovery-codes', { password: PASSWORD }),
+    await post('recovery-codes', { password: PASSWORD, code: wrong }),
+    await post('disable', { password: PASSWORD }),
+    await post('disable', { password: PASSWORD, code: wrong }),
+    await post('enrol', { password: PASSWORD }),
+    await post('confirm', { code: wrong }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([422, 422, 422, 422, 409, 409]);
+  const { body } = await ivy.call('GET', '/api/auth/2fa');
+  expect(body.data).toMatchObject({ enabled: true, recoveryCodesLeft: 10 });
+  expect((await verify(call, await challenge(call, ivy), ivy.recoveryCodes[9]!, 'recovery')).status).toBe(200);
+});
+
+test('wrong codes for a new set of recovery codes count and lock like those in a login', async () => {
+  const jan = await guard(await person('Jan'), database);
+  const renew = (code: string) => jan.call('POST', '/api/auth/2fa/recovery-codes', { password: PASSWORD, code });
+  for (let i = 0; i < 5; i++) expect((await renew(wrongCode(jan.secret))).status).toBe(422);
+  expect([(await renew(codeOf(jan.secret))).status, (await renew(jan.recoveryCodes[0]!)).status]).toEqual([429, 429]);
+  expect((await verify(call, await challenge(call, jan), codeOf(jan.secret))).status).toBe(429);
+});
+
+test('a new set of recovery codes, for a code of the app or a recovery code, makes the old one void', async () => {
   const kim = await guard(await person('Kim'), database);
   const renew = (body: object) => kim.call('POST', '/api/auth/2fa/recovery-codes', body);
-  const byPassword = (await renew({ password: PASSWORD })).body.data.recoveryCodes;
+  const byRecovery = (await renew({ password: PASSWORD, code: kim.recoveryCodes[0] })).body.data.recoveryCodes;
   const code = codeOf(kim.secret);
   const byCode = (await renew({ code })).body.data.recoveryCodes;
-  expect([byPassword.length, byCode.length]).toEqual([10, 10]);
+  expect([byRecovery.length, byCode.length]).toEqual([10, 10]);
   expect((await renew({ code })).status).toBe(422);
   const mfaToken = await challenge(call, kim);
-  for (const old of [kim.recoveryCodes[0]!, byPassword[0]]) {
+  for (const old of [kim.recoveryCodes[0]!, byRecovery[0]]) {
     expect((await verify(call, mfaToken, old, 'recovery')).status).toBe(401);
   }
   expect((await verify(call, mfaToken, byCode[0], 'recovery')).status).toBe(200);
@@ -220,19 +251,25 @@ test('a wrong code in turning it off counts and locks like one in a login', asyn
   expect((await verify(call, await challenge(call, lea), lea.recoveryCodes[0]!, 'recovery')).status).toBe(429);
 });
 
-test('an admin turns it off for another user, for nobody else may; his own takes password and code', async () => {
+test('an admin turns it off for another user, with a code of their own; nobody else may', async () => {
   const [root, max, nan] = [
     await guard(await person('Root', ['admin']), database),
     await guard(await person('Max'), database),
     await person('Nan'),
   ];
-  const remove = async (who: typeof nan, id: string) => (await who.call('DELETE', `/api/admin/users/${id}/2fa`)).status;
+  const removal = (who: typeof nan, id: string, code?: string) =>
+    who.call('DELETE', `/api/admin/users/${id}/2fa`, code === undefined ? undefined : { code });
+  const remove = async (...given: Parameters<typeof removal>) => (await removal(...given)).status;
   expect(await remove(max, max.id)).toBe(403);
   expect(await remove(nan, max.id)).toBe(404);
   expect(await remove(root, root.id)).toBe(403);
-  for (const id of [nan.id, 'f'.repeat(24), 'nobody']) expect(await remove(root, id)).toBe(404);
+  for (const id of ['f'.repeat(24), 'nobody']) expect(await remove(root, id)).toBe(404);
+  expect(await remove(root, nan.id, root.recoveryCodes[0])).toBe(404);
+  expect((await removal(root, max.id)).body.error.details).toEqual({ code: 'Is required' });
+  for (const code of [root.recoveryCodes[0], wrongCode(root.secret), codeOf(max.secret)])
+    expect(await remove(root, max.id, code)).toBe(422);
   const mfaToken = await challenge(call, max);
-  expect(await remove(root, max.id)).toBe(204);
+  expect(await remove(root, max.id, codeOf(root.secret))).toBe(204);
   expect(events.at(-1)).toEqual([
     'two_factor_disabled',
     { userId: max.id, by: root.id, reason: 'admin', ip: expect.any(String) },
