@@ -9,8 +9,11 @@ const DEVICES = 100_000;
 const PROGRAM = new URL('../processes/push.ts', import.meta.url);
 const PATIENCE_MS = 60_000;
 
-// A device each for users who need no account: a push does not ask for it.
+// Users with a device each.
 const FILL = `
+  insert into users (id, name, email, password, roles, status)
+  select 'f' || lpad(to_hex(n), 23, '0'), 'Filler', 'filler-' || n || '@example.com', '', '{user}', 'active'
+  from generate_series(1, ${DEVICES}) n;
   insert into devices (id, user_id, token, token_hash, platform)
   select 'd' || lpad(to_hex(n), 23, '0'), 'f' || lpad(to_hex(n), 23, '0'), 'token-' || md5(n::text), md5(n::text), 'android'
   from generate_series(1, ${DEVICES}) n`;
@@ -53,7 +56,7 @@ export const pushAccept: Group = {
     }
     await Promise.all([web.stop(), worker.stop()]);
     await withClient(bench.servers.databaseUrl, (client) =>
-      client.query('truncate pushes cascade; truncate devices cascade'),
+      client.query(`truncate pushes cascade; truncate devices cascade; delete from users where name = 'Filler'`),
     );
     // The first round warms up.
     const seconds = accepted.slice(1);

@@ -1,4 +1,4 @@
-import type { DevicePlatform } from '../accounts/devices/index.ts';
+import type { DevicePlatform, FindDevices } from '../accounts/devices/index.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { type Cursor, lookUp, PAGE_DEVICES } from './audience.ts';
@@ -50,6 +50,7 @@ export interface Chunking {
   log: Logger;
   /** Whether simulated devices are sent to. */
   simulated: boolean;
+  findDevices: FindDevices;
 }
 
 /**
@@ -60,7 +61,7 @@ export interface Chunking {
 export async function storeNextPage(
   database: Database,
   id: string,
-  { transports, log, simulated }: Chunking,
+  { transports, log, simulated, findDevices }: Chunking,
 ): Promise<StoredPage | undefined> {
   return database.transaction(async (tx) => {
     const [row] = await tx.write<Taken>({ name: 'push_audience_take', text: TAKE, values: [id] });
@@ -68,7 +69,7 @@ export async function storeNextPage(
     const [userIds, deviceIds, tokens, platform, registered, raw, stage, done, afterDevice, firstChunk, firstPosition] =
       row;
     const entries = { userIds, deviceIds, tokens, platform, registered, raw };
-    const { devices, next } = await lookUp(tx, entries, { stage, done, afterDevice }, { simulated });
+    const { devices, next } = await lookUp(tx, entries, { stage, done, afterDevice }, { simulated, findDevices });
     const chunks = toChunks(devices, transports, log);
     const values = [
       id,

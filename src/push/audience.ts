@@ -1,4 +1,4 @@
-import { findDevices, SIMULATED_PREFIX, tokenHash } from '../accounts/devices/index.ts';
+import { type FindDevices, SIMULATED_PREFIX, tokenHash } from '../accounts/devices/index.ts';
 import type { Executor } from '../platform/postgres/database.ts';
 import type { Audience } from './message.ts';
 import type { TransportDevice } from './transport.ts';
@@ -70,13 +70,13 @@ function rawDevices({ tokens, platform }: Entries, registered: readonly Transpor
  * Looks up the next page of an audience: registered devices in order, then raw tokens. It holds up to twice `PAGE_DEVICES`, and
  * may be empty though there is a next one.
  *
- * @param options `simulated`: whether simulated devices are sent to
+ * @param options `simulated`: whether simulated devices are sent to. `findDevices`: looks up registered ones
  */
 export async function lookUp(
   database: Executor,
   entries: Entries,
   cursor: Cursor,
-  { simulated }: { simulated: boolean },
+  { simulated, findDevices }: { simulated: boolean; findDevices: FindDevices },
 ): Promise<Page> {
   const registered: TransportDevice[] = [];
   if (cursor.stage === 'registered') {

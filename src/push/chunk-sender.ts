@@ -2,7 +2,7 @@ import { tokenHash } from '../accounts/devices/index.ts';
 import type { Logger } from '../platform/log.ts';
 import { createMicroBatch } from '../platform/micro-batch.ts';
 import type { Database } from '../platform/postgres/database.ts';
-import { type ClaimedChunk, type ClaimedDevice, claimChunks } from './claim-chunks.ts';
+import type { ClaimChunks, ClaimedChunk, ClaimedDevice } from './claim-chunks.ts';
 import type { ChunkKey } from './jobs.ts';
 import { prepare } from './prepare.ts';
 import type { ClaimRenewals } from './renew-claims.ts';
@@ -22,6 +22,7 @@ export interface ChunkSenderParts {
   database: Database;
   log: Logger;
   claims: ClaimRenewals;
+  claimChunks: ClaimChunks;
   handleAnswers(transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void>;
 }
 
@@ -69,7 +70,7 @@ export function createChunkSender(
   parts: ChunkSenderParts,
   transportOf: (name: string | null) => Transport | TransportResult,
 ): ChunkSender {
-  const { database, log, claims, handleAnswers } = parts;
+  const { database, log, claims, claimChunks, handleAnswers } = parts;
   const waiting: Waiting[] = [];
   const beingSent = new Set<Waiting>();
   let inProgress = 0;

@@ -1,3 +1,4 @@
+import { joinActiveUser, type UserTable } from '../accounts/active-user.ts';
 import type { DevicePlatform } from '../accounts/devices/index.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { ChunkKey } from './jobs.ts';
@@ -27,15 +28,17 @@ const CLAIM = `
     p.created_at, p.expires_at, p.message
   from c join pushes p on p.id = c.push_id`;
 
-// A device that left its user or lost its session since the send is not sent to: its token comes out null.
-const DEVICES = `
+// A device that left its user or lost its session since the send, or whose user is not active any more, is not sent to: its token
+// comes out null.
+const devicesOf = (users: UserTable | undefined) => `
   select k.ord, r.position, r.device_id, r.platform, r.user_id, d.locale,
-    coalesce(r.token, case when d.session_id is null or s.expires_at > now() then d.token end),
+    coalesce(r.token, case when owner.active and (d.session_id is null or s.expires_at > now()) then d.token end),
     r.retry_at, coalesce(jsonb_array_length(r.earlier), 0) + (r.ok is not null)::int
   from unnest($1::text[], $2::int[], $3::int[]) with ordinality k(push_id, first, last, ord)
   join push_results r on r.push_id = k.push_id and r.position between k.first and k.last
   left join devices d on d.id = r.device_id and d.user_id = r.user_id
   left join sessions s on s.id = d.session_id
+  ${joinActiveUser(users, 'r.user_id')}
   where r.ok is null or r.retry_at is not null
   order by k.ord, r.position`;
 
@@ -98,7 +101,15 @@ type DeviceRow = [
 ];
 
 /** Claims chunks for this worker. Those that cannot be had (answered, not due, in another worker's hands, or removed) are left out. */
-export async function claimChunks(database: Database, keys: readonly ChunkKey[]): Promise<ClaimedChunk[]> {
+export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Promise<ClaimedChunk[]>;
+
+/** Makes what claims chunks. @param users as for the worker */
+export function createClaimChunks(users: UserTable | undefined): ClaimChunks {
+  const devices = devicesOf(users);
+  return (database, keys) => claimChunks(database, keys, devices);
+}
+
+async function claimChunks(database: Database, keys: readonly ChunkKey[], devices: string): Promise<ClaimedChunk[]> {
   const rows = await database.write<ChunkRow>({
     name: 'push_claim',
     text: CLAIM,
@@ -122,7 +133,7 @@ export async function claimChunks(database: Database, keys: readonly ChunkKey[])
   );
   const waiting = await database.read<DeviceRow>({
     name: 'push_unanswered',
-    text: DEVICES,
+    text: devices,
     values: [rows.map((row) => row[0]), rows.map((row) => row[4]), rows.map((row) => row[5])],
   });
   const soon = Date.now() + 50;

@@ -1,4 +1,5 @@
-import { deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
+import type { UserTable } from '../accounts/active-user.ts';
+import { createFindDevices, deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, TransactionalPushSender } from '../declare/push.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';
@@ -43,8 +44,9 @@ export interface Push {
  *
  * @param own asked in order, outside production after that of simulated devices; a device that none accepts is captured there, and
  *   fails in production
+ * @param users only devices of active users are sent to; undefined in an app without accounts
  */
-export function createPush(platform: Platform, own: readonly Transport[]): Push {
+export function createPush(platform: Platform, own: readonly Transport[], users?: UserTable): Push {
   const simulates = platform.env.nodeEnv !== 'production';
   const transports = simulates ? [simulatedTransport(platform), ...own] : own;
   const finished = createFinished(platform);
@@ -57,7 +59,13 @@ export function createPush(platform: Platform, own: readonly Transport[]): Push 
         one.accepts && takesDevice(one, { id: null, platform: type, token, user: null, locale: null }, platform.log),
     );
   const tokenRule = { ...endpointRule(platform), takesExpo };
-  const { enqueueWithin, ...sender } = createSender(platform, transports, finished, tokenRule);
+  const { enqueueWithin, ...sender } = createSender(
+    platform,
+    transports,
+    finished,
+    tokenRule,
+    createFindDevices(users),
+  );
   return {
     enqueueWithin,
     sender: { ...sender, receipt: createReceipt(platform) },
@@ -67,7 +75,7 @@ export function createPush(platform: Platform, own: readonly Transport[]): Push 
       listeners: { 'push.opened': noteOpened(platform) },
       sweeps: pushSweeps(platform, installed),
       userData: [deviceData(platform.database), pushData(platform.database)],
-      workers: { 'push-worker': () => startPushWorker(platform, transports, finished) },
+      workers: { 'push-worker': () => startPushWorker(platform, transports, finished, users) },
     },
     captured: createCaptured(platform.database),
     tokenRule,

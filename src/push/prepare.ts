@@ -21,7 +21,7 @@ export function prepare(chunk: ClaimedChunk, transport: Transport | undefined, n
   const sizes = new Map<DevicePlatform, string | undefined>();
 
   function refusalOf({ device, tries }: ClaimedDevice): string | undefined {
-    if (device.token === null) return 'The device is no longer registered';
+    if (device.token === null) return 'The device is no longer registered, or its user is not active';
     if (chunk.unanswered > MOST_LOST + 1) return 'Given up: its workers were lost again and again';
     if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ran out before it was sent';
     if (transport === undefined) return undefined;

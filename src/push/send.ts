@@ -1,4 +1,4 @@
-import type { TokenRule } from '../accounts/devices/index.ts';
+import type { FindDevices, TokenRule } from '../accounts/devices/index.ts';
 import type { PushResult, TransactionalPushSender } from '../declare/push.ts';
 import { newId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -41,12 +41,14 @@ interface Stored {
  * `app.push.send` and `app.push.enqueue`.
  *
  * @param rule which raw tokens are taken
+ * @param findDevices looks up registered devices
  */
 export function createSender(
   parts: SendParts,
   transports: readonly Transport[],
   waiting: Finished,
   rule: TokenRule,
+  findDevices: FindDevices,
 ): TransactionalPushSender {
   const { env, settings, log, database, queues, events } = parts;
   const installed = new Set(transports.map((transport) => transport.name));
@@ -56,7 +58,7 @@ export function createSender(
   async function store(id: string, input: unknown, on: Executor): Promise<Stored> {
     const message = readMessage(input, rule);
     const { audience, content } = message;
-    const page = await lookUp(on, firstEntries(audience), START, { simulated: development });
+    const page = await lookUp(on, firstEntries(audience), START, { simulated: development, findDevices });
     const chunks = toChunks(page.devices, transports, log);
     refuseTooLarge(content, chunks, transports);
     await insertPush(on, { id, message, chunks, rest: page.next });

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { UserTable } from '../accounts/active-user.ts';
+import { createFindDevices } from '../accounts/devices/index.ts';
 import { StartupError } from '../platform/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { RunningWorker } from '../platform/queues.ts';
 import { storeNextPage } from './audience-pages.ts';
 import { createChunkSender } from './chunk-sender.ts';
+import { createClaimChunks } from './claim-chunks.ts';
 import type { Finished } from './finished.ts';
 import { createAnswerHandler } from './handle-answers.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceOf, chunkOf, PUSH_QUEUE, queueOf } from './jobs.ts';
@@ -44,12 +47,14 @@ async function checkTransports(transports: readonly Transport[], log: Platform['
 /**
  * Sends the chunks of pushes, stores the answers, and looks up large audiences.
  *
+ * @param users only devices of active users are sent to; undefined in an app without accounts
  * @throws StartupError when a provider refuses its credentials
  */
 export async function startPushWorker(
   parts: WorkerParts,
   transports: readonly Transport[],
   finished: Finished,
+  users: UserTable | undefined,
 ): Promise<RunningWorker> {
   const { env, settings, log, database, queues, events } = parts;
   await checkTransports(transports, log);
@@ -59,6 +64,8 @@ export async function startPushWorker(
   const unsent: TransportResult = simulated
     ? { ok: true }
     : { ok: false, error: 'No push transport accepts this device' };
+  const findDevices = createFindDevices(users);
+  const claimChunks = createClaimChunks(users);
   let stopping = false;
 
   function transportOf(name: string | null): Transport | TransportResult {
@@ -71,7 +78,7 @@ export async function startPushWorker(
 
   async function lookUpAll(pushId: string): Promise<void> {
     while (!stopping) {
-      const page = await storeNextPage(database, pushId, { transports, log, simulated });
+      const page = await storeNextPage(database, pushId, { transports, log, simulated, findDevices });
       if (page === undefined) return;
       await addChunks(
         queues,
@@ -89,7 +96,7 @@ export async function startPushWorker(
   const claims = createClaimRenewals(parts);
   const handleAnswers = createAnswerHandler(parts, installed, finished);
   const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOf(name, installed))].map((queue) => {
-    const sender = createChunkSender({ database, log, claims, handleAnswers }, transportOf);
+    const sender = createChunkSender({ database, log, claims, claimChunks, handleAnswers }, transportOf);
     const running = queues.work(
       queue,
       async ({ data }) => {

@@ -202,10 +202,14 @@ export function assemble(
     taken,
     createRuleErrorLog(platform.log),
   );
-  const push = createPush(platform, declared.transports);
+  const enabled = settings.auth.enabled && accountFields(declared.resources) !== undefined;
+  const push = createPush(
+    platform,
+    declared.transports,
+    enabled ? compiled.find(({ name }) => name === 'user') : undefined,
+  );
   const { enqueueWithin } = push;
   const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
-  const enabled = settings.auth.enabled && accountFields(declared.resources) !== undefined;
   const users = enabled ? records.views.find((view) => view.name === 'user') : undefined;
   const mail = createMail(platform, () => Object.assign({}, ...features.map((feature) => feature.mails)));
   const host: Host = {

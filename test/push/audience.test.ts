@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createFindDevices } from '../../src/accounts/devices/index.ts';
 import { defineUser } from '../../src/index.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { lookUp, START } from '../../src/push/audience.ts';
@@ -35,9 +36,14 @@ beforeEach(() => {
   finished.length = 0;
 });
 
-/** Users with so many devices each, without accounts: a push does not ask for these. Gives the users' ids. */
+/** Users with so many devices each. Gives the users' ids. */
 async function seed(users: number, devices: number, name: string): Promise<string[]> {
   const ids = Array.from({ length: users }, newId);
+  await sql.query(
+    `insert into users (id, name, email, password, roles, status)
+     select id, 'Seeded', id || '@seeded.example.com', '', '{user}', 'active' from unnest($1::text[]) id`,
+    [ids],
+  );
   await sql.query(
     `insert into devices (id, user_id, token, token_hash, platform)
      select lpad(to_hex(('x' || right(u.id, 8))::bit(32)::bigint), 12, '0') || lpad(to_hex(n), 12, '0'), u.id, $2 || '-' || u.ord || '-' || n,
@@ -109,8 +115,9 @@ test('a page holds 1,000 registered devices at most, and the next goes on behind
     write: async ({ text, values }: { text: string; values: unknown[] }) =>
       (await sql.query({ text, values, rowMode: 'array' })).rows,
   };
-  const first = await lookUp(database as never, entries, START, { simulated: true });
+  const findDevices = createFindDevices(undefined);
+  const first = await lookUp(database as never, entries, START, { simulated: true, findDevices });
   expect([first.devices.length, first.next]).toEqual([1000, { ...START, afterDevice: first.devices.at(-1)!.id }]);
-  const second = await lookUp(database as never, entries, first.next!, { simulated: true });
+  const second = await lookUp(database as never, entries, first.next!, { simulated: true, findDevices });
   expect([second.devices.length, second.next]).toEqual([601, undefined]);
 });

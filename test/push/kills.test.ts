@@ -3,11 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { defineUser } from '../../src/index.ts';
-import { claimChunks, renewClaims } from '../../src/push/claim-chunks.ts';
+import { createClaimChunks, renewClaims } from '../../src/push/claim-chunks.ts';
 import { prepare } from '../../src/push/prepare.ts';
 import { startTestApp } from '../support/app.ts';
 import { startProcess } from '../support/processes.ts';
 import { openPlatform } from './platform.ts';
+
+const claimChunks = createClaimChunks(undefined);
 
 const CALLS_ANSWERED = 3;
 const TOKENS = 6000;

@@ -261,7 +261,7 @@ test('a device that is removed, or that another user took, after the send is not
   expect(result).toMatchObject({ status: 'partial', devices: 3 });
   expect(calls.at(-1)![1].map((device) => device.id)).toEqual([kept.id]);
   for (const one of result.results.filter(({ device }) => device !== kept.id)) {
-    expect(one).toMatchObject({ ok: false, error: 'The device is no longer registered' });
+    expect(one).toMatchObject({ ok: false, error: 'The device is no longer registered, or its user is not active' });
   }
 });
 

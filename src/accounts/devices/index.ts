@@ -1,7 +1,7 @@
 export { devicesOfDeletedUsers, revokeDevices } from './deleted-users.ts';
 export { type EndpointRule, endpointFault, endpointRule } from './push-endpoint.ts';
 export { deviceRoutes } from './routes.ts';
-export { findDevices, type GoneDevice, registerDevice, removeDevices } from './store.ts';
+export { createFindDevices, type FindDevices, type GoneDevice, registerDevice, removeDevices } from './store.ts';
 export { devices } from './tables.ts';
 export { boundedText, dataFault } from './text.ts';
 export {

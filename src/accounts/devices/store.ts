@@ -1,5 +1,6 @@
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
+import { joinActiveUser, type UserTable } from '../active-user.ts';
 import type { Registration } from './input.ts';
 import { type DevicePlatform, tokenHash } from './token.ts';
 
@@ -64,14 +65,15 @@ const UNREGISTER = 'delete from devices where token_hash = $1 and user_id = $2';
 const OF_SESSION = 'select id from devices where session_id = $1 order by last_seen_at desc, id desc limit 1';
 
 // Each user and each device is looked up in its index (`offset 0` keeps the planner from reading the whole table instead).
-const FIND = `
+const find = (users: UserTable | undefined) => `
   with mine as materialized (
     select d.id, d.platform, d.token, d.user_id, d.locale, coalesce(s.expires_at <= now(), false) as expired from (
       select d.* from unnest($1::text[]) u(id), lateral (select * from devices where user_id = u.id offset 0) d
       union all
       select d.* from unnest($2::text[]) i(id), lateral (select * from devices where id = i.id offset 0) d
       where not d.user_id = any($1)
-    ) d left join sessions s on s.id = d.session_id where d.id > $3 order by d.id limit $4
+    ) d left join sessions s on s.id = d.session_id ${joinActiveUser(users, 'd.user_id')}
+    where d.id > $3 and owner.active order by d.id limit $4
   ), removed as (delete from devices d using mine where d.id = mine.id and mine.expired)
   select id, platform, token, user_id, locale, expired from mine order by id`;
 
@@ -137,29 +139,34 @@ export async function deviceOfSession(database: Database, sessionId: string): Pr
 }
 
 /**
- * A page of the devices of users and the devices with these ids, each once, by id. Devices whose session has expired are removed
- * by it, and marked.
+ * A page of the devices of users and the devices with these ids, each once, by id; those of users who are gone or not active are left
+ * out. Devices whose session has expired are removed by it, and marked.
  *
  * @param some each list without duplicates
  * @param page `after`: the last device of the page before, null for the first; `limit`: the most that it holds
  */
-export async function findDevices(
+export type FindDevices = (
   database: Executor,
   some: { userIds: readonly string[]; deviceIds: readonly string[] },
-  { after, limit }: { after: string | null; limit: number },
-): Promise<PushDevice[]> {
-  const { userIds, deviceIds } = some;
-  if (userIds.length === 0 && deviceIds.length === 0) return [];
-  const values = [userIds, deviceIds, after ?? '', limit];
-  const rows = await database.write<PushRow>({ name: 'device_find', text: FIND, values });
-  return rows.map(([id, platform, token, userId, locale, expired]) => ({
-    id,
-    platform,
-    token,
-    userId,
-    locale,
-    expired,
-  }));
+  page: { after: string | null; limit: number },
+) => Promise<PushDevice[]>;
+
+/** Makes the look-up of the devices of a push. */
+export function createFindDevices(users: UserTable | undefined): FindDevices {
+  const text = find(users);
+  return async (database, { userIds, deviceIds }, { after, limit }) => {
+    if (userIds.length === 0 && deviceIds.length === 0) return [];
+    const values = [userIds, deviceIds, after ?? '', limit];
+    const rows = await database.write<PushRow>({ name: 'device_find', text, values });
+    return rows.map(([id, platform, token, userId, locale, expired]) => ({
+      id,
+      platform,
+      token,
+      userId,
+      locale,
+      expired,
+    }));
+  };
 }
 
 /** A device that its provider reports as gone: by its id, or by its token where that was sent to as a raw one. */
