@@ -14,7 +14,7 @@ const MOST = { limit: 10, windowMs: 86_400_000 };
 type Webhook = ReturnType<typeof showEndpoint>;
 
 /** ` at app.example.com`, where the app knows its address. */
-function placeOf(appUrl: string | undefined): string {
+export function placeOf(appUrl: string | undefined): string {
   return appUrl === undefined ? '' : ` at ${new URL(appUrl).host}`;
 }
 

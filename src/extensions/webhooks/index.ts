@@ -1,5 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
+import { CREATED_MAIL, createCreatedComposer } from './created-mail.ts';
 import { createDeletedRecords, encryptedRecords } from './deleted-records.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
@@ -90,7 +91,10 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         encrypted: [...encryptedSecrets, encryptedBodies, encryptedRecords],
         userData: webhookData(host, users, shown),
         revocationStep: createRevocationStep(host, settings),
-        mails: { [DISABLED_MAIL]: createDisabledComposer(host, users) },
+        mails: {
+          [DISABLED_MAIL]: createDisabledComposer(host, users),
+          [CREATED_MAIL]: createCreatedComposer(host, users),
+        },
         sent: sentEvents(host.resources, settings.events),
         api: {
           ...createOperations(host, status, recovering),

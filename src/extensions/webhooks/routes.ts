@@ -5,6 +5,7 @@ import type { Auth, Route, RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
+import { CREATED_MAIL, createdMailOf } from './created-mail.ts';
 import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
 import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
@@ -101,12 +102,16 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const id = newId();
     const { secret, publicKey, kept } = newSigningSecrets(signing);
     const stored = keyring.encrypt(kept, secretContext(id));
-    const [row] = await database.transaction(async (tx) => {
-      await accounts.holdCredential(ctx, tx);
+    const row = await host.transaction(async (tx) => {
+      await accounts.holdCredential(ctx, tx.database);
       const most = settings.maxEndpointsPerUser;
       const pace = [ordered, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
       const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey, ...pace, ...key];
-      return tx.write<EndpointRow>({ text: CREATE, values });
+      const [made] = await tx.database.write<EndpointRow>({ text: CREATE, values });
+      if (made !== undefined && settings.notifyOwner) {
+        await host.mail.sendComposed(CREATED_MAIL, createdMailOf(made, ctx), tx);
+      }
+      return made;
     });
     if (row === undefined) {
       throw new ApiError('LIMIT_REACHED', `You can have at most ${settings.maxEndpointsPerUser} webhooks`);
