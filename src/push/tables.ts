@@ -43,7 +43,11 @@ const pushes = pgTable(
     expiresAt: time('expires_at'),
     finishedAt: time('finished_at'),
   },
-  (table) => [index('pushes_created_at_index').on(table.createdAt)],
+  (table) => [
+    index('pushes_created_at_index').on(table.createdAt),
+    // For erasures. Few rows: what found no device has no results that tell of a user.
+    index('pushes_unsent_index').on(table.id).where(sql`status = 'no-devices'`),
+  ],
 );
 
 /** Whom a push goes to besides the devices in `push_results`. A row goes once all of its devices are there. */
@@ -144,6 +148,8 @@ const pushResults = pgTable(
     primaryKey({ columns: [table.pushId, table.position] }),
     uniqueIndex('push_results_device_index').on(table.deviceId, table.pushId).where(sql`device_id is not null`),
     uniqueIndex('push_results_token_index').on(table.pushId, table.tokenHash).where(sql`token_hash is not null`),
+    // For erasures and exports. Answers change none of its columns: a row pays for it once, when it is inserted.
+    index('push_results_user_index').on(table.userId, table.pushId, table.position).where(sql`user_id is not null`),
   ],
 );
 

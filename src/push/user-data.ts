@@ -2,74 +2,60 @@ import type { UserData } from '../declare/user-data.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { writeInBatches } from '../platform/postgres/write-in-batches.ts';
 
-const RESULTS_AT_ONCE = 5000;
+const RESULTS_AT_ONCE = 500;
 
-// Results have no index by user, which every send would pay for: whoever asks about one user walks through the month that is kept.
-const PAGE = `
-  with page as materialized (
-    select push_id, position, user_id from push_results
-    where (push_id, position) > ($2, $3) order by push_id, position limit ${RESULTS_AT_ONCE}
-  )
-  select coalesce(array_agg(distinct push_id) filter (where user_id = $1), '{}'), count(*) filter (where user_id = $1),
-    (select array[push_id, position::text] from page offset ${RESULTS_AT_ONCE - 1}) from page`;
+// Index push_results_user_index.
 const ROWS = `
-  select r.push_id, r.platform, r.device_name, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
-  from push_results r join pushes p on p.id = r.push_id where r.push_id = any($2) and r.user_id = $1
-  order by r.push_id, r.position`;
+  select r.push_id, r.position, r.platform, r.device_name, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
+  from push_results r join pushes p on p.id = r.push_id
+  where r.user_id = $1 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_AT_ONCE}`;
 
-// What went to this user alone may say anything about them: it goes whole. Of what others got too their part becomes nobody's.
+// What went to this user alone may say anything about them: it goes whole. Of what others got too their part becomes nobody's. Returns
+// all results of the user in the pushes that it takes. Index push_results_user_index.
 const ERASE = `
-  with theirs as (
-    delete from pushes p where p.id = any($2)
+  with taken as materialized (
+    select distinct push_id from (
+      select push_id from push_results where user_id = $1 order by push_id, position limit $2
+    ) first
+  ), theirs as (
+    delete from pushes p where p.id in (select push_id from taken)
       and not exists (select from push_results r where r.push_id = p.id and r.user_id is distinct from $1)
       and not exists (select from push_audiences a where a.push_id = p.id)
     returning p.id
+  ), freed as (
+    update push_results r set user_id = null, masked_token = '***', device_name = null, provider_id = null
+    where r.push_id in (select push_id from taken) and r.user_id = $1
+      and not exists (select from theirs t where t.id = r.push_id)
   )
-  update push_results r set user_id = null, masked_token = '***', device_name = null, provider_id = null
-  where r.push_id = any($2) and r.user_id = $1 and not exists (select from theirs t where t.id = r.push_id)`;
+  select 1 from push_results r where r.push_id in (select push_id from taken) and r.user_id = $1`;
 
-// Nobody got it: no result tells whom it was for.
+// Nobody got it: no result tells whom it was for. Index pushes_unsent_index.
 const ERASE_UNSENT = `
   delete from pushes where id in (
     select id from pushes
     where status = 'no-devices' and (audience->>'to' = $1 or audience->'to' = jsonb_build_array($1::text)) limit $2)
   returning 1`;
 
-/** `next`: where the next page begins behind; null: there is none. */
-type PageRow = [ids: string[], count: number, next: [pushId: string, position: string] | null];
-
 /** The pushes that went to a user. */
 export function pushData(database: Database): UserData {
-  /** Ids of pushes with the user among their results, and how many results, page by page. */
-  async function* pages(userId: string): AsyncGenerator<{ ids: string[]; count: number }> {
-    for (let after: PageRow[2] = ['', '0']; after !== null; ) {
-      const rows: PageRow[] = await database.readSlowly({ text: PAGE, values: [userId, ...after] });
-      const [ids, count, next] = rows[0]!;
-      if (ids.length > 0) yield { ids, count: Number(count) };
-      after = next;
-    }
-  }
-
   return {
     name: 'pushes',
     description: 'Push notifications of the last 30 days to devices of the user',
     tables: ['pushes', 'push_results', 'push_audiences'],
     kept: 'What others got too stays, without the user; a list of ids that a push was sent to may have theirs, for 30 days',
     async *rows(userId) {
-      for await (const { ids } of pages(userId)) {
-        for (const row of await database.readSlowly<unknown[]>({ text: ROWS, values: [userId, ids] })) {
-          const [push, platform, device, token, ok, error, sentAt, openedAt, message] = row;
+      for (let after: [pushId: string, position: number] = ['', 0]; ; ) {
+        const rows = await database.readSlowly<unknown[]>({ text: ROWS, values: [userId, ...after] });
+        for (const [push, , platform, device, token, ok, error, sentAt, openedAt, message] of rows)
           yield { push, platform, device, token, ok, error, sentAt, openedAt, message };
-        }
+        if (rows.length < RESULTS_AT_ONCE) return;
+        const [pushId, position] = rows.at(-1)!;
+        after = [pushId as string, position as number];
       }
     },
     async erase(userId) {
-      let total = await writeInBatches(database, ERASE_UNSENT, [userId]);
-      for await (const { ids, count } of pages(userId)) {
-        await database.write({ text: ERASE, values: [userId, ids] });
-        total += count;
-      }
-      return total;
+      const unsent = await writeInBatches(database, ERASE_UNSENT, [userId]);
+      return unsent + (await writeInBatches(database, ERASE, [userId]));
     },
   };
 }

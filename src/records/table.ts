@@ -3,7 +3,7 @@ import { customType, index, pgTable, sql, text, timestamp, uniqueIndex } from '.
 import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
 import type { CompiledField, CompiledResource, Index } from './compiled.ts';
 import { arrayTextSql, digestSql, prefixSql } from './fields/index-expressions.ts';
-import { archiveIndex } from './store/archive-table.ts';
+import { archiveIndex, archiveOwnerIndex } from './store/archive-table.ts';
 
 function column(field: CompiledField): PgColumnBuilderBase {
   const type = field.spec.encrypted ? 'text' : field.type.column(field.spec);
@@ -31,6 +31,13 @@ function madeIndex({ field }: CompiledResource, { name, method, unique, terms }:
   return (unique ? uniqueIndex(name) : index(name)).on(one!, ...rest);
 }
 
+function archiveIndexes({ archived, table, ownerField }: CompiledResource, columns: Columns) {
+  if (!archived) return [];
+  const purged = index(archiveIndex(table)).on(columns.deletedAt!);
+  const owner = ownerField === undefined || ownerField === 'id' ? undefined : columns[ownerField];
+  return owner === undefined ? [purged] : [purged, index(archiveOwnerIndex(table)).on(owner, columns.id!)];
+}
+
 /** The drizzle table of a resource. */
 export function resourceTable(resource: CompiledResource): PgTable {
   const times = {
@@ -55,7 +62,6 @@ export function resourceTable(resource: CompiledResource): PgTable {
   };
   return pgTable(resource.table, shape, (table) => {
     const columns = table as unknown as Columns;
-    const purged = resource.archived ? [index(archiveIndex(resource.table)).on(columns.deletedAt!)] : [];
-    return [...resource.indexes.map((one) => madeIndex(resource, one, columns)), ...purged];
+    return [...resource.indexes.map((one) => madeIndex(resource, one, columns)), ...archiveIndexes(resource, columns)];
   }) as unknown as PgTable;
 }

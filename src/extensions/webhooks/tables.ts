@@ -148,14 +148,19 @@ export const webhookDeliveries = pgTable(
 );
 
 /** The app's own events, remembered for a time: what each one is and whose. What it tells stands in its deliveries. */
-export const webhookEvents = pgTable('webhook_events', {
-  /** The event's. */
-  id: text('id').primaryKey(),
-  name: text('name').notNull(),
-  /** The user whose own endpoints get it. */
-  ownerId: text('owner_id'),
-  createdAt: time('created_at').notNull().defaultNow(),
-});
+export const webhookEvents = pgTable(
+  'webhook_events',
+  {
+    /** The event's. */
+    id: text('id').primaryKey(),
+    name: text('name').notNull(),
+    /** The user whose own endpoints get it. */
+    ownerId: text('owner_id'),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  // For erasures and exports. Rows are never updated.
+  (table) => [index('webhook_events_owner_index').on(table.ownerId, table.id).where(sql`owner_id is not null`)],
+);
 
 /** Records that were deleted, as they were: by them it is decided who may still be sent what happened to them. */
 export const webhookDeletedRecords = pgTable(

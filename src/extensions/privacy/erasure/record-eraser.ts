@@ -12,8 +12,6 @@ import { COUNT } from './sql.ts';
 const AT_ONCE = 500;
 // A hook may take its time, and the transaction holds its records meanwhile.
 const AT_ONCE_WITH_HOOKS = 50;
-// Looked at, not changed: few of them are one user's.
-const ARCHIVED_AT_ONCE = 2000;
 
 /** A hook that threw. */
 class HookFailure extends Error {
@@ -153,20 +151,19 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
     });
 
   async function eraseArchived(erasing: Erasing): Promise<number> {
-    const { lookAtArchived, anonymizeArchived, removeArchived, leftIn } = statements;
-    if (lookAtArchived === undefined) return 0;
+    const { findArchived, anonymizeArchived, removeArchived, leftIn } = statements;
+    if (findArchived === undefined) return 0;
     const text = anonymizes ? anonymizeArchived! : removeArchived!;
     let total = 0;
     for (let after: string | null = ''; after !== null; ) {
-      const values = [erasing.userId, after, ARCHIVED_AT_ONCE];
+      const values = [erasing.userId, after, AT_ONCE];
       after = await host.transaction(async (tx): Promise<string | null> => {
-        const [page] = await tx.database.write<[ids: string[], next: string | null]>({ text: lookAtArchived, values });
-        const [ids, next] = page!;
-        if (ids.length === 0) return next;
+        const ids = (await tx.database.write<[id: string]>({ text: findArchived, values })).flat();
+        if (ids.length === 0) return null;
         const changed = await tx.database.write({ text, values: [ids, ...(anonymizes ? leftIn(ids) : [])] });
         await counted(tx, erasing, changed.length);
         total += changed.length;
-        return next;
+        return ids.length < AT_ONCE ? null : ids.at(-1)!;
       });
     }
     return total;

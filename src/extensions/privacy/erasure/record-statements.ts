@@ -16,10 +16,10 @@ export interface RecordStatements {
   /** $1 ids, $2 an id for the event of each, then what `leftIn` gives. Gives the same of the records as they are and were. */
   anonymize: string;
   /**
-   * Looks through a page of the deleted records, which have no index by owner: $1 owner, $2 the last id of the page before, $3 how many
-   * it has. Gives the ids of those that are the owner's, and the last id where there is another page. Undefined without soft delete.
+   * A page of the owner's deleted records, by the index of the archive by owner: $1 owner, $2 the last id of the page before, $3 how many.
+   * Gives their ids. Undefined without soft delete.
    */
-  lookAtArchived: string | undefined;
+  findArchived: string | undefined;
   /** $1 ids. Gives a row for each. */
   removeArchived: string | undefined;
   /** The same; from $2 on what `leftIn` gives. */
@@ -98,11 +98,7 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
     where _row."id" = _old."id" returning _row.*),
   ${outbox('updated', `'record', to_jsonb(_new.*) - ${passwords}, 'previous', to_jsonb(_old.*) - ${untold}`, '_new join _old on _old."id" = _new."id"')}
   select to_jsonb(_new.*) - ${passwords}, to_jsonb(_old.*) - ${untold} from _new join _old on _old."id" = _new."id"`,
-    lookAtArchived:
-      archive &&
-      `with page as materialized (
-    select "id", ${owner} = $1 as theirs from ${archive} where "id" > $2 order by "id" limit $3
-  ) select array(select "id" from page where theirs), (select "id" from page offset $3::bigint - 1)`,
+    findArchived: archive && `select "id" from ${archive} where ${owner} = $1 and "id" > $2 order by "id" limit $3`,
     removeArchived: archive && `delete from ${archive} where "id" = any($1) returning 1`,
     anonymizeArchived:
       archive &&

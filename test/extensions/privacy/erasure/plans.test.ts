@@ -1,0 +1,108 @@
+// What an erasure or an export of one user costs is what Postgres reads for it: counted in rows, from the plans of the very statements.
+import pg from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { defineResource, defineUser, f, privacy, softDelete, webhooks } from '../../../../src/index.ts';
+import { startTestApp } from '../../../support/app.ts';
+
+const OTHERS = 20_000;
+const OWN = 30;
+const note = defineResource('note', { fields: { title: f.string(), author: f.ref('user').owner() }, softDelete: true });
+const card = defineResource('card', {
+  fields: { title: f.string().pii(), author: f.ref('user').owner() },
+  onOwnerDelete: 'anonymize',
+  softDelete: true,
+});
+const { person, env } = await startTestApp({
+  resources: [defineUser(), note, card],
+  extensions: [privacy(), softDelete(), webhooks()],
+});
+const client = new pg.Client({ connectionString: env.DATABASE_URL });
+await client.connect();
+afterAll(() => client.end());
+const ann = await person('Ann');
+const owner = `case when n <= ${OWN} then $1 else 'f' || lpad(to_hex(n % 1000), 23, '0') end`;
+const id = `lpad(to_hex(n), 24, '0')`;
+const series = `from generate_series(1, ${OTHERS}) n`;
+for (const table of ['notes_deleted', 'cards_deleted'])
+  await client.query(
+    `insert into ${table} (id, title, author, created_at, updated_at, deleted_at)
+     select ${id}, 'text', ${owner}, now(), now(), now() ${series}`,
+    [ann.id],
+  );
+await client.query(
+  `insert into pushes (id, message, audience, status, devices, open_chunks) select ${id}, '{}', '{}', 'sent', 2, 0 ${series}`,
+);
+await client.query(
+  `insert into push_results (push_id, position, user_id, platform, masked_token)
+   select ${id}, 0, ${owner}, 'ios', '' ${series} union all select ${id}, 1, 'other', 'ios', '' ${series}`,
+  [ann.id],
+);
+await client.query(`insert into webhook_events (id, name, owner_id) select ${id}, 'a', ${owner} ${series}`, [ann.id]);
+const TABLES = ['notes_deleted', 'cards_deleted', 'pushes', 'push_results', 'webhook_events'];
+for (const table of TABLES) await client.query(`vacuum analyze ${table}`);
+
+interface Node {
+  Plans?: Node[];
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+}
+
+/** Rows that the scans of a plan read of the tables in question. */
+function rowsRead(node: Node): number {
+  const own = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+  const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0);
+  return below + (TABLES.includes(node['Relation Name'] ?? '') ? own : 0);
+}
+
+const sent = vi.spyOn(pg.Client.prototype, 'query');
+
+/** The statements that were sent since and name one of the tables, each with the rows that it reads. */
+async function statements(): Promise<{ text: string; rows: number }[]> {
+  const found: { text: string; rows: number }[] = [];
+  const calls = sent.mock.calls.map(([one]) => one as unknown as { text?: string; values?: unknown[] });
+  for (const { text = '', values } of calls.filter((one) => TABLES.some((table) => one.text?.includes(table)))) {
+    if (!values?.includes(ann.id) || !/^\s*(select|with|delete|update)/.test(text)) continue;
+    await client.query('begin');
+    const { rows } = await client.query(`explain (analyze, format json) ${text}`, values);
+    await client.query('rollback');
+    found.push({ text, rows: rowsRead(rows[0]['QUERY PLAN'][0].Plan) });
+  }
+  return found;
+}
+
+async function finished(table: string): Promise<void> {
+  const text = `select 1 from ${table} where user_id = $1 and finished_at is not null`;
+  await vi.waitUntil(async () => (await client.query(text, [ann.id])).rows.length > 0, {
+    timeout: 60_000,
+    interval: 200,
+  });
+}
+
+test('an erasure reads the archived records, pushes and events of its user, and no rows of others', async () => {
+  sent.mockClear();
+  expect((await ann.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' })).status).toBe(202);
+  await finished('privacy_erasures');
+  const calls = [...sent.mock.calls];
+  const left = async (table: string, column: string) =>
+    Number((await client.query(`select count(*) from ${table} where ${column} = $1`, [ann.id])).rows[0].count);
+  for (const [table, column] of [
+    ['notes_deleted', 'author'],
+    ['cards_deleted', 'author'],
+    ['push_results', 'user_id'],
+    ['webhook_events', 'owner_id'],
+  ])
+    expect(await left(table!, column!)).toBe(0);
+  // The same statements, on the rows as they were.
+  await client.query(`update cards_deleted set author = $1 where author is null`, [ann.id]);
+  await client.query(`update push_results set user_id = $1 where user_id is null`, [ann.id]);
+  sent.mock.calls.splice(0, sent.mock.calls.length, ...calls);
+  const all = await statements();
+  for (const table of ['notes_deleted', 'cards_deleted', 'push_results', 'webhook_events'])
+    expect(
+      all.some(({ text }) => text.includes(table)),
+      table,
+    ).toBe(true);
+  expect(all.filter(({ rows }) => rows > 10 * OWN)).toEqual([]);
+}, 120_000);
