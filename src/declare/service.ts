@@ -71,6 +71,8 @@ export interface PageMeta {
   pages: number;
   /** The cursor that goes on behind this page; absent on the last one. */
   next?: string;
+  /** Whether the page holds fewer records than `limit` because more would be too large; only in answers to clients. */
+  truncated?: true;
 }
 
 /** What is said of a page behind a cursor, and of one without the total. */
@@ -78,6 +80,8 @@ export interface CursorMeta {
   limit: number;
   /** What `after` takes to go on; null when there is no more. */
   next: string | null;
+  /** As in `PageMeta`. */
+  truncated?: true;
 }
 
 /** What is said of the answer to a list query: `after` and `count: 'none'` leave out the total. */

@@ -30,11 +30,16 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorDetails = Record<string, string>;
 
 // What is wrong with 90,000 fields is no help, and more than what was sent.
-const MOST_DETAILS = 100;
+/** How many faults an error names. Validation stops to collect them there. */
+export const MOST_DETAILS = 100;
+// A client that sent a name of a megabyte knows it by its beginning.
+const LONGEST_NAME = 256;
 
 function firstOf(details: ErrorDetails): ErrorDetails {
-  const entries = Object.entries(details);
-  return entries.length <= MOST_DETAILS ? details : Object.fromEntries(entries.slice(0, MOST_DETAILS));
+  const names = Object.keys(details);
+  if (names.length <= MOST_DETAILS && names.every((name) => name.length <= LONGEST_NAME)) return details;
+  const shortened = (name: string) => (name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`);
+  return Object.fromEntries(names.slice(0, MOST_DETAILS).map((name) => [shortened(name), details[name]!]));
 }
 
 /**

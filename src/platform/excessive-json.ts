@@ -8,19 +8,37 @@ const MOST_VALUES = 100_000;
  * JSON.stringify, zod and jsonb fail one after the other.
  */
 export function isExcessiveJson(root: unknown): boolean {
+  return excessOf(root, Number.POSITIVE_INFINITY) !== undefined;
+}
+
+/** The rule that an object with too many fields breaks. */
+export function tooManyKeys(maxKeys: number): string {
+  return `Must have at most ${maxKeys} fields in one object`;
+}
+
+/**
+ * What of a parsed JSON value is beyond what is allowed, as the rule that it breaks; undefined for one that is not.
+ *
+ * @param maxKeys fields that one object may have
+ * @param maxRootKeys the same of the value itself: more, where its fields are counted as they are checked, so that errors can name them
+ */
+export function excessOf(root: unknown, maxKeys: number, maxRootKeys = maxKeys): string | undefined {
   let level: unknown[] = [root];
   let values = 0;
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MOST_LEVELS) return true;
+    if (depth > MOST_LEVELS) return `Must be nested at most ${MOST_LEVELS} levels deep`;
     const next: unknown[] = [];
     for (const value of level) {
       if (typeof value !== 'object' || value === null) continue;
-      const inner = Array.isArray(value) ? value : Object.values(value);
+      // The names first: to read the values of an object with very many takes longer than to parse it.
+      const names = Array.isArray(value) ? undefined : Object.keys(value);
+      if (names !== undefined && names.length > (value === root ? maxRootKeys : maxKeys)) return tooManyKeys(maxKeys);
+      const inner = names === undefined ? (value as unknown[]) : Object.values(value);
       values += inner.length;
-      if (values > MOST_VALUES) return true;
+      if (values > MOST_VALUES) return `Must have at most ${MOST_VALUES} values`;
       for (const one of inner) if (typeof one === 'object' && one !== null) next.push(one);
     }
     level = next;
   }
-  return false;
+  return undefined;
 }

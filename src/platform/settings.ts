@@ -11,6 +11,11 @@ const MOST_DAYS = 36_500;
 /** A year. More is a slip of the pen. */
 const MOST_MINUTES = 525_600;
 
+const MEBIBYTE = 2 ** 20;
+
+/** An hour. More is a slip of the pen. */
+const MOST_STALL_MS = 3_600_000;
+
 /** Checks passwords of another system against its hashes. */
 export type LegacyPassword = (hash: string, password: string) => boolean | Promise<boolean>;
 
@@ -65,6 +70,31 @@ const settingsSchema = z.strictObject({
     .strictObject({
       /** Bytes of a request body, after decompression. */
       bodyLimit: z.number().int().positive().default(1_048_576),
+      /** Fields that one object in a request body may have. */
+      bodyKeys: z.number().int().positive().default(1000),
+      /** Bytes of the records in one page of a list, as JSON. A page that would be larger holds fewer records. */
+      pageBytes: z
+        .number()
+        .int()
+        .positive()
+        .default(2 * MEBIBYTE),
+      /** Bytes that answers for one client may hold in memory until they are read. */
+      pendingBytesPerClient: z
+        .number()
+        .int()
+        .positive()
+        .default(16 * MEBIBYTE),
+      /** The same for all clients of a process. */
+      pendingBytes: z
+        .number()
+        .int()
+        .positive()
+        .default(64 * MEBIBYTE),
+      /** ms for which a client may read almost nothing of its answer before its connection is destroyed. */
+      stallMs: z.number().int().min(100).max(MOST_STALL_MS).default(30_000),
+    })
+    .refine(({ pendingBytesPerClient, pendingBytes }) => pendingBytesPerClient <= pendingBytes, {
+      error: 'pendingBytesPerClient must be at most pendingBytes',
     })
     .prefault({}),
   rateLimit: z

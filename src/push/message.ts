@@ -10,7 +10,7 @@ import {
   tokenFault,
 } from '../accounts/devices/index.ts';
 import { checkUrl } from '../platform/address-guard.ts';
-import { type ErrorDetails, validationError } from '../platform/errors.ts';
+import { type ErrorDetails, MOST_DETAILS, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 
 /** Entries of each of `to`, `deviceIds` and `tokens`: what can be checked and stored while the caller waits. */
@@ -136,7 +136,7 @@ function detailsOf(error: z.ZodError): ErrorDetails {
     const key = path.length === 0 ? 'message' : path.map(String).join('.');
     if (!details.has(key)) details.set(key, message);
   };
-  for (const issue of error.issues) {
+  for (const issue of error.issues.slice(0, MOST_DETAILS)) {
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], 'Unknown field');
     else add(issue.path, issue.message);
   }

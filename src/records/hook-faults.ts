@@ -11,6 +11,7 @@ import { owns } from './view.ts';
 
 interface Hooked {
   unknownFields: 'reject' | 'strip';
+  maxUnknown: number;
   updating: boolean;
   before?: StoredRecord | undefined;
   /** What was checked before the hook got it. */

@@ -1,13 +1,14 @@
 import type { StoredRecord } from '../declare/host.ts';
 import { allows } from '../declare/policy.ts';
+import { reserveAnswerBytes } from '../platform/http/pending-answers.ts';
 import { type Looker, policyArguments } from './acting.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { RecordsContext } from './context.ts';
+import { jsonBytes } from './json-bytes.ts';
 import type { Includes, ListQuery } from './query/list-query.ts';
 import { scopeConditions } from './query/scope.ts';
 import { visibilityRule } from './rule-errors.ts';
 import { owns, type Shown, show } from './view.ts';
-import { weightOf } from './weight.ts';
 
 // An array may name thousands of records, a page holds a hundred arrays, and each level multiplies.
 const MOST_ITEMS = 10_000;
@@ -18,7 +19,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 interface Budget {
   /** Items of arrays. */
   items: number;
-  /** Of the records that take the places of ids, by weight. */
+  /** Of the records that take the places of ids, as JSON. */
   bytes: number;
   /** Whether something stayed an id for want of them. */
   short: boolean;
@@ -55,7 +56,8 @@ interface Gathered {
 /** A record as the viewer sees it. */
 interface Target {
   shown: Shown;
-  weight: number;
+  /** As JSON; undefined until it was counted. */
+  bytes?: number;
 }
 
 /** Reads what others who look at the same moment may have read already, by all that it depends on. */
@@ -96,7 +98,7 @@ async function targets(
     if (await allows(resource.policies.reference, args, owns(resource, record, looking), onError)) visible.push(record);
   }
   const shown = await show(resource, visible, looking);
-  return new Map(shown.map((record) => [record.id as string, { shown: record, weight: weightOf(record) }]));
+  return new Map(shown.map((record) => [record.id as string, { shown: record }]));
 }
 
 /** The slots of one reference field, as far as the budget of items goes. */
@@ -137,12 +139,17 @@ function fill(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget
   for (const { holder, key, id, times } of slots) {
     const target = found.get(id);
     if (target === undefined) continue;
-    // The last one may go beyond: a single record is shown however large it is.
-    if (target.weight * (times - 1) >= budget.bytes) {
+    if (isSpent(budget)) {
       budget.short = true;
       continue;
     }
-    budget.bytes -= target.weight * times;
+    target.bytes ??= jsonBytes(target.shown);
+    // The last one may go beyond: a single record is shown however large it is.
+    if (target.bytes * (times - 1) >= budget.bytes) {
+      budget.short = true;
+      continue;
+    }
+    budget.bytes -= target.bytes * times;
     holder[key] = target.shown;
     places.set(target.shown, (places.get(target.shown) ?? 0) + times);
   }
@@ -167,6 +174,7 @@ async function expand(context: RecordsContext, first: Task, looking: Looker): Pr
       const places = fill(slots, found[i]!, budget);
       return { resource: context.entities.get(target)!.resource, includes, places };
     });
+    reserveAnswerBytes(looking.req, bytes - budget.bytes);
     level = next.filter(({ includes }) => includes.size > 0);
   }
   return !budget.short && !isSpent(budget);

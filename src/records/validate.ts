@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { StoredRecord } from '../declare/host.ts';
-import type { ErrorDetails } from '../platform/errors.ts';
+import { type ErrorDetails, MOST_DETAILS } from '../platform/errors.ts';
+import { tooManyKeys } from '../platform/excessive-json.ts';
 import type { Acting } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import { columnValue } from './fields/column-value.ts';
@@ -21,6 +22,8 @@ export type Values = Record<string, unknown>;
 
 interface Validation extends Writing {
   unknownFields: 'reject' | 'strip';
+  /** Fields that are not declared, of those that are stripped. */
+  maxUnknown: number;
   /** Values that were checked already: what is still the same is not checked, nor transformed, a second time. */
   settled: Values;
   /** A hook is still to come: it may fill what clients cannot send. */
@@ -35,7 +38,7 @@ function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.
   for (const issue of issues) {
     const path = [name, ...issue.path.map(String)].join('.');
     if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) details[`${path}.${key}`] ??= 'Unknown field';
+      for (const key of issue.keys.slice(0, MOST_DETAILS)) details[`${path}.${key}`] ??= 'Unknown field';
     } else {
       details[path] ??= issue.message;
     }
@@ -61,10 +64,18 @@ async function refusalOnUpdate(field: CompiledField, validation: Validation): Pr
 async function checkSent(input: Values, validation: Validation, details: ErrorDetails): Promise<Values> {
   const values: Values = {};
   const { resource } = validation;
+  let unknown = 0;
   for (const name of Object.keys(input)) {
     const field = resource.field.get(name);
     if (field === undefined) {
-      if (!IGNORED.has(name) && validation.unknownFields === 'reject') details[name] = 'Unknown field';
+      unknown += 1;
+      if (unknown > validation.maxUnknown) {
+        details.body = tooManyKeys(validation.maxUnknown);
+        break;
+      }
+      if (IGNORED.has(name) || validation.unknownFields === 'strip') continue;
+      if (unknown > MOST_DETAILS) break;
+      details[name] = 'Unknown field';
       continue;
     }
     if (input[name] === undefined) continue;
@@ -175,6 +186,7 @@ export async function validate(
   acting: Acting,
   options: {
     unknownFields: 'reject' | 'strip';
+    maxUnknown: number;
     updating: boolean;
     before?: StoredRecord | undefined;
     settled?: Values;

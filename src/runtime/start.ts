@@ -1,5 +1,6 @@
 import type { Role } from '../declare/extension.ts';
 import type { Environment } from '../platform/environment.ts';
+import { createPendingAnswers } from '../platform/http/pending-answers.ts';
 import { listen } from '../platform/http/server.ts';
 import { addProcessMetrics } from '../platform/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
@@ -43,6 +44,7 @@ function startRelayOf({ platform, features }: Assembly) {
 
 async function startWeb(parts: Assembly, port: number) {
   const { platform, features, host, records, tables } = parts;
+  const pending = createPendingAnswers(platform.settings.http);
   const api = createApi(
     {
       routes: features.flatMap((feature) => feature.routes ?? []),
@@ -57,15 +59,26 @@ async function startWeb(parts: Assembly, port: number) {
         if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
       },
     },
+    pending,
   );
-  return listen(api, { port, setting: 'PORT', host: platform.env.host });
+  return listen(
+    api,
+    { port, setting: 'PORT', host: platform.env.host },
+    {
+      stallMs: platform.settings.http.stallMs,
+      isCrowded: pending.isCrowded,
+      onStalled: ({ remoteAddress }) =>
+        platform.log.info({ ip: remoteAddress }, 'a client stopped reading; its connection was closed'),
+    },
+  );
 }
 
 /** Serves metrics on a port of their own. Without a token only this machine may ask. */
 async function startMetrics({ platform }: Assembly, port: number) {
-  const { metrics, env, log } = platform;
+  const { metrics, env, log, settings } = platform;
   const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
-  const server = await listen(metricsApp(metrics, env.metricsToken), { port, setting: 'METRICS_PORT', host });
+  const where = { port, setting: 'METRICS_PORT', host };
+  const server = await listen(metricsApp(metrics, env.metricsToken), where, { stallMs: settings.http.stallMs });
   log.info({ url: `${server.url}/metrics` }, 'metrics are served');
   return server;
 }

@@ -77,7 +77,11 @@ export function createRowReader(
   return async (line) => {
     const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parse(line);
     if ('password' in fields) fault({ password: 'Must not be there: give its hash as passwordHash' });
-    const values = await validate(rules, fields, acting, { unknownFields: 'reject', updating: false });
+    const values = await validate(rules, fields, acting, {
+      unknownFields: 'reject',
+      maxUnknown: Number.POSITIVE_INFINITY,
+      updating: false,
+    });
     return {
       id: idOf(id ?? _id),
       values,

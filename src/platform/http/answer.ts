@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { ApiError } from '../errors.ts';
 import { type EntityTag, entityTag, malformedIfMatch, readEntityTags, versionIn } from './entity-tag.ts';
+import { setAnswerBytes } from './pending-answers.ts';
 
 /** A value, and what else its answer says. */
 class Told {
@@ -93,6 +94,7 @@ function isKnown(headers: IncomingHttpHeaders, tag: string): boolean {
  * (RFC 9110 §9.3.4).
  *
  * @param viewer the id of who asks, empty for who is signed out; undefined when nobody may keep the answer
+ * @throws ApiError UNAVAILABLE when too many answers wait to be read; PRECONDITION_FAILED
  */
 export function sendAnswer(res: ServerResponse, answer: Answer, viewer: string | undefined): void {
   const { status, text, version } = answer;
@@ -103,6 +105,7 @@ export function sendAnswer(res: ServerResponse, answer: Answer, viewer: string |
   }
   const { method, headers } = res.req;
   const reads = method === 'GET' || method === 'HEAD';
+  setAnswerBytes(res.req, text.length);
   const told = res.getHeader('Cache-Control') as string | undefined;
   const tagged = viewer !== undefined && (reads || (version !== undefined && method !== 'PUT'));
   if (!tagged || told?.includes('no-store')) {

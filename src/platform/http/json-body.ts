@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { ApiError } from '../errors.ts';
-import { isExcessiveJson, MOST_LEVELS } from '../excessive-json.ts';
+import { ApiError, validationError } from '../errors.ts';
+import { excessOf } from '../excessive-json.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
 // Each step takes a semicolon or the end: linear in whatever is sent.
@@ -86,11 +86,15 @@ export function claimsJson(req: IncomingMessage): boolean {
 /**
  * Reads a request's JSON body.
  *
- * @param limit bytes, counted after decompression
+ * @param bounds `bodyLimit`: bytes, counted after decompression; `bodyKeys`: fields of one object; `countsRoot`: false where the
+ *   fields of the body itself are counted as they are checked
  * @returns the parsed value; undefined when there is no body at all
- * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_JSON, or VALIDATION_ERROR for one nested too deep
+ * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_JSON, or VALIDATION_ERROR for one that is too deep or large
  */
-export async function readJsonBody(req: IncomingMessage, limit: number): Promise<unknown> {
+export async function readJsonBody(
+  req: IncomingMessage,
+  { bodyLimit: limit, bodyKeys, countsRoot }: { bodyLimit: number; bodyKeys: number; countsRoot: boolean },
+): Promise<unknown> {
   if (!hasBody(req)) return undefined;
   if (!isJsonType(req.headers['content-type'] ?? '')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
   if (Number(req.headers['content-length']) > limit)
@@ -98,10 +102,7 @@ export async function readJsonBody(req: IncomingMessage, limit: number): Promise
   const bytes = await collect(req, limit);
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);
-  if (isExcessiveJson(value))
-    throw new ApiError(
-      'VALIDATION_ERROR',
-      `The body is nested deeper than ${MOST_LEVELS} levels or has too many values`,
-    );
+  const excess = excessOf(value, bodyKeys, countsRoot ? bodyKeys : Number.POSITIVE_INFINITY);
+  if (excess !== undefined) throw validationError({ body: excess });
   return value;
 }

@@ -7,13 +7,14 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { StartupError } from '../environment.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { sendError } from './answer.ts';
 import { isSoundHead } from './request-head.ts';
 import { assignRequestId } from './request-id.ts';
+import { destroyStalledConnections } from './stalled-connections.ts';
 
 /** A server that listens. */
 export interface ListeningServer {
@@ -21,6 +22,16 @@ export interface ListeningServer {
   url: string;
   /** Stops accepting, lets requests in work finish within `graceMs`, then closes what is left. */
   close(graceMs: number): Promise<void>;
+}
+
+/** What a server does about clients that do not read. */
+export interface StallRules {
+  /** How long a client may take almost nothing of what there is to send. */
+  stallMs: number;
+  /** Whether room is short for the client of a connection: then it has less time. */
+  isCrowded?(socket: Socket): boolean;
+  /** Called for each connection that is destroyed for it. */
+  onStalled?(socket: Socket): void;
 }
 
 /**
@@ -32,6 +43,7 @@ export interface ListeningServer {
 export async function listen(
   handler: RequestListener,
   { port, setting, host }: { port: number; setting: string; host?: string | undefined },
+  { stallMs, isCrowded = () => false, onStalled = () => undefined }: StallRules,
 ): Promise<ListeningServer> {
   const server = createServer(
     {
@@ -51,6 +63,7 @@ export async function listen(
   server.on('checkExpectation', (req, res) => refuse(req, res, 'EXPECTATION_FAILED'));
   server.on('connect', (_req, socket) => refuseRaw(socket, 'BAD_REQUEST'));
   server.on('clientError', refuseMalformed);
+  const stopChecks = destroyStalledConnections(server, stallMs, isCrowded, onStalled);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const fault = listenFault(error, { port, setting, host });
@@ -60,7 +73,10 @@ export async function listen(
   });
   return {
     url: urlOf(server.address() as AddressInfo),
-    close: (graceMs) => closeServer(server, graceMs),
+    close: async (graceMs) => {
+      await closeServer(server, graceMs);
+      stopChecks();
+    },
   };
 }
 

@@ -18,6 +18,8 @@ export interface Database extends Queryable {
 
 const READ_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 2;
+// Enough to keep them busy. Answers may be large: what is not sent yet can still be refused.
+const MOST_LISTS_SENT = 8;
 const SCAN_CONNECTIONS = 4;
 const WRITE_CONNECTIONS = 20;
 const CONNECT_TIMEOUT_MS = 3000;
@@ -59,7 +61,12 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
   const pool = new pg.Pool({ ...config, max: WRITE_CONNECTIONS, idleTimeoutMillis: 30_000 });
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
   const pipeline = createPipeline(config, READ_CONNECTIONS, log);
-  const lists = createPipeline({ ...config, statement_timeout: LIST_TIMEOUT_MS }, LIST_CONNECTIONS, log);
+  const lists = createPipeline(
+    { ...config, statement_timeout: LIST_TIMEOUT_MS },
+    LIST_CONNECTIONS,
+    log,
+    MOST_LISTS_SENT,
+  );
   const scans = new pg.Pool({
     ...config,
     statement_timeout: LIST_TIMEOUT_MS,

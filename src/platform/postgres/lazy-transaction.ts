@@ -43,11 +43,13 @@ export async function inLazyTransaction<T>(
 
   const runs = (opens: boolean): Queryable => {
     const run =
-      (kind: keyof Queryable): Queryable['read'] =>
-      async (statement) => {
+      (kind: keyof Queryable): Queryable['readList'] =>
+      async (sendable) => {
         if (opens && kind === 'write' && !ended) opened ??= open();
         const statements = await opened;
-        return (statements === undefined || ended ? database : statements)[kind](statement);
+        const runner = statements === undefined || ended ? database : statements;
+        if (kind === 'readList') return runner.readList(sendable);
+        return runner[kind](typeof sendable === 'function' ? sendable() : sendable);
       };
     return { read: run('read'), readList: run('readList'), readSlowly: run('readSlowly'), write: run('write') };
   };

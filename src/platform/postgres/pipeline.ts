@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 import { ApiError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { createSemaphore } from '../semaphore.ts';
 
 /** A statement: text, values, and a name when it is hot enough to be prepared. Rows come as arrays in column order. */
 export interface Statement {
@@ -9,6 +10,9 @@ export interface Statement {
   text: string;
   values: unknown[];
 }
+
+/** A statement, or what makes it when its turn to be sent has come. */
+export type Sendable = Statement | (() => Statement);
 
 const MOST_PENDING = 1000;
 
@@ -26,7 +30,7 @@ interface Lane {
 /** A few connections shared by all reads: queries are sent without waiting for the answers of those before them. */
 export interface Pipeline {
   /** Runs a read. Fails at once when the database cannot be reached. */
-  query<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+  query<Row extends unknown[]>(statement: Sendable): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -35,8 +39,10 @@ export interface Pipeline {
  *
  * @param config of each connection
  * @param size how many connections
+ * @param depth how many queries are sent without an answer, on all of them together; the others wait here. Undefined: any number
  */
-export function createPipeline(config: pg.ClientConfig, size: number, log: Logger): Pipeline {
+export function createPipeline(config: pg.ClientConfig, size: number, log: Logger, depth?: number): Pipeline {
+  const gate = depth === undefined ? undefined : createSemaphore(depth, { maxQueue: size * MOST_PENDING });
   const lanes: Lane[] = Array.from({ length: size }, () => ({
     client: undefined,
     socket: undefined,
@@ -77,24 +83,27 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
     return lane.connecting;
   }
 
+  async function send<Row extends unknown[]>(sendable: Sendable): Promise<Row[]> {
+    const statement = typeof sendable === 'function' ? sendable() : sendable;
+    if (closed) throw new Error('Client was closed and is not queryable');
+    // More than can be answered in time: refusing at once beats keeping everybody waiting.
+    if (lanes.every((lane) => lane.pending >= MOST_PENDING))
+      throw new ApiError('UNAVAILABLE', undefined, { cause: tooMany() });
+    const lane = lanes.reduce((least, next) => (next.pending < least.pending ? next : least));
+    lane.pending += 1;
+    try {
+      const client = clientOf(lane);
+      const ready = client instanceof Promise ? await client : client;
+      gather(lane);
+      const result = await ready.query<Row>({ ...statement, rowMode: 'array' });
+      return result.rows;
+    } finally {
+      lane.pending -= 1;
+    }
+  }
+
   return {
-    async query<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
-      if (closed) throw new Error('Client was closed and is not queryable');
-      // More than can be answered in time: refusing at once beats keeping everybody waiting.
-      if (lanes.every((lane) => lane.pending >= MOST_PENDING))
-        throw new ApiError('UNAVAILABLE', undefined, { cause: tooMany() });
-      const lane = lanes.reduce((least, next) => (next.pending < least.pending ? next : least));
-      lane.pending += 1;
-      try {
-        const client = clientOf(lane);
-        const ready = client instanceof Promise ? await client : client;
-        gather(lane);
-        const result = await ready.query<Row>({ ...statement, rowMode: 'array' });
-        return result.rows;
-      } finally {
-        lane.pending -= 1;
-      }
-    },
+    query: (sendable) => (gate === undefined ? send(sendable) : gate.run(() => send(sendable))),
     async close() {
       closed = true;
       await Promise.all(

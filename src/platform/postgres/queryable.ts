@@ -1,4 +1,4 @@
-import type { Statement } from './pipeline.ts';
+import type { Sendable, Statement } from './pipeline.ts';
 
 /** Something that runs statements: the database, or a transaction of it. Rows come as arrays in column order. */
 export interface Executor {
@@ -11,7 +11,7 @@ export interface Queryable extends Executor {
   /** Runs a read that an index answers at once (a record, a session) on shared, pipelined connections. */
   read<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
   /** The same for lists, on connections of their own: a client's costly list holds up lists, never sign-ins or single reads. */
-  readList<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+  readList<Row extends unknown[]>(statement: Sendable): Promise<Row[]>;
   /** Runs a read that may scan, on a few connections of its own. Fails when none is free in time. */
   readSlowly<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
 }

@@ -49,7 +49,7 @@ export function inTransaction(client: PoolClient): TransactionStatements {
   const read: Queryable['read'] = (statement) => next(() => run(statement));
   return {
     read,
-    readList: read,
+    readList: (sendable) => read(typeof sendable === 'function' ? sendable() : sendable),
     readSlowly: read,
     write: (statement) => next(() => write(statement)),
     abort(error) {

@@ -31,7 +31,8 @@ async function insert(
     const onError = actionRule(resource, 'create', { doc: undefined, req: acting.req });
     await authorizeCollection(resource.policies.create, 'create', acting, onError);
   }
-  const rules = { unknownFields: context.settings.unknownFields, updating: false };
+  const { unknownFields, http } = context.settings;
+  const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: false };
   const hooks = resource.declaration.hooks;
   let values = await validate(resource, input, acting, { ...rules, hooked: hooks?.beforeCreate !== undefined });
   if (hooks?.beforeCreate !== undefined) {

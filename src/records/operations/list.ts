@@ -2,11 +2,13 @@ import { runAs } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { answerRoom, noAnswerRoom, reserveAnswerBytes } from '../../platform/http/pending-answers.ts';
 import { isTooSlow } from '../../platform/postgres/errors.ts';
 import { listConditions } from '../access.ts';
 import { type Acting, actorOf } from '../acting.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { jsonBytes } from '../json-bytes.ts';
 import type { Condition, ListCondition } from '../query/condition.ts';
 import { cursorBehind } from '../query/cursor.ts';
 import { deletedConditions } from '../query/deleted.ts';
@@ -15,7 +17,7 @@ import { badQuery } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/statements.ts';
-import type { Store } from '../store/store.ts';
+import type { Listed, Store } from '../store/store.ts';
 
 // What is listed goes into memory, and code may need more than clients; for more still there is `each`.
 const MOST_OF_CODE = 1000;
@@ -49,34 +51,81 @@ async function positionOf(
   return placeOf(sort, record);
 }
 
+/** How a page is read. */
+interface Reading {
+  store: Store;
+  query: ListQuery;
+  after: Position | undefined;
+  acting: Acting;
+  /** What the records may have as JSON; undefined where code reads them, which asked for so many. */
+  bytes: number | undefined;
+}
+
+// A control character is one byte in Postgres and six in JSON. No other value grows more.
+const MOST_GROWTH = 6;
+
+type Fitting = Pick<Listed, 'records' | 'isCut'>;
+
+/** As many of the first records as have room as JSON; the first always. */
+function withinJson(listed: Listed, bytes: number): Fitting {
+  const { records } = listed;
+  if (listed.bytes * MOST_GROWTH <= bytes) return listed;
+  let left = bytes;
+  const fitting = records.findIndex((record, i) => {
+    left -= jsonBytes(record);
+    return left < 0 && i > 0;
+  });
+  return fitting === -1 ? listed : { records: records.slice(0, fitting), isCut: true };
+}
+
+/** The records of a slice, as far as they have room. */
+async function readSlice(
+  { store, query, after, acting, bytes }: Reading,
+  slice: Omit<Slice, 'after'>,
+): Promise<Fitting> {
+  if (bytes === undefined) {
+    return { records: await store.list(query, { ...slice, after }, query.slow), isCut: false };
+  }
+  // What would be refused is not even read.
+  let room = bytes;
+  const listed = await store.listWithin(query, { ...slice, after }, query.slow, () => {
+    room = Math.min(bytes, answerRoom(acting.req));
+    return room;
+  });
+  if (room < bytes && listed.isCut) throw noAnswerRoom();
+  reserveAnswerBytes(acting.req, listed.bytes);
+  return withinJson(listed, bytes);
+}
+
 /** The records of a slice, and how many there are in all. */
-async function counted(store: Store, query: ListQuery, slice: Slice): Promise<[StoredRecord[], number]> {
+async function counted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[Fitting, number]> {
+  const { store, query } = reading;
   if (slice.offset === 0 || !query.slow) {
-    return Promise.all([store.list(query, slice, query.slow), store.count(query, query.slow)]);
+    return Promise.all([readSlice(reading, slice), store.count(query, query.slow)]);
   }
   // Passing over rows takes time: beyond the end nobody needs to.
   const total = await store.count(query, query.slow);
-  return [slice.offset < total ? await store.list(query, slice, query.slow) : [], total];
+  return [slice.offset < total ? await readSlice(reading, slice) : { records: [], isCut: false }, total];
 }
 
-async function load(
-  { resource }: Entity,
-  store: Store,
-  query: ListQuery,
-  after: Position | undefined,
-): Promise<Omit<StoredPage, 'query'>> {
+async function load({ resource }: Entity, reading: Reading): Promise<Omit<StoredPage, 'query'>> {
+  const { query } = reading;
   const { page, limit } = query;
   const offset = (page - 1) * limit;
+  const nextOf = (records: StoredRecord[]) => cursorBehind(resource, query, records.at(-1)!);
   if (query.counted) {
-    const [records, total] = await counted(store, query, { limit, offset, after });
-    const more = records.length === limit && offset + limit < total;
-    const next = more ? { next: cursorBehind(resource, query, records.at(-1)!) } : {};
-    return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next } };
+    const [{ records, isCut }, total] = await counted(reading, { limit, offset });
+    const isMore = isCut || (records.length === limit && offset + limit < total);
+    const next = isMore ? { next: nextOf(records) } : {};
+    const truncated = isCut ? { truncated: true as const } : {};
+    return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next, ...truncated } };
   }
-  const records = await store.list(query, { limit: limit + 1, offset, after }, query.slow);
-  const more = records.length > limit;
-  if (more) records.pop();
-  return { records, meta: { limit, next: more ? cursorBehind(resource, query, records.at(-1)!) : null } };
+  const { records, isCut } = await readSlice(reading, { limit: limit + 1, offset });
+  const isMore = isCut || records.length > limit;
+  if (records.length > limit) records.pop();
+  // The one record more, by which the next page is known, may be what had no room.
+  const truncated = isCut && records.length < limit ? { truncated: true as const } : {};
+  return { records, meta: { limit, next: isMore ? nextOf(records) : null, ...truncated } };
 }
 
 /** What policy and scope leave of the collection. */
@@ -136,7 +185,8 @@ export async function list(
   const { allowed, query, whole, from } = await prepare(context, entity, raw, acting, byCode);
   return inTime(async () => {
     const after = await positionOf(entity, from, query, allowed);
-    return { ...(await load(entity, from, whole, after)), query };
+    const bytes = byCode ? undefined : context.settings.http.pageBytes;
+    return { ...(await load(entity, { store: from, query: whole, after, acting, bytes })), query };
   });
 }
 

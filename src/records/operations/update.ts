@@ -35,7 +35,8 @@ async function attempt(
     before = await loadForWrite(entity, id, 'update', acting);
     conditions = [...(await stillInReach(entity, allowed, acting)), ...unchanged(entity, before)];
   }
-  const rules = { unknownFields: context.settings.unknownFields, updating: true, before };
+  const { unknownFields, http } = context.settings;
+  const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: true, before };
   let changes: Values;
   try {
     changes = await validate(resource, input, acting, rules);

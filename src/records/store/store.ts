@@ -10,7 +10,7 @@ import type { Codec } from '../stored.ts';
 import type { Values } from '../validate.ts';
 import { type Cause, eventValues } from './event.ts';
 import { createStatementNames } from './statement-names.ts';
-import { selectWithinBytes } from './within-bytes.ts';
+import { firstWithinBytes, selectWithinBytes } from './within-bytes.ts';
 import { archiveValues, createWriteTexts } from './write-texts.ts';
 
 /** Narrows down what a write can reach. */
@@ -20,6 +20,15 @@ export type WriteCondition = Condition | DeletedUnder | Writers;
 export interface Written {
   record: StoredRecord;
   previous: StoredRecord;
+}
+
+/** The first records of a part of a list. */
+export interface Listed {
+  records: StoredRecord[];
+  /** Their bytes as Postgres holds them. */
+  bytes: number;
+  /** Whether some were left out for want of room. */
+  isCut: boolean;
 }
 
 /** The records of a resource in Postgres. No policy is asked here; `conditions` narrow down what a call can reach. */
@@ -33,6 +42,13 @@ export interface Store {
   readMany(ids: readonly string[], conditions?: readonly Condition[], bytes?: number): Promise<StoredRecord[]>;
   /** A part of a sorted list. @param slow whether it may scan */
   list(selection: Selection, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
+  /**
+   * The same, as far as the records have room.
+   *
+   * @param bytes asked when the list is read, for about how much of them is read at most: the first always, then as long as there is
+   *   room
+   */
+  listWithin(selection: Selection, slice: Slice, slow: boolean, bytes: () => number): Promise<Listed>;
   count(selection: Selection, slow: boolean): Promise<number>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Undefined when no record with that id meets the conditions. */
@@ -73,9 +89,10 @@ export function createStore(
     name: createStatementNames(),
     texts: createWriteTexts(resource, codec),
     withinBytes: selectWithinBytes(resource, codec.columns),
+    firstWithin: firstWithinBytes(resource, codec.columns),
   },
 ): Store {
-  const { name: statement, texts, withinBytes } = shared;
+  const { name: statement, texts, withinBytes, firstWithin } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -114,6 +131,18 @@ export function createStore(
     async list(selection, slice, slow) {
       const { text, values } = pageStatement(resource, codec.columns, selection, slice);
       return (await lists(slow)(statement(text, values))).map(codec.fromRow);
+    },
+
+    async listWithin(selection, slice, slow, bytes) {
+      const { text, values } = pageStatement(resource, codec.columns, selection, slice);
+      const within = firstWithin(text, `$${values.length + 1}::bigint`);
+      const made = () => statement(within, [...values, bytes()]);
+      const rows = await (slow ? database.readSlowly(made()) : database.readList(made));
+      return {
+        records: rows.map(codec.fromRow),
+        bytes: rows.reduce((sum, row) => sum + (row[width] as number), 0),
+        isCut: rows.at(-1)?.[width + 1] === true,
+      };
     },
 
     async count(selection, slow) {

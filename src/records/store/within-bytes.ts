@@ -1,18 +1,29 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledField, CompiledResource } from '../compiled.ts';
 
-// What JSON of an app is pressed to; what a hostile one is pressed to may be some twenty times less.
-const LIKELY_COMPRESSION = 4;
-
-/** The size of a value, which Postgres knows without fetching it; undefined where it is small whatever it is. */
+/**
+ * The bytes of a column's value, uncompressed; undefined where they are few whatever the value. Postgres knows them without fetching
+ * the value, except that JSON and arrays which are stored compressed have to be unpacked: how far a hostile one was packed
+ * cannot be guessed.
+ */
 function sizeSql({ column, spec, type }: CompiledField): string | undefined {
   const name = quoteIdentifier(column);
   const held = spec.encrypted ? 'text' : type.column(spec);
   if (held === 'text') return `coalesce(octet_length(${name}), 0)`;
   if (held !== 'jsonb' && !held.endsWith('[]')) return undefined;
-  const factor = `case when pg_column_compression(${name}) is null then 1 else ${LIKELY_COMPRESSION} end`;
-  return `coalesce(pg_column_size(${name}) * ${factor}, 0)`;
+  // Each gives the value itself, unpacked.
+  const unpacked = held === 'jsonb' ? `${name} #> '{}'` : `${name} || '{}'::${held}`;
+  const size = `case when pg_column_compression(${name}) is null then ${name} else ${unpacked} end`;
+  return `coalesce(pg_column_size(${size}), 0)`;
 }
+
+/** The bytes of a row of a resource, as SQL. */
+function rowSize({ fields }: CompiledResource): string {
+  const sizes = fields.filter((field) => !field.type.concealed).map(sizeSql);
+  return sizes.filter((one) => one !== undefined).join(' + ') || '0';
+}
+
+const BEFORE = 'rows between unbounded preceding and 1 preceding';
 
 /**
  * Makes the select of rows in the order of their ids, as long as those before them hold fewer bytes than a placeholder says: the
@@ -24,10 +35,27 @@ export function selectWithinBytes(
   resource: CompiledResource,
   columns: string,
 ): (where: string, placeholder: string) => string {
-  const sizes = resource.fields.filter((field) => !field.type.concealed).map(sizeSql);
-  const size = sizes.filter((one) => one !== undefined).join(' + ') || '0';
-  const before = `sum(${size}) over (order by "id" rows between unbounded preceding and 1 preceding)`;
+  const before = `sum(${rowSize(resource)}) over (order by "id" ${BEFORE})`;
   const sized = `select ${columns}, coalesce(${before}, 0) as "_before" from ${quoteIdentifier(resource.table)}`;
   return (where, placeholder) =>
     `select ${columns} from (${sized} where ${where}) "_sized" where "_before" < ${placeholder}`;
+}
+
+/**
+ * Makes the same of the rows that a statement selects, in their order. After the columns come the bytes of the row, and
+ * whether another row followed it.
+ *
+ * @param columns the select list
+ */
+export function firstWithinBytes(
+  resource: CompiledResource,
+  columns: string,
+): (statement: string, placeholder: string) => string {
+  const size = rowSize(resource);
+  // A window without an order takes the rows as they come: in the order of the statement.
+  const sized = `select ${columns}, ${size} as "_bytes", coalesce(sum(${size}) over "_all", 0) as "_before",
+    lead(true) over "_all" as "_more"`;
+  return (statement, placeholder) =>
+    `select ${columns}, "_bytes", "_more" from (${sized} from (${statement}) "_page" window "_all" as (${BEFORE})) "_sized"
+    where "_before" < ${placeholder}`;
 }

@@ -12,6 +12,7 @@ import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { sendError } from '../../platform/http/answer.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
+import type { PendingAnswers } from '../../platform/http/pending-answers.ts';
 import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
 import { createEndpoint, type EndpointParts } from './endpoint.ts';
@@ -150,6 +151,7 @@ export function createApi(
   { routes, pages }: { routes: readonly Route[]; pages: readonly Route[] },
   parts: EndpointParts,
   health: HealthChecks,
+  pending: PendingAnswers,
 ): Express {
   const { env, log, metrics } = parts.host;
   const app = express();
@@ -174,6 +176,10 @@ export function createApi(
   if (env.metricsToken !== undefined) app.use(metricsRouter(metrics, env.metricsToken));
   const limits = createRequestLimits(parts.host);
   if (limits !== undefined) app.use(limits.begin);
+  app.use((req, res, next) => {
+    pending.begin(req, res);
+    next();
+  });
 
   app.use('/api', bySegment(mountRoutes(routes, parts, limits)));
   const allPages = isDevelopment ? withHomePage(pages, routes) : pages;

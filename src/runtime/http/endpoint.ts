@@ -8,6 +8,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { type Answer, answerOf, sendAnswer, withData, withVersion } from '../../platform/http/answer.ts';
 import { setIdentity } from '../../platform/http/identity.ts';
 import { claimsJson, readJsonBody } from '../../platform/http/json-body.ts';
+import { setAnswerBytes } from '../../platform/http/pending-answers.ts';
 import { requestIdOf } from '../../platform/http/request-id.ts';
 import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
 import type { Looker } from '../../records/acting.ts';
@@ -48,6 +49,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const byHandler = route.authorize === 'handler';
   const takesJson = route.input !== undefined || route.body === 'json';
   const hasMiddleware = (route.middleware?.length ?? 0) > 0;
+  const bodyBounds = { ...host.settings.http, countsRoot: route.input === undefined && route.bodyShape === undefined };
   const status = route.status ?? 200;
   const item = entity !== undefined && isItemPath(route.path) ? entity : undefined;
   const tagged = isTagged(route);
@@ -117,7 +119,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   async function bodyOf(req: Request): Promise<unknown> {
     if (hasMiddleware && req.readableDidRead) return req.body;
     if (!takesJson && !(route.body === 'any' && claimsJson(req))) return undefined;
-    const body = await readJsonBody(req, host.settings.http.bodyLimit);
+    const body = await readJsonBody(req, bodyBounds);
     req.body = body;
     return body;
   }
@@ -126,7 +128,11 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   async function respond(ctx: RouteContext): Promise<Answer | undefined> {
     checkPreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
-    if (ctx.res.headersSent) return undefined;
+    if (ctx.res.headersSent) {
+      // It can no longer be refused, but those that follow can.
+      setAnswerBytes(ctx.req, ctx.res.writableLength, true);
+      return undefined;
+    }
     if (byHandler) return answerOf(status, value);
     const shown = await withData(value, (data) => presentRecords(records, data, ctx));
     return answerOf(status, withVersion(shown, versionOf(records.entities, value)));
@@ -158,7 +164,8 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     if (performance.now() - begun > SLOW_BODY_MS) admitted = await admit(req);
     const { user, auth, doc, gone } = admitted;
     const answer = await runAs(actorOf(req, user), async () => {
-      const input = route.input === undefined ? unchecked(body) : await checkInput(route.input, body);
+      const input =
+        route.input === undefined ? unchecked(body) : await checkInput(route.input, body, bodyBounds.bodyKeys);
       const ctx: RouteContext = {
         user,
         auth,

@@ -1,4 +1,5 @@
 import { issuePath, type StandardIssue } from '../../declare/standard-schema.ts';
+import { MOST_DETAILS } from '../../platform/errors.ts';
 
 interface Issue extends StandardIssue {
   /** What zod says beyond the convention. */
@@ -30,7 +31,7 @@ function told(issue: Issue, root: unknown): Told[] {
   const path = issuePath(issue);
   const { message } = issue;
   if (issue.code === 'unrecognized_keys' && issue.keys !== undefined)
-    return issue.keys.map((key) => ({ path: [...path, key], kind: 'unknown', message }));
+    return issue.keys.slice(0, MOST_DETAILS).map((key) => ({ path: [...path, key], kind: 'unknown', message }));
   if (path.length === 0 && issue.expected === 'object' && UNCHOSEN.test(message))
     return [{ path, kind: 'other', message: 'Must be an object' }];
   if (path.length === 0 || !UNCHOSEN.test(message)) return [{ path, kind: 'other', message }];
@@ -40,10 +41,10 @@ function told(issue: Issue, root: unknown): Told[] {
 }
 
 /**
- * What a Standard Schema found.
+ * What a Standard Schema found, as far as an error names it.
  *
  * @param root what it was given
  */
 export function tellIssues(issues: readonly StandardIssue[], root: unknown): Told[] {
-  return issues.flatMap((issue) => told(issue, root));
+  return issues.slice(0, MOST_DETAILS).flatMap((issue) => told(issue, root));
 }

@@ -1,0 +1,180 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError } from '../errors.ts';
+import { addressOf, clientKey } from './client-address.ts';
+
+/** Bounds of what answers may hold in memory, from when their data is read until the client has taken them. */
+export interface PendingBounds {
+  /** Bytes for one client. */
+  pendingBytesPerClient: number;
+  /** Bytes for all clients of the process. */
+  pendingBytes: number;
+}
+
+/** Answers up to this size fit into the kernel's buffer of a connection that has nothing else to send. */
+const FREE_BYTES = 16 * 1024;
+/** Answers up to this size may use the reserve. */
+const SMALL_BYTES = 256 * 1024;
+/** The reserve for small answers, as a part of each bound: clients that hold back large answers must not stop small ones. */
+const RESERVE = 1 / 4;
+const RETRY_AFTER_SECONDS = 5;
+
+/** Counts the bytes that unfinished answers hold, for each client and in all. */
+export interface PendingAnswers {
+  /**
+   * Begins to count a request's answer. Its bytes are given back when the answer is closed, or its connection.
+   *
+   * @throws ApiError UNAVAILABLE when the client, or the process, has no room even for a small answer
+   */
+  begin(req: IncomingMessage, res: ServerResponse): void;
+  /** Whether the client of a connection, or all clients together, hold more than half of what they may. */
+  isCrowded(socket: Socket): boolean;
+}
+
+/** The answer to one request, as far as it is counted. */
+interface Counted {
+  bytes: number;
+  /** How many more there is room for; at least as many as a small answer has. */
+  room(): number;
+  /** Changes the bytes. @throws ApiError UNAVAILABLE where there is no room, unless it is forced */
+  set(bytes: number, forced: boolean): void;
+  res: ServerResponse;
+}
+
+const counted = new WeakMap<IncomingMessage, Counted>();
+
+/** Whether an answer may be refused: that to a change must go out, since the change is made. */
+function isRefusable({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/**
+ * Adds to the bytes that a request's answer will hold, as soon as they are known: those of records that were read for it. No effect
+ * on requests that nobody counts.
+ *
+ * @throws ApiError UNAVAILABLE when there is no room for them
+ */
+export function reserveAnswerBytes(req: IncomingMessage | undefined, bytes: number): void {
+  const answer = req && counted.get(req);
+  answer?.set(answer.bytes + bytes, !isRefusable(req!));
+}
+
+/** How many bytes there is room for in the answer to a request: what is larger would be refused. */
+export function answerRoom(req: IncomingMessage | undefined): number {
+  return (req && counted.get(req)?.room()) ?? Number.POSITIVE_INFINITY;
+}
+
+/** The 503 of an answer for which there is no room. */
+export function noAnswerRoom(): ApiError {
+  const message = 'Too many answers wait to be read: read them, ask for less at once, or try again later';
+  return new ApiError('UNAVAILABLE', message, { retryAfter: RETRY_AFTER_SECONDS });
+}
+
+/**
+ * Sets the bytes that a request's answer holds, now that it is written out.
+ *
+ * @param isSent whether it is with the connection already
+ * @throws ApiError UNAVAILABLE when there is no room for them
+ */
+export function setAnswerBytes(req: IncomingMessage, bytes: number, isSent = false): void {
+  const answer = counted.get(req);
+  if (answer === undefined) return;
+  // Undefined while an earlier answer is on the connection.
+  const { socket } = answer.res;
+  const isFree = bytes <= FREE_BYTES && socket?.writableLength === 0;
+  answer.set(isFree ? 0 : bytes, isSent || !isRefusable(req));
+}
+
+/** Excludes an answer from the count: its bytes are shared by all answers like it. */
+export function ignoreAnswerBytes(req: IncomingMessage): void {
+  counted.delete(req);
+}
+
+/** Makes the count of one process. */
+export function createPendingAnswers({ pendingBytesPerClient, pendingBytes }: PendingBounds): PendingAnswers {
+  const byClient = new Map<string, number>();
+  const connections = new WeakMap<Socket, { client: string; releases: Set<() => void> }>();
+  let total = 0;
+
+  function add(client: string, bytes: number): void {
+    total += bytes;
+    const sum = (byClient.get(client) ?? 0) + bytes;
+    if (sum === 0) byClient.delete(client);
+    else byClient.set(client, sum);
+  }
+
+  /** Whether there is room. One answer always has it, however large it is: it could never be sent otherwise. */
+  function hasRoom(held: number, bytes: number, most: number): boolean {
+    return held === 0 || held + bytes <= (bytes <= SMALL_BYTES ? most * (1 + RESERVE) : most);
+  }
+
+  /** What is to be released when a connection closes: an answer that waits behind another one on it does not close by itself. */
+  function releasesOf(socket: Socket, client: string): Set<() => void> {
+    const known = connections.get(socket);
+    if (known !== undefined) {
+      // Behind a proxy one connection serves many clients.
+      known.client = client;
+      return known.releases;
+    }
+    const releases = new Set<() => void>();
+    connections.set(socket, { client, releases });
+    socket.once('close', () => {
+      for (const release of releases) release();
+    });
+    return releases;
+  }
+
+  function answerOf(req: IncomingMessage, res: ServerResponse): Counted {
+    const { socket } = req;
+    let client: string | undefined;
+    let isClosed = false;
+    const release = () => {
+      if (isClosed) return;
+      isClosed = true;
+      connections.get(socket)?.releases.delete(release);
+      add(client!, -answer.bytes);
+    };
+    const answer: Counted = {
+      bytes: 0,
+      res,
+      room() {
+        const own = byClient.get(client ?? clientKey(addressOf(req))) ?? 0;
+        // One answer always has room.
+        const ofClient = own === answer.bytes ? Number.POSITIVE_INFINITY : pendingBytesPerClient - own;
+        const ofAll = total === answer.bytes ? Number.POSITIVE_INFINITY : pendingBytes - total;
+        return Math.max(SMALL_BYTES, Math.min(ofClient, ofAll));
+      },
+      set(bytes, forced) {
+        if (isClosed || bytes === answer.bytes) return;
+        // Most answers are never counted, so their client is not looked up.
+        const known = client ?? clientKey(addressOf(req));
+        const own = (byClient.get(known) ?? 0) - answer.bytes;
+        const fits = hasRoom(total - answer.bytes, bytes, pendingBytes) && hasRoom(own, bytes, pendingBytesPerClient);
+        if (bytes > answer.bytes && !fits && !forced) throw noAnswerRoom();
+        if (client === undefined) {
+          client = known;
+          releasesOf(socket, client).add(release);
+          res.once('close', release);
+        }
+        add(client, bytes - answer.bytes);
+        answer.bytes = bytes;
+      },
+    };
+    return answer;
+  }
+
+  return {
+    begin(req, res) {
+      if (total > 0) {
+        const own = byClient.get(clientKey(addressOf(req))) ?? 0;
+        if (!hasRoom(total, 0, pendingBytes) || !hasRoom(own, 0, pendingBytesPerClient)) throw noAnswerRoom();
+      }
+      counted.set(req, answerOf(req, res));
+    },
+    isCrowded(socket) {
+      if (total > pendingBytes / 2) return true;
+      const client = connections.get(socket)?.client;
+      return client !== undefined && (byClient.get(client) ?? 0) > pendingBytesPerClient / 2;
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { app as sheets } from '../fixtures/sheets/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { envOfOneRole, startProcess } from '../support/processes.ts';
+
+// Each starts a process, and some fill it with work: that takes long on a busy machine.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
+
+const database = await createTestDatabase();
+const env = envOfOneRole(database);
+const app = sheets({ ...env, NODE_ENV: 'test' });
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+await app.migrate({ mode: 'sync' });
+
+const MEBIBYTE = 2 ** 20;
+const READERS = 200;
+const MOST_RESIDENT = 512 * MEBIBYTE;
+const isLinux = process.platform === 'linux';
+
+const startWeb = (more: Record<string, string> = {}) =>
+  startProcess('test/fixtures/sheets/process.ts', { ...env, ...more });
+
+/** The most bytes that were resident of a process at a time. */
+function peakMemoryOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+}
+
+/** Opens a connection, sends requests and reads no answer. */
+function stall(url: string, paths: readonly string[], from = '127.0.0.1'): Socket {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress: from });
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  return socket;
+}
+
+/** Reads a whole answer from an address of this machine. */
+async function readFrom(
+  url: string,
+  path: string,
+  from: string,
+): Promise<{ status: number; bytes: number; retryAfter: string | undefined }> {
+  const sent = request(url + path, { localAddress: from, agent: false }).end();
+  const [answer] = await once(sent, 'response');
+  let bytes = 0;
+  for await (const chunk of answer) bytes += chunk.length;
+  return { status: answer.statusCode, bytes, retryAfter: answer.headers['retry-after'] };
+}
+
+/** Makes records of a kind. */
+async function makeSheets(kind: string, count: number, values: object): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) ids.push((await app.service('sheet').create({ kind, ...values })).id);
+  return ids;
+}
+
+const list = (kind: string) => `/api/sheets?limit=100&kind=${kind}`;
+
+test.skipIf(!isLinux).each([
+  [
+    'control',
+    'text of control characters, which JSON writes with six bytes each',
+    100,
+    { text: '\u0001'.repeat(20_000) },
+  ],
+  ['json', 'JSON values of a megabyte', 40, { json: { text: 'x'.repeat(1_000_000) } }],
+  ['included', 'records that are included', 40, { text: '\u0001'.repeat(100_000) }],
+])(
+  'a web process with 200 readers that stall stays below 512 MB, and other clients are served (%s: %s)',
+  async (kind, _, count, values) => {
+    const ids = await makeSheets(kind, count, values);
+    await app.service('folder').create({ sheets: ids });
+    const path = kind === 'included' ? '/api/folders?include=sheets' : list(kind);
+    const web = startWeb();
+    const url = await web.url();
+
+    const readers = Array.from({ length: READERS }, () => stall(url, Array(3).fill(path)));
+    await Promise.all(readers.map((socket) => once(socket, 'readable')));
+
+    // Another client gets the very same page; from the address of the readers there is still room for small answers.
+    const other = await readFrom(url, path, '127.0.0.2');
+    expect(other.status).toBe(200);
+    expect(other.bytes).toBeGreaterThan(MEBIBYTE);
+    expect((await readFrom(url, '/healthz', '127.0.0.1')).status).toBe(200);
+    expect((await readFrom(url, '/api/sheets?limit=100&kind=none', '127.0.0.1')).status).toBe(200);
+    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MOST_RESIDENT);
+  },
+);
+
+test.skipIf(!isLinux)(
+  'readers from many addresses together hold no more than a process allows, and small answers still go out',
+  async () => {
+    await makeSheets('many', 100, { text: '\u0001'.repeat(20_000) });
+    const web = startWeb();
+    const url = await web.url();
+    const readers = Array.from({ length: READERS }, (_, i) =>
+      stall(url, Array(3).fill(list('many')), `127.0.1.${i + 1}`),
+    );
+    await Promise.all(readers.map((socket) => once(socket, 'readable')));
+
+    const refused = await readFrom(url, list('many'), '127.0.0.2');
+    expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^[1-9]\d*$/) });
+    expect((await readFrom(url, '/api/sheets?limit=1&kind=many', '127.0.0.2')).status).toBe(200);
+    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MOST_RESIDENT);
+  },
+);
+
+test.skipIf(!isLinux)(
+  'requests that a client sends one behind another, without reading, are refused beyond its share',
+  async () => {
+    await makeSheets('behind', 40, { text: 'x'.repeat(50_000) });
+    const web = startWeb();
+    const url = await web.url();
+    stall(url, Array(READERS).fill(list('behind')));
+    // Nothing of it but the first answer reaches the connection, so what the client gets next is what shows that all were handled.
+    await vi.waitUntil(async () => (await readFrom(url, list('behind'), '127.0.0.1')).status === 503, {
+      timeout: 60_000,
+    });
+    expect((await readFrom(url, list('behind'), '127.0.0.2')).status).toBe(200);
+    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MOST_RESIDENT);
+  },
+);
+
+test.skipIf(!isLinux)(
+  'a connection whose client takes nothing, or a byte now and then, is destroyed; one that reads slowly gets its whole answer',
+  async () => {
+    // More than the kernels of both sides hold.
+    const length = 10 * MEBIBYTE;
+    const { id } = await app.service('sheet').create({ kind: 'slow', text: 'x'.repeat(length) });
+    const web = startWeb({ STALL_MS: '1500' });
+    const url = await web.url();
+    const [stalled, trickling, slow] = ['127.0.0.3', '127.0.0.4', '127.0.0.5'].map((from) =>
+      stall(url, [`/api/sheets/${id}`], from),
+    ) as [Socket, Socket, Socket];
+    const idle = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('utf8');
+    onTestFinished(() => {
+      idle.destroy();
+    });
+
+    let taken = 0;
+    const clock = setInterval(() => {
+      trickling.read(1);
+      taken += slow.read(32_768)?.length ?? 0;
+      // A client that does not read learns by writing that its connection is gone. Line ends between requests mean nothing.
+      for (const socket of [stalled, trickling]) if (!socket.destroyed) socket.write('\r\n');
+    }, 10);
+    onTestFinished(() => clearInterval(clock));
+    await vi.waitUntil(() => stalled.destroyed && trickling.destroyed, { timeout: 60_000 });
+    await vi.waitUntil(() => taken >= length - 32_768, { timeout: 60_000 });
+    expect(slow.destroyed).toBe(false);
+
+    idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect((await once(idle, 'data'))[0]).toMatch(/^HTTP\/1.1 200/);
+  },
+);
