@@ -21,7 +21,9 @@ await app.migrate({ mode: 'sync' });
 
 const MEBIBYTE = 2 ** 20;
 const READERS = 200;
-const MOST_RESIDENT = 512 * MEBIBYTE;
+const MOST_RESIDENT = 768 * MEBIBYTE;
+// So that a busy machine has the time to look before stalled connections are destroyed.
+const PATIENT = { STALL_MS: '3600000' };
 const isLinux = process.platform === 'linux';
 
 const startWeb = (more: Record<string, string> = {}) =>
@@ -77,7 +79,7 @@ test.skipIf(!isLinux).each([
   ['json', 'JSON values of a megabyte', 40, { json: { text: 'x'.repeat(1_000_000) } }],
   ['included', 'records that are included', 40, { text: '\u0001'.repeat(100_000) }],
 ])(
-  'a web process with 200 readers that stall stays below 512 MB, and other clients are served (%s: %s)',
+  'a web process with 200 readers that stall stays below 768 MB, and other clients are served (%s: %s)',
   async (kind, _, count, values) => {
     const ids = await makeSheets(kind, count, values);
     await app.service('folder').create({ sheets: ids });
@@ -102,7 +104,7 @@ test.skipIf(!isLinux)(
   'readers from many addresses together hold no more than a process allows, and small answers still go out',
   async () => {
     await makeSheets('many', 100, { text: '\u0001'.repeat(20_000) });
-    const web = startWeb();
+    const web = startWeb(PATIENT);
     const url = await web.url();
     const readers = Array.from({ length: READERS }, (_, i) =>
       stall(url, Array(3).fill(list('many')), `127.0.1.${i + 1}`),
@@ -120,7 +122,7 @@ test.skipIf(!isLinux)(
   'requests that a client sends one behind another, without reading, are refused beyond its share',
   async () => {
     await makeSheets('behind', 40, { text: 'x'.repeat(50_000) });
-    const web = startWeb();
+    const web = startWeb(PATIENT);
     const url = await web.url();
     stall(url, Array(READERS).fill(list('behind')));
     // Nothing of it but the first answer reaches the connection, so what the client gets next is what shows that all were handled.
