@@ -140,7 +140,7 @@ test.skipIf(!isLinux)(
     // More than the kernels of both sides hold.
     const length = 10 * MEBIBYTE;
     const { id } = await app.service('sheet').create({ kind: 'slow', text: 'x'.repeat(length) });
-    const web = startWeb({ STALL_MS: '1500' });
+    const web = startWeb({ STALL_MS: '4000' });
     const url = await web.url();
     const [stalled, trickling, slow] = ['127.0.0.3', '127.0.0.4', '127.0.0.5'].map((from) =>
       stall(url, [`/api/sheets/${id}`], from),
@@ -156,7 +156,7 @@ test.skipIf(!isLinux)(
       taken += slow.read(32_768)?.length ?? 0;
       // A client that does not read learns by writing that its connection is gone. Line ends between requests mean nothing.
       for (const socket of [stalled, trickling]) if (!socket.destroyed) socket.write('\r\n');
-    }, 10);
+    }, 25);
     onTestFinished(() => clearInterval(clock));
     await vi.waitUntil(() => stalled.destroyed && trickling.destroyed, { timeout: 60_000 });
     await vi.waitUntil(() => taken >= length - 32_768, { timeout: 60_000 });
