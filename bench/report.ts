@@ -73,6 +73,8 @@ ${rows.join('\n')}
 - \`accounts.login-impact\`: 20 clients log in without a pause. dns.p99: \`dns.lookup\` in that process meanwhile; it shares the thread
   pool with the hashes. reads: 20 clients that read a record, to the same without the logins.
 - \`accounts.limited\`: reads of a record, to Belfry with its rate limits off. With them on each request is counted in Redis.
+- \`http.reject-cost\`: CPU time of a request whose body is refused with 422, to that of a bare Node server that receives and parses the
+  same body; the worst of some hostile bodies of up to 1 MB.
 - \`records.scale.*\`: the time of a list on 1,000,000 rows to the time of the same list on 10,000, one request at a time: less is
   better, 1 is a list that does not care. Page: an owner's first page, of 500 records, counted. Cursor: page 10,000 of all. Search:
   \`q\` that finds 50 of all, counted.

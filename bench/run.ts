@@ -11,6 +11,7 @@ import { audit } from './groups/audit.ts';
 import { deliveries } from './groups/deliveries.ts';
 import { fanOut } from './groups/fan-out.ts';
 import { hanging } from './groups/hanging.ts';
+import { http } from './groups/http.ts';
 import { latency } from './groups/latency.ts';
 import { limits } from './groups/limits.ts';
 import { load200 } from './groups/load200.ts';
@@ -32,6 +33,7 @@ const GROUPS: readonly Group[] = [
   records,
   queries,
   limits,
+  http,
   accounts,
   loginImpact,
   relay,

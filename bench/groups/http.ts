@@ -1,0 +1,60 @@
+import { startBelfry } from '../belfry.ts';
+import type { Child } from '../children.ts';
+import type { Group } from '../figure.ts';
+import { interleave } from '../measure/interleave.ts';
+import { load, type Shot } from '../measure/load.ts';
+import { median } from '../measure/statistics.ts';
+import { tokenOf } from '../seed.ts';
+
+const named = (count: number, value: unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, value]));
+
+/** Bodies of an article that are refused, by what is wrong with them. Each is as large as a body may be, or as large as makes it costly. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  'unknown fields': named(60_000, 1),
+  'unknown objects': named(30_000, {}),
+  'an unknown field with many fields': { title: 'x', extra: named(60_000, 1) },
+  'a text that is too long': { title: 'x'.repeat(1_000_000) },
+  'a text of control characters': { title: '\u0001'.repeat(170_000) },
+  'an array that is too long': { title: 'x', tags: Array(99_000).fill(1) },
+  'an array of objects': { title: 'x', tags: Array(90_000).fill({}) },
+  'deep arrays': { title: 'x', tags: JSON.parse('['.repeat(30) + ']'.repeat(30)), body: Array(90_000).fill([]) },
+};
+
+/** CPU time of a refusal in µs: of all threads of the server. */
+async function costOf(server: Child, shot: Shot, seconds: number): Promise<number> {
+  const before = await server.ask<number>('cpu');
+  const { requests } = await load(server.url, () => shot, { connections: 1, seconds });
+  return ((await server.ask<number>('cpu')) - before) / requests;
+}
+
+/** What it costs to refuse a body, to what it costs a bare server to receive and parse it. */
+export const http: Group = {
+  name: 'http',
+  async run(bench) {
+    if (!bench.wants('http.reject-cost')) return [];
+    const belfry = await startBelfry(bench, 'web');
+    const floor = await bench.children.start(new URL('../processes/parse-floor.ts', import.meta.url), {});
+    const ratios: [string, number][] = [];
+    for (const [name, value] of Object.entries(BODIES)) {
+      bench.say(`http.reject-cost: ${name} …`);
+      const shot: Shot = {
+        method: 'POST',
+        path: '/api/articles',
+        token: tokenOf(0),
+        body: JSON.stringify(value),
+        status: 422,
+      };
+      for (const server of [belfry, floor]) await costOf(server, shot, bench.seconds / 2);
+      const costs = await interleave(
+        { refuse: () => costOf(belfry, shot, bench.seconds / 2), parse: () => costOf(floor, shot, bench.seconds / 2) },
+        bench.reps,
+      );
+      ratios.push([name, median(costs.refuse.map((cost, round) => cost / costs.parse[round]!))]);
+    }
+    await Promise.all([belfry.stop(), floor.stop()]);
+    const sorted = ratios.toSorted(([, a], [, b]) => b - a);
+    const note = sorted.map(([name, ratio]) => `${name} ${ratio.toFixed(2)}`).join(', ');
+    return [{ name: 'http.reject-cost', value: sorted[0]![1], unit: '×', note: `the worst of: ${note}` }];
+  },
+};
