@@ -140,6 +140,13 @@ test('in development and tests only the stores are asked for, and an empty text 
   }
 });
 
+test('the encryption keys are those given, one or several, newest first', () => {
+  const keys = [key, randomBytes(32).toString('base64')];
+  for (const given of [keys.slice(0, 1), keys]) {
+    expect(readEnvironment({ ...right, SVC_ENCRYPTION_KEYS: given.join(',') }).encryptionKeys).toEqual(given);
+  }
+});
+
 test.each(['', ',', ' , '])('in production SVC_ENCRYPTION_KEYS="%s" is missing, not the key of development', (text) => {
   expect(faults({ SVC_ENCRYPTION_KEYS: text })).toEqual([expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
 });

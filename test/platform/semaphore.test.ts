@@ -46,6 +46,23 @@ test('a newcomer does not overtake those who wait', async () => {
   expect(order).toEqual(['first', 'second', 'third']);
 });
 
+test('after it was idle, it still runs no more than its size at once', async () => {
+  const semaphore = createSemaphore(1);
+  await semaphore.run(() => 'alone');
+  await semaphore.run(() => 'alone again');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const first = semaphore.run(() => {
+    started.push('first');
+    return promise;
+  });
+  const second = semaphore.run(() => started.push('second'));
+  expect(started).toEqual(['first']);
+  resolve();
+  await Promise.all([first, second]);
+  expect(started).toEqual(['first', 'second']);
+});
+
 test('a task that throws before it awaits gives its place back', async () => {
   const semaphore = createSemaphore(1);
   await expect(

@@ -20,6 +20,11 @@ test('after the sixth try it is given up', () => {
   expect(retryAt({ ...failed, attempts: 6 }, NOW, 0.5)).toBeUndefined();
 });
 
+test('it is not tried again at the moment when the ttl runs out, but 1 ms earlier it is', () => {
+  expect(retryAt({ ...failed, expiresAt: NOW + 1000 }, NOW, 0.5)).toBeUndefined();
+  expect(retryAt({ ...failed, expiresAt: NOW + 1001 }, NOW, 0.5)).toBe(NOW + 1000);
+});
+
 test('never before the provider allows it, never at or after the end of the ttl, never after 28 days', () => {
   const some = fc.record({
     attempts: fc.integer({ min: 1, max: 8 }),

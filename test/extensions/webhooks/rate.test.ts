@@ -37,6 +37,41 @@ test('the wait it tells is enough, and none is told when there is room', () => {
   expect(rate.take(START + 600 + waitMs)).toBe(false);
 });
 
+test('a request counts until the slice in which it began is out of the window, not longer', () => {
+  const rate = createRate({ limit: 1, windowSeconds: 1 }, {}, START);
+  expect(rate.take(START)).toBe(true);
+  expect(rate.waitMs(START)).toBe(1100);
+  expect(rate.take(START + 1099)).toBe(false);
+  expect(rate.take(START + 1100)).toBe(true);
+});
+
+test('handing the state on to another process neither prolongs nor shortens the wait', () => {
+  const rule = { limit: 1, windowSeconds: 1 };
+  const before = createRate(rule, {}, START);
+  expect(before.take(START)).toBe(true);
+  expect(createRate(rule, before.state(START + 500), START + 500).waitMs(START + 500)).toBe(600);
+});
+
+test('after the limit was lowered, the wait lasts until enough requests no longer count', () => {
+  const before = createRate({ limit: 3, windowSeconds: 1 }, {}, START);
+  for (const after of [0, 200, 400]) expect(before.take(START + after)).toBe(true);
+  const lowered = createRate({ limit: 2, windowSeconds: 1 }, before.state(START + 400), START + 400);
+  // Two of the three must be out of the window for another one to fit; the second began in the slice that ends at 300 ms.
+  expect(lowered.waitMs(START + 400)).toBe(900);
+});
+
+test('a shorter window still counts what a longer one has just counted', () => {
+  const before = createRate({ limit: 1, windowSeconds: 60 }, {}, START);
+  expect(before.take(START)).toBe(true);
+  expect(createRate({ limit: 1, windowSeconds: 1 }, before.state(START), START).take(START)).toBe(false);
+});
+
+test('a clock that was put back while counting: the wait ends with the oldest request, not with the first one counted', () => {
+  const rate = createRate({ limit: 2, windowSeconds: 1 }, {}, START);
+  expect([rate.take(START + 500), rate.take(START)]).toEqual([true, true]);
+  expect(rate.waitMs(START)).toBe(1100);
+});
+
 test('what a holder that died may have begun counts from when that was found out', () => {
   const rate = createRate({ limit: 3, windowSeconds: 1 }, { lost: 2 }, START);
   expect([rate.take(START), rate.take(START)]).toEqual([true, false]);

@@ -34,3 +34,7 @@ test.each([
   const act = () => signingKey(secret);
   expect(act).toThrow('A signing secret is whsec_ followed by the base64 of 24 to 64 bytes');
 });
+
+test.each([24, 64])('a secret of %i bytes is accepted', (length) => {
+  expect(signingKey(`whsec_${Buffer.alloc(length, 7).toString('base64')}`).symmetricKeySize).toBe(length);
+});

@@ -50,6 +50,7 @@ describe('forms of the input', () => {
     ['Map', new Map(Object.entries(headers))],
     ['arrays of one', Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]))],
     ['null prototype', Object.assign(Object.create(null), headers)],
+    ['plain object with a header named get', { get: 'x', ...headers }],
     ['among others', { host: 'example.com', 'set-cookie': ['a', 'b'], ...headers }],
   ])('headers as %s', (_, given) => {
     expect(verifyWebhook(SECRET, given, BODY, options)).toEqual(JSON.parse(BODY));
@@ -149,6 +150,14 @@ describe('malformed input', () => {
 
   test.each([undefined, null, '', 'whsec_', 'whsec_***', 5])('the secret %j', (secret) => {
     expect(codeOf(() => verifyWebhook(secret as string, signed(), BODY, options))).toBe('INVALID_SECRET');
+  });
+
+  test('a secret is refused when its base64 is not exact: with a space in it, or with spare bits set', () => {
+    const spaced = `${SECRET.slice(0, 20)} ${SECRET.slice(20)}`;
+    const spare = `whsec_${'A'.repeat(42)}B=`;
+    for (const secret of [spaced, spare]) {
+      expect(codeOf(() => verifyWebhook(secret, signed(), BODY, options))).toBe('INVALID_SECRET');
+    }
   });
 
   test('signed bytes that are not UTF-8 are no payload', () => {

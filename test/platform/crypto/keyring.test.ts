@@ -74,6 +74,17 @@ describe('round trip', () => {
     expect(faultOf(() => ring.decrypt(parts.join('.'), CONTEXT))).toBe('malformed');
   });
 
+  test.each<[string, (parts: string[]) => string[]]>([
+    ['another version', ([, ...rest]) => ['v2', ...rest]],
+    ['no key id', ([version, , ...rest]) => [version!, '', ...rest]],
+    ['a part too many', (parts) => [...parts, 'AAAA']],
+    ['a part too few', (parts) => parts.slice(0, -1)],
+    ['data that is not base64url', (parts) => [...parts.slice(0, -1), '***']],
+  ])('a text with %s is malformed, although the rest is a ciphertext', (_, change) => {
+    const text = change(ring.encrypt('x', CONTEXT).split('.')).join('.');
+    expect(faultOf(() => ring.decrypt(text, CONTEXT))).toBe('malformed');
+  });
+
   test('cut anywhere, it is refused', () => {
     const text = ring.encrypt('the plain text', CONTEXT);
     for (let length = 0; length < text.length; length++) {
