@@ -44,6 +44,24 @@ test('raw tokens are android unless a platform is given, and are not in what is 
   expect(JSON.stringify([message.content, message.given])).not.toContain('one');
 });
 
+test.each<[string, object, object]>([
+  ['a user', { to: USER }, { to: USER }],
+  ['users and devices, repeated', { to: [USER, USER], deviceIds: [USER] }, { to: [USER, USER], deviceIds: [USER] }],
+  ['devices', { deviceIds: [USER] }, { deviceIds: [USER] }],
+  ['tokens', { tokens: ['one'] }, {}],
+])('the audience is stored as it was given: %s', (_, audience, given) => {
+  expect(read({ ...audience, title: 'Hi' }).given).toEqual(given);
+});
+
+test('100,000 users, devices and tokens are accepted, repeated ones counted', () => {
+  const users = Array<string>(100_000).fill(USER);
+  expect(read({ to: users, deviceIds: users, tokens: users, title: 'Hi' }).audience).toMatchObject({
+    userIds: [USER],
+    deviceIds: [USER],
+    tokens: [USER],
+  });
+});
+
 test('every field at its limit is accepted', () => {
   const full = {
     to: [USER],
@@ -56,7 +74,7 @@ test('every field at its limit is accepted', () => {
     image: 'https://a.example/'.padEnd(2048, 'i'),
     icon: 'https://a.example/i.png',
     url: 'app://open',
-    badge: 0,
+    badge: 2 ** 31 - 1,
     sound: false,
     channel: 'c'.repeat(200),
     category: 'c',
@@ -106,6 +124,8 @@ describe('a message is refused with 422', () => {
     ['with an icon that is no URL', { ...ok, icon: 'icon' }, ['icon']],
     ['with an empty url', { ...ok, url: '' }, ['url']],
     ['with a negative badge', { ...ok, badge: -1 }, ['badge']],
+    ['with a badge that is no 32-bit integer', { ...ok, badge: 2 ** 31 }, ['badge']],
+    ['with a ttl that is no 32-bit integer', { ...ok, ttl: 2 ** 31 }, ['ttl']],
     ['with a badge in parts', { ...ok, badge: 1.5 }, ['badge']],
     ['with a badge as text', { ...ok, badge: '1' }, ['badge']],
     ['with sound switched on', { ...ok, sound: true }, ['sound']],

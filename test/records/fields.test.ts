@@ -87,6 +87,7 @@ const accepted: [string, unknown, unknown?][] = [
   ['lower', ' ÀB ', 'àb'],
   ['upper', 'ab', 'AB'],
   ['bounded', '💚💚'],
+  ['bounded', '💚💚💚💚'],
   ['pattern', 'abc'],
   ['pattern', 'abd'],
   ['email', ' Ann@Example.COM\n', 'ann@example.com'],
@@ -106,6 +107,7 @@ const accepted: [string, unknown, unknown?][] = [
   ['lowerUrl', 'HTTPS://Example.com/A', 'https://example.com/a'],
   ['number', 1.5],
   ['number', -10],
+  ['number', 1e300],
   ['number', 5e-324],
   ['number', 0.1 + 0.2],
   ['integer', 9007199254740991],
@@ -119,7 +121,10 @@ const accepted: [string, unknown, unknown?][] = [
   ['date', -1, '1969-12-31T23:59:59.999Z'],
   ['date', '0001-01-01', '0001-01-01T00:00:00.000Z'],
   ['date', '9999-12-31T23:59:59.999Z'],
+  ['date', '2000-02-29', '2000-02-29T00:00:00.000Z'],
+  ['date', '2026-12-31T23:59', '2026-12-31T23:59:00.000Z'],
   ['era', '2000-01-01', '2000-01-01T00:00:00.000Z'],
+  ['era', '2099-12-31T23:59:59.999Z'],
   ['enum', 'constructor'],
   ['plainId', HEX.toUpperCase(), HEX],
   ['ref', HEX],
@@ -160,6 +165,7 @@ const refused: [string, unknown, string | Record<string, string>][] = [
   ['string', NUL, STORABLE],
   ['string', HALF, STORABLE],
   ['text', '12345678901', 'Must be at most 10 characters'],
+  ['text', '💚'.repeat(11), 'Must be at most 10 characters'],
   ['text', NUL, STORABLE],
   ['bounded', ' x ', 'Must be at least 2 characters'],
   ['bounded', 'xxxxx', 'Too long!'],
@@ -186,6 +192,7 @@ const refused: [string, unknown, string | Record<string, string>][] = [
   ['number', '1', 'Must be a number'],
   ['number', true, 'Must be a number'],
   ['number', -10.1, 'Must be at least -10'],
+  ['number', 1.1e300, 'Must be at most 1e+300'],
   ['integer', 1.5, WHOLE],
   ['integer', '1', WHOLE],
   ['integer', 9007199254740992, WHOLE],
@@ -194,6 +201,10 @@ const refused: [string, unknown, string | Record<string, string>][] = [
   ['boolean', 1, 'Must be true or false'],
   ['date', '2026-02-30', DATE],
   ['date', '2026-02-29', DATE],
+  ['date', '2100-02-29', DATE],
+  ['date', '2026-00-01', DATE],
+  ['date', '2026-01-00', DATE],
+  ['date', '2026-01-32', DATE],
   ['date', '2026-13-01', DATE],
   ['date', '0000-01-01', DATE],
   ['date', '10000-01-01', DATE],
@@ -204,6 +215,8 @@ const refused: [string, unknown, string | Record<string, string>][] = [
   ['date', '2026-01-01 00:00', DATE],
   ['date', '2026-01-01T25:00:00Z', DATE],
   ['date', '2026-01-01T00:00:00+99:00', DATE],
+  ['date', Date.parse('9999-12-31T23:59:59.999Z') + 1, DATE],
+  ['date', Date.parse('0001-01-01') - 1, DATE],
   ['date', 1e17, DATE],
   ['date', 1.5, DATE],
   ['date', true, DATE],
@@ -247,6 +260,15 @@ const refused: [string, unknown, string | Record<string, string>][] = [
 test.each(refused)('%s refuses %j', async (field, sent, message) => {
   const details = typeof message === 'string' ? { [field]: message } : message;
   expect(await create(field, sent)).toEqual({ status: 422, details });
+});
+
+test.each<[string, string, number, (count: number) => unknown, string]>([
+  ['array without a maximum', 'integers', 10_000, (count) => Array(count).fill(1), 'Must be at most 10000 items'],
+  ['text that must match a pattern', 'pattern', 5000, (count) => 'a'.repeat(count), 'Must be at most 5000 characters'],
+  ['indexed text', 'indexed', 2600, (count) => 'x'.repeat(count), 'Must be at most 2600 bytes'],
+])('the limit of an %s is exact: %s takes %d and no more', async (_, field, most, sized, message) => {
+  expect(await create(field, sized(most))).toEqual({ status: 201, value: sized(most) });
+  expect(await create(field, sized(most + 1))).toEqual({ status: 422, details: { [field]: message } });
 });
 
 test('−0 is 0, 1.0 is an integer, and a number too large for JSON answers 422', async () => {

@@ -305,6 +305,25 @@ test('in takes 1,000 values, ids included, and not 1,001; 66,000 are refused', a
   });
 });
 
+test('q takes 500 characters, page a billion, sort eight fields, and no more', async () => {
+  for (const query of [`q=${'x'.repeat(500)}`, 'page=1000000000', 'limit=50'])
+    expect((await get(query)).status).toBe(200);
+  for (const query of [`q=${'x'.repeat(501)}`, 'page=1000000001', 'limit=51'])
+    expect((await get(query)).status).toBe(400);
+  const eight = ['title', 'code', 'mail', 'kind', 'amount', 'price', 'live', '-at'];
+  expect((await items.list({ sort: eight.join() })).data).not.toEqual([]);
+  await expect(items.list({ sort: [...eight, 'plain'].join() })).rejects.toMatchObject({
+    status: 400,
+    message: 'The query parameter "sort" takes at most 8 fields',
+  });
+});
+
+test('a name of 100 characters is said back whole, a longer one is cut', async () => {
+  const messageOf = async (name: string) => (await get(`${name}=1`)).body.error.message as string;
+  expect(await messageOf('x'.repeat(100))).toContain(`"${'x'.repeat(100)}"`);
+  expect(await messageOf('x'.repeat(101))).toContain(`"${'x'.repeat(100)}…"`);
+});
+
 test('a page is 20 records unless asked otherwise; one far past the end is empty', async () => {
   for (let i = 0; i < 22; i++) await items.create({ title: 'many', amount: 100 + i });
   const { body } = await get('title=many');

@@ -90,13 +90,24 @@ test.each([
   expect(failureClass(Object.assign(new Error('x'), { code }))).toBe(expected);
 });
 
+test.each([null, undefined, 'ECONNREFUSED', new Error('x')])(
+  '%s has no code, so it is told as no answer in HTTP',
+  (error) => {
+    expect(failureClass(error)).toBe('invalid answer');
+  },
+);
+
 test('the class of a status', () => {
-  expect([200, 204, 299, 304, 307, 404, 500].map(statusClass)).toEqual([
+  expect([101, 200, 204, 299, 300, 304, 307, 399, 400, 404, 500].map(statusClass)).toEqual([
+    'status 101',
     null,
     null,
     null,
     'redirect',
     'redirect',
+    'redirect',
+    'redirect',
+    'status 400',
     'status 404',
     'status 500',
   ]);

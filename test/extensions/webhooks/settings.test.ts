@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import {
+  globalRoles,
+  readSettings,
+  settingsMistakes,
+  type WebhookOptions,
+} from '../../../src/extensions/webhooks/settings.ts';
+
+test('every setting that a project leaves out has the default of the contract', () => {
+  const expected = {
+    policy: 'authenticated',
+    maxEndpointsPerUser: 10,
+    maxEventsPerEndpoint: 20,
+    maxUrlLength: 2048,
+    retrySchedule: [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000],
+    timeoutMs: 10_000,
+    pollMs: 1000,
+    concurrency: 10,
+    disableAfterFailures: 5,
+    notifyOwner: true,
+    keepDeliveriesDays: 14,
+    secretGraceHours: 24,
+    cleanMs: 600_000,
+  };
+  expect(readSettings({}, true)).toMatchObject({ ...expected, allowPrivate: false, requireHttps: true });
+  expect(readSettings({}, false)).toMatchObject({ ...expected, allowPrivate: true, requireHttps: false });
+});
+
+test('private addresses and http can be allowed in production, and forbidden outside of it', () => {
+  const open = { allowPrivate: true, requireHttps: false };
+  const closed = { allowPrivate: false, requireHttps: true };
+  expect(readSettings(open, true)).toMatchObject(open);
+  expect(readSettings(closed, false)).toMatchObject(closed);
+});
+
+test.each<WebhookOptions>([
+  { timeoutMs: 1 },
+  { timeoutMs: 120_000 },
+  { concurrency: 1000 },
+  { disableAfterFailures: 0 },
+  { keepDeliveriesDays: 0.5 },
+  { secretGraceHours: 0 },
+  { secretGraceHours: 8760 },
+  { nameServers: ['192.0.2.53', '[2001:db8::1]:53'] },
+])('%j can be set', (options) => {
+  expect(settingsMistakes(options)).toEqual([]);
+});
+
+test.each<[WebhookOptions, string]>([
+  [{ timeoutMs: 0 }, 'webhooks.timeoutMs'],
+  [{ timeoutMs: 120_001 }, 'webhooks.timeoutMs'],
+  [{ concurrency: 0 }, 'webhooks.concurrency'],
+  [{ concurrency: 1001 }, 'webhooks.concurrency'],
+  [{ maxEndpointsPerUser: 1.5 }, 'webhooks.maxEndpointsPerUser'],
+  [{ disableAfterFailures: -1 }, 'webhooks.disableAfterFailures'],
+  [{ keepDeliveriesDays: 0 }, 'webhooks.keepDeliveriesDays'],
+  [{ secretGraceHours: -1 }, 'webhooks.secretGraceHours'],
+  [{ secretGraceHours: 8761 }, 'webhooks.secretGraceHours'],
+  [{ nameServers: [] }, 'webhooks.nameServers'],
+  [{ nameServers: ['dns.example.com'] }, 'webhooks.nameServers.0'],
+  [{ retrySchedule: ['soon'] }, 'webhooks.retrySchedule'],
+])('%j is refused by name: %s', (options, name) => {
+  const mistakes = settingsMistakes(options);
+  expect(mistakes).toHaveLength(1);
+  expect(mistakes[0]).toMatch(new RegExp(`^${name.replaceAll('.', '[.]')}: `));
+});
+
+test.each<[WebhookOptions['globalPolicy'], readonly string[] | null]>([
+  [undefined, ['admin']],
+  ['admin | support', ['admin', 'support']],
+  ['authenticated', null],
+  ['public', null],
+  [() => true, null],
+  [['admin', () => true], null],
+])('with the globalPolicy %s the roles that alone may have global endpoints are %j', (globalPolicy, roles) => {
+  const options = globalPolicy === undefined ? {} : { globalPolicy };
+  expect(globalRoles(readSettings(options, true))).toEqual(roles);
+});
