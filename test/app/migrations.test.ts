@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { lastSnapshot } from '../../scripts/migration/files.ts';
 import { generate } from '../../scripts/migration/generate.ts';
 import { readDatabase } from '../../scripts/migration/read-database.ts';
+import { tokenHash } from '../../src/accounts/devices/token.ts';
 import { app } from '../../src/app/index.ts';
 import { apiKeys, createApp, defineResource, defineUser, f, twoFactor, webhooks } from '../../src/index.ts';
 import { readMigrations } from '../../src/runtime/migrations/journal.ts';
@@ -122,6 +123,30 @@ test.each(EARLIER)(
     expect(await migrate(app(earlier.env), 'migrations')).toEqual([]);
   },
 );
+
+test('a device token that was registered on two platforms stays with the device that was seen last', async () => {
+  const { env, query } = await emptyDatabase();
+  await applyEarlier(query, ['1795268476645_init']);
+  const browser = (auth: string) =>
+    JSON.stringify({ endpoint: 'https://push.example.com/1', keys: { p256dh: 'k', auth } });
+  const devices: [id: string, platform: string, token: string, seen: string][] = [
+    ['older', 'ios', 'one', '2026-01-01'],
+    ['newer', 'android', 'one', '2026-02-01'],
+    ['single', 'android', 'two', '2026-01-01'],
+    ['browser', 'web', browser('a'), '2026-02-01'],
+    ['same-browser', 'web', browser('b'), '2026-01-01'],
+    ['simulated', 'web', 'sim_1', '2026-01-01'],
+  ];
+  for (const [id, platform, token, seen] of devices)
+    await query(
+      `insert into devices (id, user_id, token, token_hash, platform, last_seen_at) values ($1, 'u', $2, $1, $3, $4)`,
+      [id, token, platform, seen],
+    );
+  await migrate(app(env), 'migrations');
+  const kept = await query('select id, token, token_hash from devices order by id');
+  expect(kept.map(({ id }) => id)).toEqual(['browser', 'newer', 'simulated', 'single']);
+  for (const { token, token_hash } of kept) expect(token_hash).toBe(tokenHash(token));
+});
 
 test('a fork of an earlier version, with resources of its own, merges and upgrades by the documented commands', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-fork-'));

@@ -38,7 +38,12 @@ await client.query(
   [ann.id],
 );
 await client.query(`insert into webhook_events (id, name, owner_id) select ${id}, 'a', ${owner} ${series}`, [ann.id]);
-const TABLES = ['notes_deleted', 'cards_deleted', 'pushes', 'push_results', 'webhook_events'];
+await client.query(
+  `insert into webhook_endpoints (id, owner_id, url, events, scope, secret, removed_at)
+   select ${id}, ${owner}, 'https://example.com/', '{*}', 'own', '', case when n % 2 = 0 then now() end ${series}`,
+  [ann.id],
+);
+const TABLES = ['notes_deleted', 'cards_deleted', 'pushes', 'push_results', 'webhook_events', 'webhook_endpoints'];
 for (const table of TABLES) await client.query(`vacuum analyze ${table}`);
 
 interface Node {
