@@ -11,7 +11,7 @@ type Endpoint = ReturnType<typeof showEndpoint>;
 const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
 /** Reasons for which an endpoint was disabled and that only its owner, signed in, may overrule. */
-const FOR_OWNER = ['key_ended', 'password_reset'];
+export const FOR_OWNER: readonly string[] = ['key_ended', 'password_reset'];
 
 /** What API keys may do with endpoints. A session may do everything. */
 export interface KeyLimits {

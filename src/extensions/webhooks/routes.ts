@@ -9,7 +9,7 @@ import { CREATED_MAIL, createdMailOf } from './created-mail.ts';
 import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
 import { eventNames } from './event-names.ts';
 import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
-import { bindingOf, isKey, type KeyLimits } from './key-limits.ts';
+import { bindingOf, FOR_OWNER, isKey, type KeyLimits } from './key-limits.ts';
 import { endpointShape, endpointWithSecretShape } from './output.ts';
 import { loadsManaged, loadsOwn, ownEndpoint, ownerOf } from './own-endpoint.ts';
 import type { WebhookSettings } from './settings.ts';
@@ -63,13 +63,11 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     return isOver || apiKeyId === null ? ['drop', null, null, null] : KEEP;
   }
 
-  /** Runs a statement that may bind an endpoint to the key of the request, which must not be revoked meanwhile. */
-  async function writeBound<Row extends unknown[]>(
-    ctx: RouteContext,
-    [change]: Binding,
-    statement: { text: string; values: unknown[] },
-  ) {
-    if (change !== 'bind') return database.write<Row>(statement);
+  /**
+   * Runs a statement that changes an endpoint, unless the session or key of the request was revoked meanwhile: a revocation may have
+   * disabled the endpoint after the request was let in.
+   */
+  async function writeHeld<Row extends unknown[]>(ctx: RouteContext, statement: { text: string; values: unknown[] }) {
     return database.transaction(async (tx) => {
       await accounts.holdCredential(ctx, tx);
       return tx.write<Row>(statement);
@@ -132,8 +130,9 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     if (url !== null) await checkUrl(url);
     const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
     const described = [description !== undefined, description ?? null];
-    const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate, ...binding];
-    const [row] = await writeBound<[...EndpointRow, boolean, boolean]>(ctx, binding, { text: UPDATE, values });
+    const final = isKey(ctx.auth) ? FOR_OWNER : [];
+    const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate, ...binding, final];
+    const [row] = await writeHeld<[...EndpointRow, boolean, boolean]>(ctx, { text: UPDATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
     const webhook = showEndpoint(row.slice(0, -2) as EndpointRow);
@@ -154,7 +153,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const { secret, publicKey, kept } = newSigningSecrets(ctx.input.signing ?? now);
     const binding = await bindingFor(ctx.auth);
     const values = [id, ownerOf(ctx), keyring.encrypt(kept, secretContext(id)), graceMs, publicKey, ...binding];
-    const [row] = await writeBound<EndpointRow>(ctx, binding, { text: ROTATE, values });
+    const [row] = await writeHeld<EndpointRow>(ctx, { text: ROTATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     ctx.res.setHeader('Cache-Control', 'no-store');
     tell('secret_rotated', showEndpoint(row), ctx);

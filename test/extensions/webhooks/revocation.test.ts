@@ -189,6 +189,54 @@ test('no endpoint or key that is created during a reset by a session that it end
   expect(rows).toEqual([]);
 });
 
+test.each<[string, (who: Person) => Promise<Person['call']>, (id: string) => [string, string, object], number]>([
+  ['a session enables', async (who) => who.call, (id) => ['PATCH', `/api/webhooks/${id}`, { enabled: true }], 401],
+  [
+    'a session changes the secret of',
+    async (who) => who.call,
+    (id) => ['POST', `/api/webhooks/${id}/rotate-secret`, {}],
+    401,
+  ],
+  [
+    'a key that outlives the password enables',
+    async (who) =>
+      clientOf(url, (await who.call('POST', '/api/auth/api-keys', { name: 'Mine', scopes: ['*'] })).body.data.key),
+    (id) => ['PATCH', `/api/webhooks/${id}`, { enabled: true }],
+    404,
+  ],
+])(
+  'an endpoint that %s while the password changes stays disabled as it was',
+  async (_what, callerOf, request, status) => {
+    const lea = await person('Lea');
+    const other = await login(lea, PASSWORD);
+    const by = await callerOf(lea);
+    const id = await endpoint(by);
+    const before = (await sql.query('select secret from webhook_endpoints where id = $1', [id])).rows;
+    const watcher = new Client({ connectionString: env.DATABASE_URL! });
+    await watcher.connect();
+    const waiting = (count: number) =>
+      until(async () => {
+        const text = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        return (await watcher.query(text)).rows[0].n >= count;
+      });
+    // The request is let in while the change of the password waits for the endpoint.
+    await sql.query('begin');
+    await sql.query('select from webhook_endpoints where id = $1 for update', [id]);
+    const changing = other('POST', '/api/auth/password', { currentPassword: PASSWORD, newPassword: FRESH });
+    await waiting(1);
+    const asking = by(...request(id));
+    await waiting(2);
+    await sql.query('commit');
+    await watcher.end();
+    expect((await changing).status).toBe(204);
+    expect((await asking).status).toBe(status);
+    const stored = 'select secret, enabled, disabled_reason from webhook_endpoints where id = $1';
+    expect((await sql.query(stored, [id])).rows).toEqual([
+      { ...before[0], enabled: false, disabled_reason: 'password_reset' },
+    ]);
+  },
+);
+
 test('an owner is e-mailed when an endpoint is created, by whichever credential, without a word of its creator', async () => {
   const gil = await person('Gil');
   const key = (await gil.call('POST', '/api/auth/api-keys', { name: 'Mine', scopes: ['*'] })).body.data.key;

@@ -69,12 +69,15 @@ export const READ_SOME = `
 /**
  * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null:
  * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. The last columns: whether it was enabled
- * before, its lane. $12 to $15: see `bind`. No row: it is gone, or another key is bound to it by now. Enabling starts over; another url gets a fresh chance in the fast lane.
+ * before, its lane. $12 to $15: see `bind`. $16: an endpoint that was disabled for one of these reasons is not enabled. No row: it is
+ * gone, another key is bound to it by now, or it was disabled so meanwhile. Enabling starts over; another url gets a fresh chance in the
+ * fast lane.
  */
 export const UPDATE = `
   with old as (
     select id, enabled from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null
-      and ${mayBind('', 12)} for update
+      and ${mayBind('', 12)} and (enabled or $7 is distinct from true or not coalesce(disabled_reason = any($16::text[]), false))
+    for update
   )
   update webhook_endpoints e set
     url = coalesce($3, e.url),
