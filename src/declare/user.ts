@@ -25,15 +25,17 @@ const PUBLIC: ReadonlySet<string> = new Set(['name', 'avatarUrl']);
 /**
  * The fields with the visibility of the account template: `status` and personal fields are visible to the user and to admins,
  * unless their declaration says otherwise. A user record is expanded in other records for viewers who cannot read it.
+ *
+ * @param listed fields that the option `personalFields` says are personal
  */
-function withVisibility(fields: Fields): Fields {
+function withVisibility(fields: Fields, listed: readonly string[]): Fields {
   const roles: unknown = fields.roles?.spec?.inner?.spec?.values;
   const policy = Array.isArray(roles) && !roles.includes('admin') ? 'owner' : 'owner | admin';
   const entries = Object.entries(fields).map(([name, field]) => {
     const isRestricted =
       field instanceof Field &&
       !('visibleTo' in field.spec || field.spec.hidden || field.spec.writeOnly || PUBLIC.has(name)) &&
-      (name === 'status' || isPersonal(name, field.spec));
+      (name === 'status' || listed.includes(name) || isPersonal(name, field.spec));
     return [name, isRestricted ? field.visibleTo(policy) : field] as const;
   });
   return Object.fromEntries(entries);
@@ -64,7 +66,9 @@ export function defineUser<F extends Fields = {}, const Role extends string = ne
   options: UserOptions<F, Role | 'user' | 'admin', T> = {},
 ): Resource<'user', WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>, NoInfer<T>> {
   const { fields, roles = [], policies, ...rest } = options;
-  const all = withVisibility({ ...template([...new Set(['user', 'admin', ...roles])]), ...fields });
+  const declared = { ...template([...new Set(['user', 'admin', ...roles])]), ...fields };
+  const listed: unknown = rest.personalFields;
+  const all = withVisibility(declared, Array.isArray(listed) ? listed : []);
   return defineResource('user', {
     description: 'An account',
     owner: '_id',

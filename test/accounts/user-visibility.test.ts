@@ -1,6 +1,6 @@
 // What other viewers see of a user: a record that they may see may name one, whose own record they may not read.
 import { expect, onTestFinished, test } from 'vitest';
-import { defineResource, defineUser, f, realtime, webhooks } from '../../src/index.ts';
+import { defineResource, defineUser, f, privacy, realtime, webhooks } from '../../src/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { startTestApp } from '../support/app.ts';
 import { startupError } from '../support/startup-error.ts';
@@ -130,4 +130,16 @@ test('where no user can be an admin, the owner alone sees them', async () => {
 test('what a declaration conceals already stays as it is declared', () => {
   const fields = { phone: f.string().hidden(), iban: f.string().writeOnly(), salary: f.integer().visibleTo('none') };
   expect(startupError({ resources: [defineUser({ fields })] })).toBe('');
+});
+
+test('a field that personalFields lists is as personal as one with pii()', async () => {
+  const listed = defineUser({ fields: { motto: f.string(), hobby: f.string() }, personalFields: ['motto'] });
+  const own = await startTestApp({ resources: [listed, post], extensions: [privacy()] });
+  const cat = await own.person('Cat');
+  await own.app.service('user').update(cat.id, { motto: 'Never late', hobby: 'Chess' });
+  const { body } = await cat.call('POST', '/api/posts', { title: 'One' });
+  const author = async (as: typeof call) => (await as('GET', `/api/posts/${body.data.id}`)).body.data.author;
+  expect(await author(cat.call)).toMatchObject({ motto: 'Never late', hobby: 'Chess' });
+  expect(await author(own.call)).not.toHaveProperty('motto');
+  expect(await author(own.call)).toMatchObject({ hobby: 'Chess' });
 });
