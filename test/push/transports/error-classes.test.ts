@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { AddressRefusedError } from '../../../src/platform/address-guard.ts';
+import {
+  apnsFailure,
+  isTimeout,
+  isNotProcessed as isUnseenByApns,
+} from '../../../src/push/transports/apns/error-class.ts';
+import { fcmFailure, isNotProcessed as isUnseenByFcm } from '../../../src/push/transports/fcm/error-class.ts';
+import { webPushFailure } from '../../../src/push/transports/web-push/error-class.ts';
+
+describe('an answer of a web push service', () => {
+  const answer = Buffer.alloc(0);
+
+  test.each([200, 201, 299])('%i is a success', (status) => {
+    expect(webPushFailure({ status, answer })).toBeUndefined();
+  });
+
+  test.each([
+    [199, 'retryable', 'ProviderUnavailable'],
+    [300, 'retryable', 'ProviderUnavailable'],
+    [399, 'retryable', 'ProviderUnavailable'],
+    [402, 'permanent', 'InvalidMessage'],
+    [499, 'permanent', 'InvalidMessage'],
+    [500, 'retryable', 'ProviderUnavailable'],
+  ])('%i is a failure that is %s: %s', (status, kind, name) => {
+    expect(webPushFailure({ status, answer })).toMatchObject({ class: kind, name, detail: `status ${status}` });
+  });
+
+  test('that never came is retryable, and says whether it was late', () => {
+    const lost = { class: 'retryable', name: 'ConnectionLost' };
+    expect(webPushFailure({ answer, late: true })).toEqual({ ...lost, detail: 'No answer in time' });
+    expect(webPushFailure({ answer, error: { code: 'ECONNRESET' } })).toEqual({ ...lost, detail: 'ECONNRESET' });
+    expect(webPushFailure({ answer, error: undefined })).toEqual({ ...lost, detail: 'No answer' });
+  });
+
+  test('a refused address is permanent; a host that could not be looked up may have an address later', () => {
+    const refusedFor = (cause: unknown) => webPushFailure({ answer, error: new AddressRefusedError(cause) });
+    expect(refusedFor(new Error('private'))).toMatchObject({ class: 'permanent', name: 'EndpointRefused' });
+    expect(refusedFor(undefined)).toMatchObject({ class: 'permanent', name: 'EndpointRefused' });
+    const notFound = Object.assign(new Error('x'), { code: 'ENOTFOUND' });
+    expect(refusedFor(notFound)).toMatchObject({ class: 'retryable', name: 'EndpointRefused' });
+  });
+});
+
+describe('an answer of APNs without a known reason', () => {
+  test.each([
+    [400, 'permanent', 'InvalidMessage'],
+    [499, 'permanent', 'InvalidMessage'],
+    [500, 'retryable', 'ProviderUnavailable'],
+    [399, 'retryable', 'ConnectionLost'],
+    [429, 'retryable', 'MessageRateExceeded'],
+  ])('%i is a failure that is %s: %s', (status, kind, name) => {
+    expect(apnsFailure({ status, response: { reason: 'New' } })).toMatchObject({ class: kind, name, detail: 'New' });
+  });
+
+  test('the status may stand in the text of the library', () => {
+    const text = { message: 'stream ended unexpectedly with status 503 and empty body' };
+    expect(apnsFailure({ error: text })).toMatchObject({ name: 'ProviderUnavailable', detail: text.message });
+    expect(apnsFailure({ error: { message: 'x' } })).toMatchObject({ class: 'retryable', name: 'ConnectionLost' });
+  });
+
+  test('that names no time since when the token is gone has none; epoch ms from 1 on are one', () => {
+    const goneSince = (timestamp: unknown) =>
+      apnsFailure({ status: 410, response: { reason: 'Unregistered', timestamp } }).goneSince;
+    expect([undefined, 0, -1, 1].map(goneSince)).toEqual([undefined, undefined, undefined, 1]);
+  });
+
+  test('only a notification that APNs has not looked at may be sent again at once', () => {
+    const unseen = [
+      { error: { message: 'ExpiredProviderToken' } },
+      { error: { message: 'Stream closed with error code NGHTTP2_REFUSED_STREAM' } },
+      { code: 'ERR_HTTP2_GOAWAY_SESSION' },
+    ];
+    expect(unseen.map(isUnseenByApns)).toEqual([true, true, true]);
+    expect([{}, { error: { message: 'x' } }, { code: 'ECONNRESET' }].map(isUnseenByApns)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(isTimeout({ error: { message: 'apn write timeout' } })).toBe(true);
+    expect([{}, { error: { message: 'x' } }].map(isTimeout)).toEqual([false, false]);
+  });
+});
+
+describe('an error of FCM', () => {
+  const answered = (status: number, headers: Record<string, unknown> = {}) =>
+    fcmFailure({ code: 'x', message: 'said', httpResponse: { status, headers } });
+
+  test.each([
+    [400, 'permanent', 'InvalidMessage'],
+    [401, 'misconfigured', 'InvalidCredentials'],
+    [403, 'misconfigured', 'InvalidCredentials'],
+    [404, 'misconfigured', 'InvalidCredentials'],
+    [408, 'retryable', 'ProviderUnavailable'],
+    [409, 'permanent', 'InvalidMessage'],
+    [429, 'retryable', 'MessageRateExceeded'],
+    [499, 'permanent', 'InvalidMessage'],
+    [500, 'retryable', 'ProviderUnavailable'],
+  ])('answered with %i and nothing more is %s: %s', (status, kind, name) => {
+    expect(answered(status)).toMatchObject({ class: kind, name, detail: 'said' });
+  });
+
+  test('names a wait only where FCM asks for one in a form that can be read', () => {
+    expect(answered(500, { 'retry-after': '7' }).retryAfterMs).toBe(7000);
+    expect(answered(500, { 'retry-after': ['7'] }).retryAfterMs).toBeUndefined();
+    expect(answered(429, { 'retry-after': 'soon' }).retryAfterMs).toBe(60_000);
+  });
+
+  /** What the library says when it got no access token: the answer of Google, if any, is somewhere in the causes. */
+  const withoutToken = (message: string, cause?: unknown) =>
+    fcmFailure(Object.assign(new Error(message, { cause }), { code: 'app/invalid-credential' })).class;
+  const answerOf = (status: number) => Object.assign(new Error('token'), { response: { status } });
+
+  test.each([
+    [399, 'retryable'],
+    [400, 'misconfigured'],
+    [401, 'misconfigured'],
+    [408, 'retryable'],
+    [429, 'retryable'],
+    [499, 'misconfigured'],
+    [500, 'retryable'],
+  ])('that Google answers the request for an access token with %i is %s', (status, kind) => {
+    expect(withoutToken('x', answerOf(status))).toBe(kind);
+    expect(withoutToken('x', new Error('between', { cause: answerOf(status) }))).toBe(kind);
+    expect(withoutToken('x', Object.assign(new Error('token'), { status }))).toBe(kind);
+  });
+
+  test('without an answer of Google, its words in the text decide whether the key was refused', () => {
+    expect(withoutToken('invalid_grant: Invalid JWT Signature.')).toBe('misconfigured');
+    expect(withoutToken('getaddrinfo ENOTFOUND oauth2.googleapis.com')).toBe('retryable');
+  });
+
+  test('that never was an answer is permanent when the library found the message invalid, and retryable otherwise', () => {
+    expect(fcmFailure({ code: 'messaging/invalid-payload', message: 'x' })).toMatchObject({ class: 'permanent' });
+    expect(fcmFailure({ code: 'app/network-error', message: 'x' })).toMatchObject({ name: 'ConnectionLost' });
+    for (const nothing of [undefined, null, {}]) {
+      expect(fcmFailure(nothing)).toMatchObject({ class: 'retryable', detail: 'The library gave no reason' });
+    }
+    expect(isUnseenByFcm(new Error('NGHTTP2_REFUSED_STREAM'))).toBe(true);
+    expect([undefined, {}, new Error('x')].map(isUnseenByFcm)).toEqual([false, false, false]);
+  });
+});
