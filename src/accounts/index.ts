@@ -1,6 +1,6 @@
 import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from '../declare/accounts.ts';
 import type { FeatureParts } from '../declare/extension.ts';
-import type { Authenticator, Host, ResourceView } from '../declare/host.ts';
+import type { Host, ResourceView } from '../declare/host.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
@@ -28,8 +28,6 @@ interface Steps {
   signIn: readonly SignInStep[];
   revocation: readonly RevocationStep[];
   confirm: readonly ConfirmStep[];
-  /** The ways to sign in that extensions add. */
-  authenticators: readonly Authenticator[];
 }
 
 /** The accounts of an app. */
@@ -57,9 +55,9 @@ export function createAccounts(
 ): AppAccounts {
   const sessions = createSessions(host, user, view);
   const resets = createResets(host.database, view, host.settings.auth.resetTokenTtlMinutes);
-  const own = { steps: [sessions.revoke, revokeDevices, resets.revoke], authenticators: [sessions.authenticator] };
-  let revocable = own;
-  const { revoke, holdCredential } = createRevocation(view, () => revocable);
+  const ownSteps = [sessions.revoke, revokeDevices, resets.revoke];
+  let revocationSteps: readonly RevocationStep[] = ownSteps;
+  const { revoke, holdCredential } = createRevocation(view, () => revocationSteps);
   context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
     revoke({ cause: 'user_deleted', userIds, ip: req && addressOf(req) }, tx),
   );
@@ -88,12 +86,9 @@ export function createAccounts(
         for (const step of confirmSteps) await step(ctx, code, fields.code);
       },
     },
-    feature({ signIn, revocation, confirm, authenticators }) {
+    feature({ signIn, revocation, confirm }) {
       confirmSteps = confirm;
-      revocable = {
-        steps: [...own.steps, ...revocation],
-        authenticators: [...own.authenticators, ...authenticators],
-      };
+      revocationSteps = [...ownSteps, ...revocation];
       const whole = { ...accounts, steps: signIn };
       const reset = resetFeature(whole, view);
       return {
@@ -101,9 +96,9 @@ export function createAccounts(
           ...accountRoutes(whole, context),
           ...reset.routes,
           ...sessionRoutes(accounts),
-          ...deviceRoutes(host, deviceTokens, holdCredential),
+          ...deviceRoutes(host, deviceTokens, sessions.authenticator, holdCredential),
         ],
-        authenticators: [...own.authenticators],
+        authenticators: [sessions.authenticator],
         mails: reset.mails,
         consumers: [
           sessionsOfDeletedUsers(view),

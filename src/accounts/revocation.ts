@@ -1,17 +1,19 @@
 import type { Accounts, RevocationStep } from '../declare/accounts.ts';
-import type { Authenticator, ResourceView } from '../declare/host.ts';
+import { watchOf } from '../declare/authenticated-by.ts';
+import type { ResourceView } from '../declare/host.ts';
 import { invalidSession } from '../platform/errors.ts';
 import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
 import { activeUserSql } from './active-user.ts';
 
-/** What accounts and extensions bring to revocations, known once all features are set up. */
-interface Parts {
-  steps: readonly RevocationStep[];
-  authenticators: readonly Authenticator[];
-}
-
-/** The only places where credentials are revoked and where a new one is guarded against that. See `Accounts`. */
-export function createRevocation(users: ResourceView, parts: () => Parts): Pick<Accounts, 'revoke' | 'holdCredential'> {
+/**
+ * The only places where credentials are revoked and where a new one is guarded against that. See `Accounts`.
+ *
+ * @param steps of accounts and extensions, known once all features are set up
+ */
+export function createRevocation(
+  users: ResourceView,
+  steps: () => readonly RevocationStep[],
+): Pick<Accounts, 'revoke' | 'holdCredential'> {
   const table = quoteIdentifier(users.table);
   const lock = `select from ${table} where "id" = any($1) order by "id" for no key update`;
   const lockActive = `select 1 from ${table} u where u."id" = $1 and ${activeUserSql(users, 'u')} for no key update`;
@@ -20,13 +22,13 @@ export function createRevocation(users: ResourceView, parts: () => Parts): Pick<
     async revoke(revocation, tx) {
       // Whoever stores a credential holds this lock: it is either stored by now, and ends here, or its session is found to have ended.
       await tx.database.write({ text: lock, values: [revocation.userIds] });
-      for (const step of parts().steps) await step(revocation, tx);
+      for (const step of steps()) await step(revocation, tx);
     },
     async holdCredential({ user, auth }, tx) {
       const locked = await tx.write({ text: lockActive, values: [user?.id] });
       if (locked.length === 0) throw invalidSession();
       // On another connection: with the lock held, every revocation that came before is committed and seen there.
-      const watch = parts().authenticators.find((one) => one.watch?.via === auth?.via)?.watch;
+      const watch = watchOf(auth);
       if (watch !== undefined && (await watch.ended([auth!.id])).length > 0) throw invalidSession();
     },
   };

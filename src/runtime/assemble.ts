@@ -253,8 +253,7 @@ export function assemble(
     const signIn = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
     const revocation = extensions.flatMap(({ parts }) => parts.revocationStep ?? []);
     const confirm = extensions.flatMap(({ parts }) => parts.confirmStep ?? []);
-    const authenticators = extensions.flatMap(({ parts }) => parts.authenticators ?? []);
-    features.push(accounts.feature({ signIn, revocation, confirm, authenticators }));
+    features.push(accounts.feature({ signIn, revocation, confirm }));
   }
   const core = routesOf(features);
   wrong.push(

@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest';
 import type { Auth } from '../../src/declare/route.ts';
-import { apiKeys, defineExtension, defineResource, defineUser, f, privacy, realtime } from '../../src/index.ts';
+import {
+  apiKeys,
+  defineExtension,
+  defineResource,
+  defineUser,
+  f,
+  privacy,
+  realtime,
+  webhooks,
+} from '../../src/index.ts';
+import { listen } from '../extensions/realtime/listen.ts';
 import { clientOf, type Person, startTestApp } from '../support/app.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -31,7 +41,10 @@ const resources = () =>
     }),
   ] as const;
 const plain = await startTestApp({ resources: resources(), extensions: [tokens, privacy(), realtime()] });
-const withKeys = await startTestApp({ resources: resources(), extensions: [apiKeys(), tokens, privacy(), realtime()] });
+const withKeys = await startTestApp({
+  resources: resources(),
+  extensions: [apiKeys(), tokens, webhooks(), privacy(), realtime()],
+});
 
 test.each([
   ['', plain],
@@ -86,4 +99,34 @@ test('a session of an extension may do everything that its user may', async () =
   const call = clientOf(plain.url, `ext_${ann.id}`);
   expect((await call('PATCH', '/api/auth/me', { name: 'Eve' })).status).toBe(200);
   expect((await call('POST', '/api/auth/me/erase', { password: PASSWORD })).status).toBe(202);
+});
+
+test('a session of an extension registers devices, makes keys, endpoints and exports, and keeps streams open', async () => {
+  const [ann, bob] = [await withKeys.person('Ann'), await withKeys.person('Bob')];
+  auth = { via: 'session', id: 'x', scopes: ['*'] };
+  const token = `ext_${ann.id}`;
+  const call = clientOf(withKeys.url, token);
+  const stream = await listen(withKeys.url, 'subscribe=note', { token });
+  const own = await listen(withKeys.url, 'subscribe=note', { token: bob.token });
+  const answers = [
+    await call('POST', '/api/auth/devices', { token: 'token-0123456789abcdef', platform: 'ios' }),
+    await call('POST', '/api/auth/api-keys', { name: 'CI' }),
+    await call('POST', '/api/webhooks', { url: 'https://example.com/hooks', events: ['note.created'] }),
+    await call('GET', '/api/auth/me/export'),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 202]);
+  expect(answers[0]!.body.data.signedIn).toBe(false);
+  // By then it was asked which sessions are over.
+  await bob.call('POST', '/api/auth/logout');
+  await own.ended;
+  await call('POST', '/api/notes', { title: 'Still there' });
+  expect(JSON.stringify((await stream.named('note.created')).data)).toContain('Still there');
+});
+
+test('a webhook takes no key of an extension, of which nothing tells when it ends', async () => {
+  const ann = await withKeys.person('Ann');
+  auth = { via: 'api-key', id: 'x', scopes: ['*'] };
+  const call = clientOf(withKeys.url, `ext_${ann.id}`);
+  const made = await call('POST', '/api/webhooks', { url: 'https://example.com/hooks', events: ['note.created'] });
+  expect([made.status, made.body.error.message]).toEqual([403, expect.stringContaining('use a session')]);
 });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
+import { authenticatorOf } from '../../declare/authenticated-by.ts';
+import type { Authenticator } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError, invalidSession } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
@@ -33,14 +35,19 @@ function masked(device: OwnDevice): z.output<typeof deviceRecord> {
   return { ...device, token: maskToken(device.platform, device.token) };
 }
 
-/** The routes of a user's own devices, below `/api/auth/devices`. */
+/**
+ * The routes of a user's own devices, below `/api/auth/devices`.
+ *
+ * @param bySession signs in by the sessions that devices can follow; those of an extension are not stored with them
+ */
 export function deviceRoutes(
   { database, settings, events }: Pick<Platform, 'database' | 'settings' | 'events'>,
   rule: TokenRule,
+  bySession: Authenticator,
   holdCredential: Accounts['holdCredential'],
 ): Route[] {
   const tags = ['devices'];
-  const sessionOf = (ctx: RouteContext) => (ctx.auth?.via === 'session' ? ctx.auth.id : undefined);
+  const sessionOf = (ctx: RouteContext) => (authenticatorOf(ctx.auth) === bySession ? ctx.auth?.id : undefined);
 
   return [
     {

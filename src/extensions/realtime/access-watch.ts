@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { watchOf } from '../../declare/authenticated-by.ts';
 import type { ExtensionHost } from '../../declare/extension.ts';
-import type { StoredRecord } from '../../declare/host.ts';
+import type { Authenticator, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
 import { isActive } from '../../declare/viewer.ts';
@@ -37,10 +38,10 @@ const EVERY_MS = 400;
  * @param changed told of each listener whose user has changed and may go on
  */
 export function createAccessWatch(
-  host: Pick<ExtensionHost, 'database' | 'users' | 'authenticators' | 'log'>,
+  host: Pick<ExtensionHost, 'database' | 'users' | 'log'>,
   changed: (listener: Listener) => void,
 ): AccessWatch {
-  const { database, users, authenticators, log } = host;
+  const { database, users, log } = host;
   const text = users && changedUsers(quoteIdentifier(users.table), users.columns('u'));
   // A record's JSON leaves out what not everybody may see: roles, for one.
   const names = ['id', ...Object.keys(users?.declaration.fields ?? {})];
@@ -55,14 +56,20 @@ export function createAccessWatch(
     return database.read<UserRow>({ name: 'realtime_users', text: text!, values });
   }
 
-  async function endedCredentials(): Promise<Set<string>> {
-    const ids = new Map<Auth['via'], Set<string>>();
+  async function endedCredentials(): Promise<Set<Auth>> {
+    const open = new Map<NonNullable<Authenticator['watch']>, Auth[]>();
     for (const { listeners } of watched.values()) {
-      for (const { via, id } of listeners.values()) ids.set(via, (ids.get(via) ?? new Set()).add(id));
+      for (const auth of listeners.values()) {
+        const watch = watchOf(auth);
+        if (watch === undefined) continue;
+        const auths = open.get(watch);
+        if (auths === undefined) open.set(watch, [auth]);
+        else auths.push(auth);
+      }
     }
-    const asked = authenticators().flatMap(({ watch }) => {
-      const own = watch && ids.get(watch.via);
-      return watch === undefined || own === undefined ? [] : [watch.ended([...own])];
+    const asked = Array.from(open, async ([watch, auths]) => {
+      const byId = Map.groupBy(auths, ({ id }) => id);
+      return (await watch.ended([...byId.keys()])).flatMap((id) => byId.get(id) ?? []);
     });
     return new Set((await Promise.all(asked)).flat());
   }
@@ -93,7 +100,7 @@ export function createAccessWatch(
     for (const row of rows) look(row);
     if (ended.size === 0) return;
     for (const { listeners } of watched.values()) {
-      for (const [{ stream }, { id }] of listeners) if (ended.has(id)) stream.end('signed_out');
+      for (const [{ stream }, auth] of listeners) if (ended.has(auth)) stream.end('signed_out');
     }
   }
 

@@ -1,3 +1,4 @@
+import { setAuthenticator } from '../../declare/authenticated-by.ts';
 import type { ExtensionHost } from '../../declare/extension.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
@@ -30,8 +31,11 @@ export function createTickets(
   { database, users, authenticators }: Pick<ExtensionHost, 'database' | 'users' | 'authenticators'>,
   { ticketSeconds }: Pick<RealtimeSettings, 'ticketSeconds'>,
 ): Tickets {
+  // Accounts come before all extensions.
+  const bySession = () => authenticators().find((one) => one.watch?.via === 'session');
+
   async function isOver(session: string): Promise<boolean> {
-    const watch = authenticators().find((one) => one.watch?.via === 'session')?.watch;
+    const watch = bySession()?.watch;
     return watch === undefined || (await watch.ended([session])).length > 0;
   }
 
@@ -50,7 +54,9 @@ export function createTickets(
       const [userId, session, good] = row;
       const [[user], over] = await Promise.all([users.load([userId]), isOver(session)]);
       if (!good || over || user === undefined || !isActive(user)) throw refusal();
-      return { user, auth: { via: 'session', scopes: ['*'], id: session } };
+      const auth: Auth = { via: 'session', scopes: ['*'], id: session };
+      setAuthenticator(auth, bySession()!);
+      return { user, auth };
     },
   };
 }

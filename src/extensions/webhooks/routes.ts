@@ -1,4 +1,5 @@
 import type { Accounts } from '../../declare/accounts.ts';
+import { watchOf } from '../../declare/authenticated-by.ts';
 import type { Host } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../declare/route.ts';
@@ -48,7 +49,15 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
 
   /** What a request makes of an endpoint's binding, as the statements take it: what a key creates or changes is bound to the key. */
   async function bindingFor(auth: Auth | undefined): Promise<Binding> {
-    return isKey(auth) ? ['bind', auth.id, auth.scopes, await limits.expiryOf(auth.id)] : KEEP;
+    if (!isKey(auth)) return KEEP;
+    // Of a credential of an extension nothing tells when it ends.
+    if (watchOf(auth) === undefined) {
+      throw new ApiError(
+        'FORBIDDEN',
+        'A webhook cannot be made or changed with this kind of credential; use a session',
+      );
+    }
+    return ['bind', auth.id, auth.scopes, await limits.expiryOf(auth.id)];
   }
 
   async function bindingAfter({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {

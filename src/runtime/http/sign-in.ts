@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { setAuthenticator } from '../../declare/authenticated-by.ts';
 import type { Authenticator } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
@@ -34,6 +35,7 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
   const authenticator = token === undefined ? undefined : authenticators.find((one) => one.recognizes(token));
   if (authenticator === undefined) throw invalidSession();
   const { user, auth } = await authenticator.authenticate(token!, req);
+  setAuthenticator(auth, authenticator);
   return { user, auth, authenticator };
 }
 
