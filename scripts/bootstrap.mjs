@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 const NODE_MAJOR = 24;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
+// The packaged Node has a lock file of its own: `npm ci` for the other packages would remove it.
+const nodeFolder = join(root, 'scripts', 'node');
 const stamp = join(modules, '.belfry-lock');
 const installing = join(root, '.data', 'installing.pid');
 
@@ -18,15 +20,14 @@ function readJson(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
 }
 
-/** A hash of what has to be installed: it changes whenever the lock file (or, without one, package.json) does. */
+/** A hash of what has to be installed. */
 function lockHash() {
-  const lock = join(root, 'package-lock.json');
   return createHash('sha256')
-    .update(readFileSync(existsSync(lock) ? lock : join(root, 'package.json')))
+    .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
 }
 
-/** Whether node_modules already holds every package of the lock, in the lock's version (someone ran npm by hand). */
+/** Whether node_modules already holds every package of the lock, in the lock's version (`npm ci` was run by hand). */
 function agreesWithLock() {
   const wanted = readJson(join(root, 'package-lock.json'));
   const installed = readJson(join(modules, '.package-lock.json'));
@@ -38,11 +39,11 @@ function agreesWithLock() {
 }
 
 /** Runs npm quietly; on failure prints what it said and ends this process with its exit code. */
-function npm(args) {
+function npm(args, cwd = root) {
   const cli = process.env.npm_execpath;
   const [command, first] = cli && /\.[cm]?js$/.test(cli) ? [process.execPath, [cli]] : ['npm', []];
   const result = spawnSync(command, [...first, ...args, '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
+    cwd,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     maxBuffer: 1 << 26,
@@ -96,44 +97,30 @@ function packagesReady() {
   return true;
 }
 
-/**
- * Whether the machine's own Node is too old. npm puts node_modules/.bin before it on the PATH: the Node that runs this may be
- * the packaged one, which an install without it would remove.
- */
-function needsPackagedNode() {
-  const isPackaged = process.execPath.startsWith(join(modules, 'node'));
-  return isPackaged || Number(process.versions.node.split('.')[0]) < NODE_MAJOR;
-}
-
-/** The path of a Node that is new enough, or undefined when it must be fetched first. */
+/** The path of a Node that is new enough: the machine's own, or the packaged one. Undefined when that must be installed first. */
 function findNode() {
-  if (!needsPackagedNode()) return process.execPath;
-  const packaged = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-  const version = readJson(join(modules, 'node', 'package.json'))?.version ?? '0';
-  return Number(version.split('.')[0]) >= NODE_MAJOR && existsSync(packaged) ? packaged : undefined;
+  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath;
+  const platform = process.platform === 'win32' ? 'win' : process.platform;
+  const name = `${platform}-${process.arch}`;
+  // The package for Apple silicon has another name than its siblings.
+  const folders = [`node-${name}`, `node-bin-${name}`].map((each) => join(nodeFolder, 'node_modules', each));
+  const binary = platform === 'win' ? 'node.exe' : 'node';
+  return folders.map((folder) => join(folder, 'bin', binary)).find((path) => existsSync(path));
 }
 
-/**
- * Installs what is missing: the packages as the lock says, and with them Node from the npm package `node` when this one
- * is too old. One `npm install --no-save` for both: `npm ci` refuses a lock without the packages of other systems, a
- * second install would drop the first one's Node, and neither package.json nor the lock is written to.
- */
+/** Installs what is missing, exactly as the lock files say: each package is checked against its hash there. */
 function install() {
   const ready = packagesReady();
-  const oldNode = needsPackagedNode();
-  if (ready && findNode()) return;
-  const what = [ready ? '' : 'packages', oldNode ? `Node ${NODE_MAJOR} (this machine's is older)` : ''];
+  const node = findNode();
+  if (ready && node) return;
+  const what = [ready ? '' : 'packages', node ? '' : `Node ${NODE_MAJOR} (this machine's is older)`];
   console.log(`Installing ${what.filter(Boolean).join(' and ')}: once, about half a minute ...`);
-  npm(['install', '--no-save', ...(oldNode ? [`node@${NODE_MAJOR}`] : [])]);
-  const setUp = join(modules, 'node', 'installArchSpecificPackage.js');
-  if (!findNode() && existsSync(setUp)) {
-    // An npm that runs no install scripts leaves the package without its binary.
-    spawnSync(process.execPath, [setUp], { cwd: dirname(setUp), stdio: ['ignore', 'ignore', 'inherit'] });
-  }
+  if (!node) npm(['ci'], nodeFolder);
+  if (!ready) npm(['ci']);
   writeFileSync(stamp, lockHash());
   if (findNode()) return;
   console.error(
-    `Node ${NODE_MAJOR} or newer is needed and could not be fetched. Install it, then run the command again.`,
+    `Node ${NODE_MAJOR} or newer is needed and npm has none for this system. Install it, then run the command again.`,
   );
   process.exit(1);
 }
@@ -146,7 +133,7 @@ function run(node, args) {
       // Half of the time that a process takes to start is compiling.
       NODE_COMPILE_CACHE: join(modules, '.cache', 'node'),
       ...process.env,
-      PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}`,
+      PATH: [dirname(node), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter),
     },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

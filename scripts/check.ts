@@ -1,4 +1,4 @@
-// `npm run check`: types, format and lint, import walls, dead code. All of them, side by side; fails when one does.
+// `npm run check`: types, format and lint, import walls, pinned files, dead code, side by side. Fails when one of them does.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -8,6 +8,7 @@ const checks: [name: string, ...command: string[]][] = [
   ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
   ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
   ['import walls', 'scripts/check/walls.ts'],
+  ['pinned files', 'scripts/check/pinned-files.ts'],
   ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
 ];
 

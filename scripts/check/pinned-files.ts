@@ -1,0 +1,51 @@
+// Checks what must not change unnoticed: every package in the lock files has the hash of what may be installed, and every
+// published migration is as it was published.
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { readPublished } from '../../src/runtime/migrations/journal.ts';
+
+interface LockFile {
+  packages: Record<string, { version?: string; integrity?: string; resolved?: string; link?: boolean }>;
+}
+
+const LOCK_FILES = ['package-lock.json', 'scripts/node/package-lock.json'];
+
+/** Packages that npm would install without knowing what they should be, or from an address that the lock file names. */
+function unpinnedPackages(file: string): string[] {
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as LockFile;
+  return Object.entries(packages).flatMap(([path, entry]) => {
+    if (path === '' || entry.link) return [];
+    if (entry.integrity === undefined)
+      return `${file}: ${path} has no integrity. Delete the lock file, then run: npm install --package-lock-only`;
+    if (entry.resolved !== undefined)
+      return `${file}: ${path} names an address. .npmrc says omit-lockfile-registry-resolved=true: generate it with that`;
+    return [];
+  });
+}
+
+/** Published migrations that are gone or differ, and migrations of Belfry's own that are not in the list. */
+function changedMigrations(): string[] {
+  const { hashes } = readPublished('migrations');
+  const names = globSync('migrations/belfry/*.sql').map((file) => relative('migrations', file).replace(/\.sql$/, ''));
+  const wrong = Object.entries(hashes).flatMap(([name, hash]) => {
+    const file = `migrations/${name}.sql`;
+    let text: string;
+    try {
+      text = readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
+    } catch {
+      return `${file} is published and does not exist: put it back from version control`;
+    }
+    if (createHash('sha256').update(text).digest('hex') === hash) return [];
+    return `${file} is published and was changed: put it back, and write the change into a new migration`;
+  });
+  const unlisted = names.filter((name) => hashes[name] === undefined);
+  return [
+    ...wrong,
+    ...unlisted.map((name) => `migrations/${name}.sql is not listed in migrations/belfry/published.json`),
+  ];
+}
+
+const wrong = [...LOCK_FILES.flatMap(unpinnedPackages), ...changedMigrations()];
+for (const line of wrong) console.error(line);
+if (wrong.length > 0) process.exit(1);
