@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR = 24;
@@ -99,7 +99,9 @@ function packagesReady() {
 
 /** The path of a Node that is new enough: the machine's own, or the packaged one. Undefined when that must be installed first. */
 function findNode() {
-  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath;
+  // One inside node_modules comes from an earlier version of this script: the next `npm ci` removes it.
+  const isOwn = !process.execPath.startsWith(modules + sep);
+  if (isOwn && Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath;
   const platform = process.platform === 'win32' ? 'win' : process.platform;
   const name = `${platform}-${process.arch}`;
   // The package for Apple silicon has another name than its siblings.
