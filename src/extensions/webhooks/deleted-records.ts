@@ -2,6 +2,7 @@ import type { Fields } from '../../declare/field.ts';
 import type { ExpandedRecord, Host, ResourceView, StoredRecord } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
+import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { INSERT_DELETED, READ_DELETED, READ_DELETED_OR_WAITING } from './sql/deleted-records.ts';
@@ -19,7 +20,10 @@ interface DeletedRecord {
 export interface DeletedRecords {
   /** Stores those of events of deletions, in the transaction that makes their deliveries. */
   keep(rows: readonly OutboxRow[], tx: Executor): Promise<void>;
-  /** Reads the newest of each record. What the relay has not come to yet is read from the outbox. */
+  /**
+   * Reads the newest of each record. What the relay has not come to yet is read from the outbox. A record that cannot be decrypted is
+   * logged and left out; it must not stand in the way of the others.
+   */
   read(records: readonly ExpandedRecord[]): Promise<DeletedRecord[]>;
 }
 
@@ -49,7 +53,8 @@ export function createDeletedRecords({
   database,
   keyring,
   resources,
-}: Pick<Host, 'database' | 'keyring' | 'resources'>): DeletedRecords {
+  log,
+}: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
   const views = new Map(resources.map((view) => [view.name, view]));
 
   /** Of a resource all of whose records are alike to a viewer, nothing needs to be kept. */
@@ -67,7 +72,7 @@ export function createDeletedRecords({
     return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), recordContext(row.eventId))];
   }
 
-  function read([resource, eventId, plain, encrypted]: Row): DeletedRecord {
+  function open([resource, eventId, plain, encrypted]: Row): DeletedRecord {
     const view = views.get(resource)!;
     if (encrypted === null) return { resource, record: view.fromOutbox(plain!) };
     const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordContext(eventId)));
@@ -75,6 +80,17 @@ export function createDeletedRecords({
       columns[column] = view.toColumn(name, columns[column], columns.id as string);
     }
     return { resource, record: view.fromOutbox(columns) };
+  }
+
+  function readable(row: Row): DeletedRecord[] {
+    try {
+      return [open(row)];
+    } catch (error) {
+      if (!(error instanceof DecryptionError)) throw error;
+      const [resource, event] = row;
+      log.error({ err: error, resource, event }, 'a deleted record cannot be decrypted; it is not readable');
+      return [];
+    }
   }
 
   return {
@@ -107,7 +123,7 @@ export function createDeletedRecords({
         text: READ_DELETED,
         values: valuesOf(records),
       });
-      const known = kept.map(read);
+      const known = kept.flatMap(readable);
       const unknown = records.filter(
         ({ resource, id }) => !known.some((one) => one.resource === resource && one.record.id === id),
       );
@@ -118,7 +134,7 @@ export function createDeletedRecords({
         text: READ_DELETED_OR_WAITING,
         values: valuesOf(unknown),
       });
-      return [...known, ...waiting.map(read)];
+      return [...known, ...waiting.flatMap(readable)];
     },
   };
 }

@@ -21,6 +21,8 @@ export type DeliveryRow = [
   /** Of its body, as stored. */
   bytes: number,
   attemptLog: object[],
+  /** Ciphertext of the answer, in the place of `response`. */
+  encryptedResponse: string | null,
 ];
 
 /** The start of a text that fits into `bytes` of UTF-8, cut between characters. */
@@ -33,17 +35,23 @@ export function cutBytes(text: string, bytes: number): string {
   return encoded.toString('utf8', 0, end);
 }
 
+/** What of a delivery may repeat the record that it tells of. */
+export interface DeliveryPreview {
+  payload: string;
+  payloadTruncated: boolean;
+  response: string | null;
+}
+
 export type ShownDelivery = ReturnType<typeof showDelivery>;
 
 /**
  * A delivery as the endpoint's owner sees it.
  *
- * @param preview the start of its body; undefined when the owner may not read it, which hides the receiver's answer, too: it may repeat
- *   the body
+ * @param preview the start of its body, and the receiver's answer; undefined when the owner may not read the body, which the answer may
+ *   repeat
  */
-export function showDelivery(row: DeliveryRow, preview: { payload: string; payloadTruncated: boolean } | undefined) {
-  const [id, type, messageId, status, attempts, statusCode, durationMs, error, nextAttemptAt, response, , attemptLog] =
-    row;
+export function showDelivery(row: DeliveryRow, preview: DeliveryPreview | undefined) {
+  const [id, type, messageId, status, attempts, statusCode, durationMs, error, nextAttemptAt, , , attemptLog] = row;
   return {
     id,
     type,
@@ -54,7 +62,7 @@ export function showDelivery(row: DeliveryRow, preview: { payload: string; paylo
     durationMs,
     error,
     nextAttemptAt: status === 'pending' ? nextAttemptAt : null,
-    response: preview === undefined ? null : response,
+    response: preview?.response ?? null,
     payload: preview?.payload ?? null,
     payloadTruncated: preview?.payloadTruncated ?? false,
     attemptLog,

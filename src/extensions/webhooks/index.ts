@@ -23,7 +23,7 @@ import { readSettings, settingsMistakes, type WebhookOptions } from './settings.
 import { createShownDeliveries } from './shown-deliveries.ts';
 import { encryptedSecrets } from './signing-keys.ts';
 import { createStatusReader } from './status.ts';
-import { encryptedBodies } from './stored-body.ts';
+import { encryptedBodies, encryptedResponses } from './stored-body.ts';
 import { createSweeps } from './sweeps.ts';
 import {
   webhookDeletedRecords,
@@ -88,7 +88,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           ...recovering.sweeps,
           forgetEvents(host, settings),
         ],
-        encrypted: [...encryptedSecrets, encryptedBodies, encryptedRecords],
+        encrypted: [...encryptedSecrets, encryptedBodies, encryptedResponses, encryptedRecords],
         userData: webhookData(host, users, shown),
         revocationStep: createRevocationStep(host, settings),
         mails: {

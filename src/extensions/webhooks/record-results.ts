@@ -1,4 +1,5 @@
 import type { Host } from '../../declare/host.ts';
+import type { Keyring } from '../../platform/crypto/keyring.ts';
 import { type AddToBatch, createMicroBatch } from '../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
 import { retryWhileUnavailable } from '../../platform/postgres/retry-while-unavailable.ts';
@@ -9,11 +10,14 @@ import { WRITE_RETRY_MS } from './leases.ts';
 import { createDisabledNotifier } from './notify-disabled.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
 import { RECORD_RESULTS } from './sql/record-results.ts';
+import { encryptResponse } from './stored-body.ts';
 
 /** An attempt and its outcome. */
 interface Attempted {
   /** The delivery. */
   id: string;
+  /** Whether its body is encrypted: then the answer, which may repeat the body, is encrypted, too. */
+  isEncrypted?: boolean;
   /** Its number; it counts only while that is still the delivery's last attempt. */
   attempt: number;
   scheduleAttempt: number;
@@ -43,11 +47,17 @@ export function afterAttempt(
 }
 
 /** The parameters of the statement: see sql/record-results.ts. */
-function parameters(results: readonly Attempted[], schedule: readonly number[], disableAfter: number): unknown[] {
+function parameters(
+  keyring: Keyring,
+  results: readonly Attempted[],
+  schedule: readonly number[],
+  disableAfter: number,
+): unknown[] {
   const after = results.map((result) => afterAttempt(result, schedule));
   const plain = (value: (result: Attempted) => string | number | boolean | null) => plainArray(results.map(value));
-  const text = (value: (outcome: Attempted['outcome']) => string | null) =>
-    textArray(results.map(({ outcome }) => value(outcome)));
+  const text = (value: (result: Attempted) => string | null) => textArray(results.map(value));
+  const encrypted = ({ id, isEncrypted, outcome: { response } }: Attempted) =>
+    isEncrypted && response ? encryptResponse(keyring, id, response) : null;
   return [
     plain(({ id }) => id),
     plain(({ attempt }) => attempt),
@@ -55,13 +65,14 @@ function parameters(results: readonly Attempted[], schedule: readonly number[], 
     plainArray(after.map(({ status }) => status)),
     plain(({ outcome }) => outcome.statusCode),
     plain(({ outcome }) => outcome.durationMs),
-    text(({ error }) => error),
+    text(({ outcome }) => outcome.error),
     plainArray(after.map(({ delayMs }) => delayMs)),
-    text(({ response }) => response),
+    text(({ isEncrypted, outcome }) => (isEncrypted && outcome.response ? null : outcome.response)),
     plain(({ outcome }) => outcome.slow),
     plain(({ outcome }) => outcome.gone),
     plain(({ outcome }) => outcome.refused === true),
     disableAfter,
+    text(encrypted),
   ];
 }
 
@@ -70,12 +81,12 @@ export type WriteResults = (results: readonly Attempted[]) => Promise<void>;
 
 /** Makes what writes results. An endpoint that they disable is reported. */
 export function createResultWriter(
-  host: Pick<Host, 'database' | 'events' | 'log' | 'mail'>,
+  host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
 ): WriteResults {
   const notifyDisabled = createDisabledNotifier(host, settings);
   return async (results) => {
-    const values = parameters(results, settings.retrySchedule, settings.disableAfterFailures);
+    const values = parameters(host.keyring, results, settings.retrySchedule, settings.disableAfterFailures);
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
     const disabled = await retryWhileUnavailable(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
     if (disabled.length > 0) await notifyDisabled(disabled);

@@ -24,12 +24,13 @@ export async function sendRequested(parts: WorkerParts, deliveryId: string): Pro
     const [claimed] = claim?.deliveries ?? [];
     if (claim === undefined || claimed === undefined) return;
     const { id, attempt, scheduleAttempt, dueAt } = claimed;
+    const isEncrypted = claimed.encryptedBody !== null;
     const attempts = createCheckedAttempts({ check, sender, ...host }, claim.endpoint);
     const target = targetOf(sender, claim.endpoint);
     const made = await attempts.make(() => target, claimed, []);
     // The endpoint may not be sent to since it was claimed, a moment ago.
     const outcome = made ?? refusedOutcome(NOT_READABLE);
-    await recordResult({ id, attempt, scheduleAttempt, dueAt, outcome });
+    await recordResult({ id, isEncrypted, attempt, scheduleAttempt, dueAt, outcome });
     // Whoever processes its endpoint sees when the retry is due, and asks to be called then.
     if (!outcome.ok) await wakeUp(host.queues, [{ id: claim.endpoint.id, lane: laneOf(outcome.slow) }]);
   });

@@ -63,7 +63,7 @@ export async function serve(
   let { endpoint } = first;
   let target = targetOf(sender, endpoint);
   const { check } = parts;
-  const attempts = createCheckedAttempts({ check, sender, ...host }, endpoint);
+  let attempts = createCheckedAttempts({ check, sender, ...host }, endpoint);
   let { slow } = endpoint;
   let more = first.deliveries.length === parts.chunk[lane];
   let window = Math.min(windows.get(endpointId) ?? 1, share[lane]);
@@ -107,6 +107,10 @@ export async function serve(
       halted = true;
       return;
     }
+    // Bound to another API key by now, it may be sent less.
+    if (JSON.stringify(claim.endpoint.key) !== JSON.stringify(endpoint.key)) {
+      attempts = createCheckedAttempts({ check, sender, ...host }, claim.endpoint);
+    }
     endpoint = claim.endpoint;
     target = targetOf(sender, endpoint);
     queue.push(...claim.deliveries);
@@ -129,8 +133,11 @@ export async function serve(
 
     /** Undefined: it was not made, and its delivery is free again when the turn ends. */
     async function attemptOf(claimed: ClaimedDelivery): Promise<Outcome | undefined> {
+      const current = attempts;
       try {
-        const outcome = await attempts.make(targetNow, claimed, queue);
+        // What was checked for one API key is not sent to the URL that another has set meanwhile.
+        const targetOfCheck = () => (current === attempts ? targetNow() : undefined);
+        const outcome = await current.make(targetOfCheck, claimed, queue);
         if (outcome === undefined) more = true;
         halted ||= outcome === undefined;
         return outcome;
@@ -144,9 +151,10 @@ export async function serve(
 
     function record(claimed: ClaimedDelivery, outcome: Outcome): void {
       const { id, attempt, scheduleAttempt, dueAt } = claimed;
+      const isEncrypted = claimed.encryptedBody !== null;
       note(outcome);
       unwritten += 1;
-      parts.recordResult({ id, attempt, scheduleAttempt, dueAt, outcome }).then(
+      parts.recordResult({ id, isEncrypted, attempt, scheduleAttempt, dueAt, outcome }).then(
         () => afterResult(id, true),
         (error: unknown) => {
           host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');

@@ -1,9 +1,16 @@
 import type { Host } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
-import { cutBytes, type DeliveryRow, PREVIEW_BYTES, type ShownDelivery, showDelivery } from './delivery.ts';
+import {
+  cutBytes,
+  type DeliveryPreview,
+  type DeliveryRow,
+  PREVIEW_BYTES,
+  type ShownDelivery,
+  showDelivery,
+} from './delivery.ts';
 import type { Audience, CheckReadability } from './readability.ts';
 import { READ_BODIES } from './sql/deliveries.ts';
-import { readBody } from './stored-body.ts';
+import { decryptResponse, readBody } from './stored-body.ts';
 
 /** A body may be as large as a record: so many bytes of them are in memory at once, or a single one that is larger. */
 const BYTES_AT_ONCE = 4 * 2 ** 20;
@@ -53,17 +60,32 @@ export function createShownDeliveries(
     return new Map(bodies.flatMap(({ id, body }, i) => (verdicts?.[i] ? [[id, body]] : [])));
   }
 
+  function responseOf(row: DeliveryRow): string | null {
+    const [id, , , , , , , , , response, , , encrypted] = row;
+    if (encrypted === null) return response;
+    try {
+      return decryptResponse(keyring, id, encrypted);
+    } catch (error) {
+      if (!(error instanceof DecryptionError)) throw error;
+      log.error({ err: error, delivery: id }, 'the answer to a webhook cannot be decrypted; it is not shown');
+      return null;
+    }
+  }
+
   return {
     readableBodies,
     async show(audience, rows) {
-      const payloads = new Map<string, { payload: string; payloadTruncated: boolean }>();
+      const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
       for (const ids of inGroups(rows)) {
         for (const [id, body] of await readableBodies(audience, ids)) {
           const payload = cutBytes(body, PREVIEW_BYTES);
           payloads.set(id, { payload, payloadTruncated: payload.length < body.length });
         }
       }
-      return rows.map((row) => showDelivery(row, payloads.get(row[0])));
+      return rows.map((row) => {
+        const preview = payloads.get(row[0]);
+        return showDelivery(row, preview && { ...preview, response: responseOf(row) });
+      });
     },
   };
 }

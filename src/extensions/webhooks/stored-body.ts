@@ -8,6 +8,7 @@ export interface StoredBody {
   encryptedBody: string | null;
 }
 
+const responseContext = (deliveryId: string) => `webhook_deliveries/response/${deliveryId}`;
 const bodyContext = (deliveryId: string) => `webhook_deliveries/body/${deliveryId}`;
 
 /** The column that holds encrypted bodies. */
@@ -17,6 +18,28 @@ export const encryptedBodies: EncryptedColumn = {
   column: 'encrypted_body',
   context: bodyContext,
 };
+
+/** The column that holds encrypted answers of receivers. */
+export const encryptedResponses: EncryptedColumn = {
+  name: 'webhook_deliveries.encrypted_response',
+  table: 'webhook_deliveries',
+  column: 'encrypted_response',
+  context: responseContext,
+};
+
+/** Encrypts the answer of a receiver to an encrypted body, which it may repeat. */
+export function encryptResponse(keyring: Keyring, deliveryId: string, response: string): string {
+  return keyring.encrypt(response, responseContext(deliveryId));
+}
+
+/**
+ * The answer to an encrypted body.
+ *
+ * @throws DecryptionError when its key is missing
+ */
+export function decryptResponse(keyring: Keyring, deliveryId: string, encrypted: string): string {
+  return keyring.decrypt(encrypted, responseContext(deliveryId));
+}
 
 /** Puts a body into the form in which it is stored. */
 export function storeBody(keyring: Keyring, deliveryId: string, body: string, isEncrypted: boolean): StoredBody {

@@ -129,6 +129,8 @@ export const webhookDeliveries = pgTable(
     error: text('error'),
     /** Up to 1 KB of the last answer. */
     response: text('response'),
+    /** Ciphertext of the same, when the body is encrypted: the answer may repeat it. */
+    encryptedResponse: text('encrypted_response'),
     attemptLog: jsonb('attempt_log').notNull().default([]),
     nextAttemptAt: time('next_attempt_at'),
     /** Who claimed it must have written back by then. */

@@ -41,6 +41,16 @@ const bodies = async (endpoint: string) =>
 const subscribe = async (who: { call: ReturnType<typeof clientOf> }, url: string, events: string[]) =>
   (await who.call('POST', '/api/webhooks', { url, events })).body.data.id as string;
 
+/** Resolves once the results of the first attempts at so many deliveries are written. */
+const attempted = (endpoint: string, count: number) =>
+  vi.waitUntil(async () => {
+    const { rowCount } = await client.query(
+      `select from webhook_deliveries where endpoint_id = $1 and attempts = 1 and status = 'pending'`,
+      [endpoint],
+    );
+    return rowCount === count;
+  }, patience);
+
 /** Every text of the tables of deliveries. */
 async function everyText(): Promise<string> {
   const { rows } = await client.query(
@@ -65,6 +75,7 @@ test('a body with a value of an encrypted field lies encrypted in its delivery, 
   expect(stored.filter(({ encrypted_body }) => encrypted_body?.startsWith(`v1.${idOf(old)}.`))).toHaveLength(2);
   // What holds none is left as it is.
   expect(stored.filter(({ body }) => body.includes('dusk'))).toHaveLength(1);
+  await attempted(id, 3);
   await client.query('update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1', [id]);
   await receiver.received(6);
   const bySentAgain = (i: number) =>
@@ -77,21 +88,66 @@ test('a body with a value of an encrypted field lies encrypted in its delivery, 
   expect(body.data.map(({ payload }: { payload: string }) => payload).sort()).toEqual(bySentAgain(0));
 });
 
-test('a rotation of keys puts bodies and deleted records under the newest key, and they are sent as before', async () => {
+test('an answer that repeats an encrypted body lies encrypted beside it, and the log shows it to who may read the body', async () => {
+  const [ann, receiver] = [await person('Ann'), await receive()];
+  const id = await subscribe(ann, receiver.url, ['patient.*']);
+  receiver.answer((request, res) => void res.writeHead(500).end(request.body));
+  await ann.call('POST', '/api/patients', { name: 'plain', diagnosis: 'grippe', code: 'echo' });
+  const log = async () => (await ann.call('GET', `/api/webhooks/${id}/deliveries`)).body.data;
+  await vi.waitUntil(async () => (await log())[0]?.attempts === 1, patience);
+  expect((await log())[0].response).toBe(receiver.requests[0]!.body);
+  expect(await everyText()).not.toContain('grippe');
+
+  // One that is sent because its owner asks for it, too.
+  const [{ id: delivery }] = await log();
+  const retried = await ann.call('POST', `/api/webhooks/${id}/deliveries/${delivery}/retry`);
+  expect([retried.status, retried.body.data.response]).toEqual([200, receiver.requests[0]!.body]);
+  await vi.waitUntil(async () => (await log())[0].attempts === 2, patience);
+  expect((await log())[0].response).toBe(receiver.requests[1]!.body);
+  expect(await everyText()).not.toContain('grippe');
+
+  await client.query(`update patients set code = null, doctor = null where name = 'plain'`);
+  expect((await log())[0]).toMatchObject({ payload: null, response: null });
+});
+
+test('a deleted record that cannot be decrypted hides its own deliveries, and holds up no others', async () => {
   const [ann, receiver] = [await person('Ann'), await receive()];
   const id = await subscribe(ann, receiver.url, ['patient.*']);
   receiver.answer(500);
+  const created = await ann.call('POST', '/api/patients', { name: 'broken', diagnosis: 'grippe' });
+  await receiver.received(1);
+  await app.service('patient').delete(created.body.data.id);
+  await receiver.received(2);
+  const { rowCount } = await client.query(
+    `update webhook_deleted_records set encrypted_record = left(encrypted_record, -8) || 'AAAAAAAA' where record_id = $1`,
+    [created.body.data.id],
+  );
+  expect(rowCount).toBe(1);
+  await attempted(id, 2);
+  receiver.answer(204);
+  await client.query('update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1', [id]);
+  await ann.call('POST', '/api/patients', { name: 'whole', diagnosis: 'gout' });
+  const log = async () => (await ann.call('GET', `/api/webhooks/${id}/deliveries`)).body.data ?? [];
+  await vi.waitUntil(async () => {
+    const ended: { status: string }[] = await log();
+    return ended.length === 3 && ended.every(({ status }) => status === 'failed' || status === 'succeeded');
+  }, patience);
+  const [whole, ...broken] = await log();
+  expect(whole).toMatchObject({ status: 'succeeded', payload: expect.stringContaining('gout') });
+  for (const one of broken) expect(one).toMatchObject({ status: 'failed', payload: null, response: null });
+  expect(receiver.requests).toHaveLength(3);
+  await client.query('delete from webhook_deleted_records where record_id = $1', [created.body.data.id]);
+});
+
+test('a rotation of keys puts bodies, answers and deleted records under the newest key, and they are sent as before', async () => {
+  const [ann, receiver] = [await person('Ann'), await receive()];
+  const id = await subscribe(ann, receiver.url, ['patient.*']);
+  receiver.answer((request, res) => void res.writeHead(500).end(request.body));
   const created = await ann.call('POST', '/api/patients', { name: 'plain', diagnosis: 'grippe', code: 'y' });
   await receiver.received(1);
   await app.service('patient').delete(created.body.data.id);
   await receiver.received(2);
-  await vi.waitUntil(async () => {
-    const { rows } = await client.query(
-      `select from webhook_deliveries where endpoint_id = $1 and attempts = 1 and status = 'pending'`,
-      [id],
-    );
-    return rows.length === 2;
-  }, patience);
+  await attempted(id, 2);
   expect(await everyText()).not.toContain('grippe');
   await app.close();
 
@@ -103,7 +159,8 @@ test('a rotation of keys puts bodies and deleted records under the newest key, a
   await rotator.close();
   const heads = await client.query(
     `select distinct split_part(text, '.', 2) as id from (
-       select encrypted_body as text from webhook_deliveries union all select encrypted_record from webhook_deleted_records) t
+       select encrypted_body as text from webhook_deliveries union all select encrypted_response from webhook_deliveries
+       union all select encrypted_record from webhook_deleted_records) t
      where text is not null`,
   );
   expect(heads.rows).toEqual([{ id: idOf(next) }]);

@@ -5,7 +5,7 @@ import { IN_TURN } from './turns.ts';
 /** What a delivery is shown from. */
 const COLUMNS = `d.id, d.type, d.message_id, case when ${IN_TURN} then 'sending' else d.status end,
     d.attempts + case when ${IN_TURN} then 1 else 0 end, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
-    octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0), d.attempt_log`;
+    octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0), d.attempt_log, d.encrypted_response`;
 
 /** A condition: delivery `d` is shown with this status. */
 function isShownAs(status: DeliveryStatus): string {
@@ -87,6 +87,6 @@ export const SEND_AGAIN = `
 export const REFUSE = `
   update webhook_deliveries d set
     status = 'failed', next_attempt_at = null, finished_at = now(),
-    status_code = null, duration_ms = null, response = null, error = $3
+    status_code = null, duration_ms = null, response = null, encrypted_response = null, error = $3
   where d.id = $1 and d.endpoint_id = $2 and not ${IS_SENT}
   returning ${COLUMNS}`;

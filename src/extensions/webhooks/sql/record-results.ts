@@ -6,7 +6,8 @@ import { TEST_EVENT } from '../event-names.ts';
  *
  * $1 deliveries, $2 attempt numbers, $3 when, $4 status after the attempt, $5 status codes, $6 ms taken, $7 errors, $8 ms to the next
  * attempt, $9 answers, $10 whether it was slow or failed (null: unknown, its lane stays), $11 whether the receiver is gone, $12 whether
- * nothing was sent, all in the order in which they came; $13 failures in a row that disable an endpoint, 0: never.
+ * nothing was sent, all in the order in which they came; $13 failures in a row that disable an endpoint, 0: never; $14 encrypted answers, of the same
+ * order.
  *
  * The entry of the log is put together as text: that takes a third of the time of a function that makes JSON of anything.
  *
@@ -18,12 +19,13 @@ import { TEST_EVENT } from '../event-names.ts';
 export const RECORD_RESULTS = `
   with results as (
     select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::int[], $7::text[], $8::bigint[], $9::text[],
-      $10::boolean[], $11::boolean[], $12::boolean[])
-      with ordinality as r(id, attempt, at, status, status_code, duration_ms, error, delay_ms, response, slow, gone, refused, place)
+      $10::boolean[], $11::boolean[], $12::boolean[], $14::text[])
+      with ordinality as r(id, attempt, at, status, status_code, duration_ms, error, delay_ms, response, slow, gone, refused,
+        encrypted_response, place)
   ), written as (
     update webhook_deliveries d set status = r.status, attempts = r.attempt,
       schedule_attempts = d.schedule_attempts + r.attempt - d.attempts,
-      status_code = r.status_code, duration_ms = r.duration_ms, error = r.error, response = r.response,
+      status_code = r.status_code, duration_ms = r.duration_ms, error = r.error, response = r.response, encrypted_response = r.encrypted_response,
       attempt_log = d.attempt_log || concat('{"at":"', r.at, '","statusCode":', coalesce(r.status_code::text, 'null'),
         ',"durationMs":', coalesce(r.duration_ms::text, 'null'), ',"error":', coalesce(to_json(r.error)::text, 'null'), '}')::jsonb,
       lease_until = null,

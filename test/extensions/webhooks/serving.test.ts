@@ -1,0 +1,80 @@
+import { Agent } from 'undici';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ClaimedDelivery } from '../../../src/extensions/webhooks/claim.ts';
+import { createRequestSlots } from '../../../src/extensions/webhooks/request-slots.ts';
+import { type ServeParts, serve } from '../../../src/extensions/webhooks/serve.ts';
+import type { ClaimedEndpoint } from '../../../src/extensions/webhooks/sql/claim.ts';
+import type { Turn } from '../../../src/extensions/webhooks/turn.ts';
+import { startReceiver } from '../../fakes/receiver.ts';
+
+const CHUNK = 5;
+
+function deliveries(name: string): ClaimedDelivery[] {
+  return Array.from({ length: CHUNK }, (_, i) => ({
+    id: `${name}${i}`,
+    messageId: `msg_${name}${i}`,
+    type: 'note.created',
+    body: `{"type":"note.created","data":{"id":"${name}${i}"}}`,
+    encryptedBody: null,
+    attempt: 1,
+    scheduleAttempt: 1,
+    dueAt: 0,
+  }));
+}
+
+test('an endpoint that an API key redirects in the middle of a turn gets only what the key may read', async () => {
+  const [mine, theirs] = [await startReceiver(), await startReceiver()];
+  const agent = new Agent();
+  onTestFinished(async () => void (await Promise.all([mine.close(), theirs.close(), agent.close()])));
+  const endpoint: ClaimedEndpoint = {
+    id: 'endpoint',
+    owner: 'owner',
+    scope: 'own',
+    key: null,
+    url: mine.url,
+    secrets: [],
+    slow: false,
+    ordered: false,
+    rateLimit: null,
+    rate: null,
+    now: 0,
+    turn: 'own',
+  };
+  const key = { via: 'api-key' as const, id: 'key', scopes: ['webhooks:*'] };
+  const claims = [{ endpoint: { ...endpoint, key, url: theirs.url }, deliveries: deliveries('second') }];
+  const turn: Turn = {
+    claim: async () => claims.shift(),
+    mayBegin: () => true,
+    waitMs: () => 0,
+    isOutdated: () => false,
+    noteResult: () => undefined,
+    end: async () => undefined,
+  };
+  const results: [id: string, error: string | null][] = [];
+  const parts = {
+    host: { log: { error: () => undefined } },
+    sender: {
+      agent,
+      freshAgent: agent,
+      keys: () => [],
+      log: { error: () => undefined },
+      settings: { allowPrivate: true, requireHttps: false, timeoutMs: 5000 },
+    },
+    // As an owner may read everything, and this key nothing.
+    check: async ({ key }, bodies) => bodies.map(() => !key),
+    slots: createRequestSlots(10, { slow: 5, untried: 5, doubtful: 8, requested: 2 }),
+    recordResult: async ({ id, outcome }) => void results.push([id, outcome.error]),
+    share: { fast: 1, slow: 1 },
+    chunk: { fast: CHUNK, slow: CHUNK },
+    sliceMs: 60_000,
+    windows: new Map(),
+    isStopping: () => false,
+  } as Partial<ServeParts> as ServeParts;
+
+  await serve(parts, turn, 'fast', { endpoint, deliveries: deliveries('first') });
+  expect(theirs.requests).toEqual([]);
+  expect(mine.requests.length).toBeGreaterThan(0);
+  const refused = results.filter(([, error]) => error !== null);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const [, error] of refused) expect(error).toBe("The endpoint's owner may no longer read this record");
+});
