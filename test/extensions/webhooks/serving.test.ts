@@ -41,14 +41,16 @@ test('an endpoint that an API key redirects in the middle of a turn gets only wh
     turn: 'own',
   };
   const key = { via: 'api-key' as const, id: 'key', scopes: ['webhooks:*'] };
-  const claims = [{ endpoint: { ...endpoint, key, url: theirs.url }, deliveries: deliveries('second') }];
-  const turn: Turn = {
-    claim: async () => claims.shift(),
-    mayBegin: () => true,
-    waitMs: () => 0,
-    isOutdated: () => false,
-    noteResult: () => undefined,
-    end: async () => undefined,
+  const redirected = (): Turn => {
+    const claims = [{ endpoint: { ...endpoint, key, url: theirs.url }, deliveries: deliveries('second') }];
+    return {
+      claim: async () => claims.shift(),
+      mayBegin: () => true,
+      waitMs: () => 0,
+      isOutdated: () => false,
+      noteResult: () => undefined,
+      end: async () => undefined,
+    };
   };
   const results: [id: string, error: string | null][] = [];
   const parts = {
@@ -71,10 +73,13 @@ test('an endpoint that an API key redirects in the middle of a turn gets only wh
     isStopping: () => false,
   } as Partial<ServeParts> as ServeParts;
 
-  await serve(parts, turn, 'fast', { endpoint, deliveries: deliveries('first') });
+  const refused = () => results.filter(([, error]) => error !== null);
+  // A turn ends before the second claim when an answer takes more than a second, as it may on a busy machine.
+  for (let turns = 0; turns < 20 && refused().length === 0; turns++) {
+    await serve(parts, redirected(), 'fast', { endpoint, deliveries: deliveries('first') });
+  }
   expect(theirs.requests).toEqual([]);
   expect(mine.requests.length).toBeGreaterThan(0);
-  const refused = results.filter(([, error]) => error !== null);
-  expect(refused.length).toBeGreaterThan(0);
-  for (const [, error] of refused) expect(error).toBe("The endpoint's owner may no longer read this record");
+  expect(refused().length).toBeGreaterThan(0);
+  for (const [, error] of refused()) expect(error).toBe("The endpoint's owner may no longer read this record");
 });
