@@ -62,7 +62,9 @@ async function deliver(one: Subscriber): Promise<void> {
     return list.length > before && list.every(({ status }) => /succeeded|failed/.test(status));
   });
 }
-const mailsTo = async ({ who }: Subscriber) => (await app.captured.mails()).filter(({ to }) => to === who.email);
+/** The e-mails that say that an endpoint was disabled. */
+const mailsTo = async ({ who }: Subscriber) =>
+  (await app.captured.mails()).filter(({ to, subject }) => to === who.email && subject.includes('disabled'));
 /** Whatever e-mails were asked for before this have been captured once it resolves. */
 async function mailed(): Promise<void> {
   await until(async () => (await client.query('select from mails where finished_at is null')).rowCount === 0);
@@ -165,7 +167,7 @@ test('an attempt that is written back twice counts once', async () => {
   const [{ id, attempts }] = await log(one);
   const entry = { at: new Date().toISOString(), statusCode: 500, durationMs: 1, error: 'status 500' };
   const columns = [id, attempts, entry.at, 'failed', 500, 1, entry.error, null, null, true, false, false];
-  const again = [...columns.map((value) => [value, value]), 3];
+  const again = [...columns.map((value) => [value, value]), 3, [null, null]];
   expect((await client.query(RECORD_RESULTS, again)).rows).toEqual([]);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 1, enabled: true });
   // Even when both come in one batch while the claim holds.

@@ -5,6 +5,7 @@ import { createRequestSlots } from '../../../src/extensions/webhooks/request-slo
 import { type ServeParts, serve } from '../../../src/extensions/webhooks/serve.ts';
 import type { ClaimedEndpoint } from '../../../src/extensions/webhooks/sql/claim.ts';
 import type { Turn } from '../../../src/extensions/webhooks/turn.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 
 const CHUNK = 5;
@@ -53,13 +54,14 @@ test('an endpoint that an API key redirects in the middle of a turn gets only wh
     };
   };
   const results: [id: string, error: string | null][] = [];
-  const parts = {
-    host: { log: { error: () => undefined } },
+  const log = createLog('silent', 'test');
+  const parts: Partial<ServeParts> = {
+    host: { log } as ServeParts['host'],
     sender: {
       agent,
       freshAgent: agent,
       keys: () => [],
-      log: { error: () => undefined },
+      log,
       settings: { allowPrivate: true, requireHttps: false, timeoutMs: 5000 },
     },
     // As an owner may read everything, and this key nothing.
@@ -71,12 +73,12 @@ test('an endpoint that an API key redirects in the middle of a turn gets only wh
     sliceMs: 60_000,
     windows: new Map(),
     isStopping: () => false,
-  } as Partial<ServeParts> as ServeParts;
+  };
 
   const refused = () => results.filter(([, error]) => error !== null);
   // A turn ends before the second claim when an answer takes more than a second, as it may on a busy machine.
   for (let turns = 0; turns < 20 && refused().length === 0; turns++) {
-    await serve(parts, redirected(), 'fast', { endpoint, deliveries: deliveries('first') });
+    await serve(parts as ServeParts, redirected(), 'fast', { endpoint, deliveries: deliveries('first') });
   }
   expect(theirs.requests).toEqual([]);
   expect(mine.requests.length).toBeGreaterThan(0);
