@@ -213,7 +213,7 @@ test('a page costs one query for each field and level, whatever the number of re
     expect((await call('GET', `/api/posts?title=many&${query}`)).body.data).toHaveLength(15);
     const texts = sent.mock.calls.map(([statement]) => (statement as unknown as { text: string }).text);
     // The relay asks, too.
-    return texts.flatMap((text) => /^select .* from "(\w+)"/.exec(text)?.[1] ?? []).sort();
+    return texts.flatMap((text) => /^select .*? from "(\w+)"/s.exec(text)?.[1] ?? []).sort();
   };
   expect(await tables('')).toEqual(['posts', 'posts']);
   expect(await tables('include=author')).toEqual(['posts', 'posts', 'users']);
