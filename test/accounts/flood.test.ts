@@ -18,7 +18,7 @@ const quick = await startTestApp({
 });
 
 test('while a flood of logins is hashed, other routes are answered, files are read and hosts looked up', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   let answered = 0;
   const flood = Array.from({ length: 16 }, async (_, i) => {
@@ -27,12 +27,14 @@ test('while a flood of logins is hashed, other routes are answered, files are re
     return status;
   });
   await Promise.race(flood);
-  for (let round = 0; round < 10; round++) {
+  let rounds = 0;
+  while (answered < flood.length && rounds < 10) {
     expect((await call('GET', '/api/notes')).status).toBe(200);
     await Promise.all([readFile(import.meta.filename), lookup('localhost')]);
+    if (answered < flood.length) rounds += 1;
   }
-  // All of that took less time than the hashes that wait.
-  expect(answered).toBeLessThan(flood.length);
+  // However slow the machine is: a round that waited for the hashes would have ended after them.
+  expect(rounds).toBeGreaterThan(0);
   expect(await Promise.all(flood)).toEqual(Array(flood.length).fill(401));
 });
 
@@ -44,7 +46,7 @@ test('what more wait than can be served in time is refused at once, and the next
 });
 
 test('beyond the queue a login answers 503 with Retry-After, in the envelope of every error', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   const login = (_: unknown, i: number) =>
     quick.call('POST', '/api/auth/login', { email: `m${i}@example.com`, password: 'wrong horse' });

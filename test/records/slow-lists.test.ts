@@ -25,12 +25,15 @@ test('a search that takes too long answers 503 and says what helps; lists, reads
   const searches = Array.from({ length: 6 }, () => call('GET', '/api/books?q=a'));
   let ended = 0;
   for (const search of searches) void search.then(() => ended++);
-  for (let i = 0; i < 20; i++) {
-    const id = (await app.service('note').create({ text: `note ${i}` })).id;
+  let rounds = 0;
+  while (ended === 0 && rounds < 20) {
+    const id = (await app.service('note').create({ text: `note ${rounds}` })).id;
     expect((await call('GET', `/api/notes/${id}`)).status).toBe(200);
-    expect((await call('GET', '/api/notes?limit=1')).body.meta.total).toBe(i + 2);
+    expect((await call('GET', '/api/notes?limit=1')).body.meta.total).toBe(rounds + 2);
+    if (ended === 0) rounds += 1;
   }
-  expect(ended).toBe(0);
+  // However slow the machine is: a round that waited for the searches would have ended after them.
+  expect(rounds).toBeGreaterThan(0);
   const answers = await Promise.all(searches);
   await locker.query('rollback');
   await locker.end();

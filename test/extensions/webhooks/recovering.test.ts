@@ -308,19 +308,19 @@ describe('pages', () => {
 });
 
 test('in a running app all of it arrives once, and the recoveries of a deleted endpoint go', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   await failed(1300);
   const { id } = (await recover()).body.data;
   const second = createApp(made, env);
   opened.push(second);
   await second.start({ roles: ['relay', 'webhook-worker'] });
-  await vi.waitUntil(async () => (await counts()).succeeded === 1300, { timeout: 30_000, interval: 20 });
+  await vi.waitUntil(async () => (await counts()).succeeded === 1300, { timeout: 120_000, interval: 20 });
   expect(await progress(id)).toMatchObject({ status: 'finished', total: 1300, resent: 1300 });
   expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(receiver.requests.length);
   await ann.call('DELETE', `/api/webhooks/${endpoint}`);
   await vi.waitUntil(
     async () => (await client.query('select from webhook_recoveries where id = $1', [id])).rowCount === 0,
-    { timeout: 30_000, interval: 20 },
+    { timeout: 120_000, interval: 20 },
   );
 });

@@ -6,13 +6,13 @@ import { blog } from '../../fixtures/blog/app.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startBlog } from '../../support/processes.ts';
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const { env, person } = await startTestApp(blog, { start: { roles: ['web', 'relay'] } });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());
-const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 120_000, interval: 20 });
 
 /** A delivery whose receiver has it and does not answer yet, sent by a worker in a process of its own. */
 async function inFlight() {
@@ -29,7 +29,7 @@ async function inFlight() {
   const ann = await person('Ann');
   const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] });
   await ann.call('POST', '/api/posts', { title: 'x' });
-  await receiver.received(1, 60_000);
+  await receiver.received(1, 120_000);
   const log = async () => (await ann.call('GET', `/api/webhooks/${body.data.id}/deliveries`)).body.data;
   return { worker, receiver, ann, release: () => release(), endpoint: body.data.id as string, log };
 }
@@ -54,7 +54,7 @@ test('SIGKILL in the middle of a request: the endpoint’s other deliveries go o
   const next = startBlog('webhook-worker', env);
   await ann.call('POST', '/api/posts', { title: 'y' });
   // Once the dead worker's turn and its job are taken over.
-  await receiver.received(2, 60_000);
+  await receiver.received(2, 120_000);
   const statuses = async () => (await log()).map(({ status }: { status: string }) => status);
   await until(async () => (await statuses())[0] === 'succeeded');
   expect(await statuses()).toEqual(['succeeded', 'sending']);
