@@ -31,7 +31,7 @@ function openShell(env: Record<string, string>) {
       const mark = `done-with-block-${++blocks}`;
       const from = said.length;
       shell.stdin.write(`${block}\necho\necho ${mark}\n`);
-      await vi.waitUntil(() => said.includes(`${mark}\n`, from), { timeout: 15_000, interval: 20 });
+      await vi.waitUntil(() => said.includes(`${mark}\n`, from), { timeout: 60_000, interval: 20 });
       return said.slice(from, said.indexOf(mark, from)).trim();
     },
     close: () => shell.stdin.end(),
@@ -101,7 +101,7 @@ async function takeTour(url: string): Promise<void> {
   expect(refusals).toContain('Unknown query parameter \\"colour\\"');
   await shell.run(subscribe!);
   expect(await shell.run(publish!)).toContain('"status":"published"');
-  await vi.waitUntil(() => /verified msg_\S+: post.updated/.test(shell.said()), { timeout: 15_000, interval: 20 });
+  await vi.waitUntil(() => /verified msg_\S+: post.updated/.test(shell.said()), { timeout: 60_000, interval: 20 });
   expect(await shell.run(log!)).toContain('"status":"succeeded"');
   shell.close();
 }

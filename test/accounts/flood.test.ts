@@ -18,7 +18,7 @@ const quick = await startTestApp({
 });
 
 test('while a flood of logins is hashed, other routes are answered, files are read and hosts looked up', {
-  timeout: 180_000,
+  timeout: 240_000,
 }, async () => {
   let answered = 0;
   const flood = Array.from({ length: 16 }, async (_, i) => {
@@ -46,7 +46,7 @@ test('what more wait than can be served in time is refused at once, and the next
 });
 
 test('beyond the queue a login answers 503 with Retry-After, in the envelope of every error', {
-  timeout: 180_000,
+  timeout: 240_000,
 }, async () => {
   const login = (_: unknown, i: number) =>
     quick.call('POST', '/api/auth/login', { email: `m${i}@example.com`, password: 'wrong horse' });

@@ -173,7 +173,7 @@ test('a rule of the password field is given the whole record wherever a password
       const mails = await app.captured.mails();
       return mails.length > 0 && mails;
     },
-    { timeout: 15_000 },
+    { timeout: 60_000 },
   );
   const link = /token=([\w-]+)/.exec(mail!.text)![1];
   expect((await call('POST', '/api/auth/password/reset', { token: link, password: 'a horse of another' })).status).toBe(

@@ -24,7 +24,7 @@ test('where the password is optional, who registers without one is signed in, an
   ]);
 
   await call('POST', '/api/auth/password/forgot', { email: 'ann@example.com' });
-  const mail = await vi.waitUntil(async () => (await app.captured.mails())[0], { timeout: 10_000 });
+  const mail = await vi.waitUntil(async () => (await app.captured.mails())[0], { timeout: 60_000 });
   const token = new URL(/http\S+/.exec(mail.text)![0]).searchParams.get('token');
   expect((await call('POST', '/api/auth/password/reset', { token, password: secret })).status).toBe(204);
   expect((await ann('GET', '/api/auth/me')).status).toBe(401);

@@ -70,7 +70,7 @@ browserTest(
     // The page shows one state at a time: once it has the last result, it has all that was before.
     const sends = page.locator('#sends > li');
     await expect
-      .poll(() => sends.first().textContent(), { timeout: 20_000 })
+      .poll(() => sends.first().textContent(), { timeout: 60_000 })
       .toMatch(/sent.*Grace answered you.*3 of 3/s);
     const [phone, pixel, firefox] = ['iPhone', 'Pixel', 'Firefox'].map((name) => deviceOf(page, name)) as [
       ReturnType<typeof deviceOf>,

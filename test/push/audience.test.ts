@@ -75,7 +75,7 @@ test('a large audience is sent to device by device, each once, however its devic
 
 test('users without devices, and device ids that are unknown, are passed over; nobody in the end is no-devices', async () => {
   const { id } = await app.push.enqueue({ to: Array.from({ length: 3000 }, newId), deviceIds: [newId()], title: 'Hi' });
-  await expect.poll(() => finished, { timeout: 20_000 }).toEqual([{ id, status: 'no-devices', devices: 0 }]);
+  await expect.poll(() => finished, { timeout: 60_000 }).toEqual([{ id, status: 'no-devices', devices: 0 }]);
 });
 
 test('a raw token of a registered device that the push reaches on another page is sent to once, as that device', async () => {
@@ -105,7 +105,7 @@ test('an audience whose job or worker was lost is looked up to its end by anothe
   await queue.drain(true);
   await queue.resume();
   await sql.query(`update push_audiences set touched_at = now() - interval '1 minute' where push_id = $1`, [id]);
-  await expect.poll(() => finished, { timeout: 30_000 }).toMatchObject([{ id, status: 'sent', devices: 2500 }]);
+  await expect.poll(() => finished, { timeout: 60_000 }).toMatchObject([{ id, status: 'sent', devices: 2500 }]);
 });
 
 test('a page holds 1,000 registered devices at most, and the next goes on behind it', async () => {

@@ -81,7 +81,7 @@ describe('what may work later', () => {
     expect((await shown(result.id)).counts).toMatchObject({ accepted: 1, retrying: 1, failed: 0 });
     await pass(result.id);
     const receipt = { id: result.id, device: bad, ok: true, error: null, unregistered: false };
-    await expect.poll(() => named('push.receipt'), { timeout: 20_000 }).toEqual([receipt]);
+    await expect.poll(() => named('push.receipt'), { timeout: 60_000 }).toEqual([receipt]);
     expect(calls.map(([, devices, { id }]) => [devices.map((device) => device.id).toSorted(), id])).toEqual([
       [[bad, good].toSorted(), result.id],
       [[bad], result.id],
@@ -118,12 +118,12 @@ describe('what may work later', () => {
       (await shown(id)).devices[0].timeline.filter(({ event }: { event: string }) => event === 'retry').length;
     for (let tries = 2; tries <= 6; tries++) {
       // The answer of the last try is stored.
-      await expect.poll(retries, { timeout: 20_000 }).toBe(tries - 1);
+      await expect.poll(retries, { timeout: 60_000 }).toBe(tries - 1);
       await pass(id);
-      await expect.poll(() => calls.length, { timeout: 20_000 }).toBe(tries);
+      await expect.poll(() => calls.length, { timeout: 60_000 }).toBe(tries);
     }
     const receipt = { id, device: null, ok: false, error: 'Busy', unregistered: false };
-    await expect.poll(() => named('push.receipt'), { timeout: 20_000 }).toEqual([receipt]);
+    await expect.poll(() => named('push.receipt'), { timeout: 60_000 }).toEqual([receipt]);
     expect(await shown(id)).toMatchObject({ status: 'failed', counts: { retrying: 0, failed: 1 } });
     const { rows } = await sql.query('select 1 from push_chunks where push_id = $1 and finished_at is null', [id]);
     expect(rows).toEqual([]);
@@ -141,7 +141,7 @@ describe('what may work later', () => {
     expect(calls[0]![2].expiresAt! - Date.now()).toBeGreaterThan(3_500_000);
     await sql.query(`update pushes set expires_at = now() - interval '1 second' where id = $1`, [id]);
     await pass(id);
-    await expect.poll(async () => (await shown(id)).devices[0].error, { timeout: 20_000 }).toMatch(/^Expired/);
+    await expect.poll(async () => (await shown(id)).devices[0].error, { timeout: 60_000 }).toMatch(/^Expired/);
     expect(calls).toHaveLength(1);
   });
 });

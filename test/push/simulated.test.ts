@@ -165,7 +165,7 @@ test('a rate-limited device is tried again, and told when it took the push later
   expect(sent.status).toBe('failed');
   await simulated.setBehavior(id, 'delivers');
   const receipt = { id: sent.id, device: id, ok: true, error: null, unregistered: false };
-  await expect.poll(() => events, { timeout: 20_000 }).toContainEqual({ name: 'push.receipt', payload: receipt });
+  await expect.poll(() => events, { timeout: 60_000 }).toContainEqual({ name: 'push.receipt', payload: receipt });
   expect(await notificationsOf(id)).toMatchObject([{ push: sent.id, state: 'shown' }]);
 });
 

@@ -87,7 +87,7 @@ async function newestEntry(query: string) {
       expect(body.data).not.toEqual([]);
       return body.data[0];
     },
-    { timeout: 20_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   );
 }
 

@@ -84,7 +84,7 @@ test('null clears an encrypted field', async () => {
 
 test('a webhook tells the record as its owner sees it; the outbox on the way holds ciphertexts only, the log nothing', async () => {
   // Who may see an event is asked when it is sent: those of the tests before would still come to a new endpoint.
-  await vi.waitUntil(async () => (await database.query('select 1 from outbox')).rowCount === 0, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await database.query('select 1 from outbox')).rowCount === 0, { timeout: 60_000 });
   const receiver = await startReceiver();
   const ann = await person('Ann');
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['patient.*'] });

@@ -199,7 +199,7 @@ test('what a hook has started and not waited for goes on outside once the record
   });
   expect((await send('late')).status).toBe(201);
   go.resolve();
-  await vi.waitUntil(() => late.mock.calls.length > 0, { timeout: 10_000, interval: 20 });
+  await vi.waitUntil(() => late.mock.calls.length > 0, { timeout: 60_000, interval: 20 });
   expect(late).toHaveBeenCalledWith(expect.objectContaining({ text: 'late' }));
   expect([await notes.count({ text: 'late' }), seen.includes('after late')]).toEqual([1, true]);
 });

@@ -28,9 +28,9 @@ test('an extension from outside has a table, routes, a job and an event', async 
   expect(asked.status).toBe(202);
   const { id } = asked.body.data;
   const counts = async () => (await ada.call('GET', `/api/reports/${id}`)).body.data.counts;
-  await vi.waitUntil(async () => (await counts()) !== null, { timeout: 15_000 });
+  await vi.waitUntil(async () => (await counts()) !== null, { timeout: 60_000 });
   expect(await counts()).toEqual({ user: 1, thing: 1 });
-  await vi.waitUntil(() => told.length > 0, { timeout: 10_000, interval: 20 });
+  await vi.waitUntil(() => told.length > 0, { timeout: 60_000, interval: 20 });
   expect(told).toEqual([{ report: id }]);
 });
 

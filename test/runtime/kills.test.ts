@@ -11,7 +11,7 @@ const env = { ...envOfOneRole(database), TRUST_PROXY: 'loopback' };
 const patience = { timeout: 90_000, interval: 50 };
 
 test('relay, worker and web killed in the middle lose no event of an acknowledged record, and repeat one only with its id', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const receiver = await startReceiver();
   const start = (role: 'web' | 'relay' | 'webhook-worker') => startBlog(role, env);

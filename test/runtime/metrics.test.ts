@@ -68,7 +68,7 @@ test('a worker tells how its attempts ended, and how long they waited', async ()
   await ann.call('POST', '/api/notes', { text: 'x' });
   const told = async () => (await ask(worker.metricsUrl)).text;
   const isTold = async () => (await told()).includes('belfry_webhooks_attempts_total{result="succeeded"} 1\n');
-  await vi.waitUntil(isTold, { timeout: 30_000, interval: 50 });
+  await vi.waitUntil(isTold, { timeout: 60_000, interval: 50 });
   const text = await told();
   expect(text).toContain('belfry_webhooks_attempts_total{result="status 5xx"} 1\n');
   expect(text).toContain('belfry_webhooks_dispatch_seconds_count 2\n');

@@ -5,7 +5,7 @@ import { type AppProcess, envOfOneRole, startProcess } from '../support/processe
 const database = await createTestDatabase();
 afterAll(() => database.drop());
 // Each starts processes, which take long on a busy machine.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const development = {
   ...envOfOneRole(database),
@@ -26,7 +26,7 @@ const linesOf = (one: AppProcess) =>
 
 /** Resolves when a process runs. */
 async function running(one: AppProcess): Promise<void> {
-  const said = vi.waitUntil(() => one.said().includes('with the roles'), { timeout: 50_000, interval: 25 });
+  const said = vi.waitUntil(() => one.said().includes('with the roles'), { timeout: 60_000, interval: 25 });
   await Promise.race([said, one.ended.then(() => expect.fail(`it ended: ${one.said()}`))]);
 }
 

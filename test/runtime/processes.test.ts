@@ -7,10 +7,10 @@ import { envOfOneRole, startBlog } from '../support/processes.ts';
 const database = await createTestDatabase();
 afterAll(() => database.drop());
 // Each starts processes, which take long on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
-const started = { timeout: 30_000, interval: 25 };
+const started = { timeout: 60_000, interval: 25 };
 
 test('every fault of the environment is listed at once, and the process exits with 1 before a port is opened', async () => {
   const web = startBlog('web', {
@@ -40,7 +40,7 @@ test('a database that cannot be reached is tried a few times, each with a line, 
 });
 
 test('four processes apart carry a change to a receiver, and stop cleanly at SIGTERM', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const receiver = await startReceiver();
   const web = startBlog('web', env);

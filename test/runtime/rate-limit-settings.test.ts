@@ -113,7 +113,7 @@ test.each([
   }
 });
 
-test('of 400 requests at once to two web processes exactly 300 pass', { timeout: 60_000 }, async () => {
+test('of 400 requests at once to two web processes exactly 300 pass', { timeout: 240_000 }, async () => {
   const database = await createTestDatabase();
   const env = { ...envOfOneRole(database), TRUST_PROXY: 'loopback' };
   const start = async () => {

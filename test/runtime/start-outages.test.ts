@@ -28,7 +28,7 @@ test.each([
   await holder.query(`begin; lock table ${table} in access exclusive mode`);
   const done = work(app);
   const waiting = `select 1 from pg_locks where not granted and relation = '${table}'::regclass`;
-  await vi.waitUntil(async () => (await holder.query(waiting)).rowCount, { timeout: 10_000, interval: 10 });
+  await vi.waitUntil(async () => (await holder.query(waiting)).rowCount, { timeout: 60_000, interval: 10 });
   proxy.shut();
   await holder.query('rollback');
   proxy.reopen();

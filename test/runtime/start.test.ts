@@ -7,13 +7,13 @@ import { createTestDatabase } from '../support/database.ts';
 import { BARE_ENV, startBlog } from '../support/processes.ts';
 
 // Each starts processes, which take long on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** Runs a process of the blog until it ends, or 40 seconds have passed. */
 async function run(role: Role, env: Record<string, string>) {
   const child = spawn(process.execPath, ['test/fixtures/blog/process.ts', role], {
     env: { ...BARE_ENV, ...env },
-    timeout: 40_000,
+    timeout: 60_000,
     killSignal: 'SIGKILL',
   });
   let said = '';

@@ -16,7 +16,7 @@ import { BARE_ENV } from '../support/processes.ts';
 import { BLOG, makeProject } from '../support/project.ts';
 
 // A command is a process that loads the whole app.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const project = makeProject();
 project.declare(BLOG);
@@ -139,7 +139,7 @@ test('captured e-mails are shown, the newest first', async () => {
   expect((await admin('mails')).said).toBe('No e-mail was captured.');
   for (const to of ['a@example.com', 'b@example.com'])
     await app.mail.send({ to, subject: `For ${to}`, text: 'A link: https://example.com/x' });
-  await vi.waitUntil(async () => (await app.captured.mails()).length === 2, { timeout: 15_000 });
+  await vi.waitUntil(async () => (await app.captured.mails()).length === 2, { timeout: 60_000 });
   const { said } = await admin('mails --email b@example.com');
   expect(said).toBe('To: b@example.com\nSubject: For b@example.com\n\nA link: https://example.com/x');
   expect((await admin('mails --limit 1')).said).toContain('b@example.com');

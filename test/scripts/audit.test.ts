@@ -7,7 +7,7 @@ import { makeProject } from '../support/project.ts';
 import { runScript } from '../support/scripts.ts';
 
 // Every command is a process that loads the whole app.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const project = makeProject();
 project.declare(`import { audit, createApp, defineResource, f } from '../index.ts';
@@ -41,7 +41,7 @@ test('npm run audit -- verify says that all is well with the row to note, and el
       const { rows } = await client.query('select count(*)::int as n from audit_entries');
       expect(rows[0].n).toBe(3);
     },
-    { timeout: 20_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   );
   const { rows } = await client.query('select hash from audit_entries where id = 3');
   const noted = `3:${rows[0].hash}`;

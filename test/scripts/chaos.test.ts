@@ -28,7 +28,7 @@ async function chaos(args: string) {
 }
 
 test('relay and worker killed, Redis emptied and Postgres restarted in the middle: each delivery arrives, and comes twice only when it was in flight', {
-  timeout: 180_000,
+  timeout: 240_000,
 }, async () => {
   const { code, said, wrong } = await chaos('--deliveries 400 --kills 1 --seed 5 --hurry --json');
   expect(wrong).toMatch(/SIGKILL relay/);

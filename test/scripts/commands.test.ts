@@ -52,11 +52,11 @@ test('the receiver says when its port is in use, and does not take that of web',
 
 test('the receiver answers a GET and says nothing of it; a POST without a signature it refuses aloud', async () => {
   const { out } = begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: '0' });
-  const url = await vi.waitUntil(() => /http:\S+/.exec(out.said)?.[0], { timeout: 10_000 });
+  const url = await vi.waitUntil(() => /http:\S+/.exec(out.said)?.[0], { timeout: 60_000 });
   expect((await fetch(url)).status).toBe(200);
   expect(out.said).not.toContain('refused');
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
-  await vi.waitUntil(() => out.said.includes('refused: The header webhook-id is missing'), { timeout: 5000 });
+  await vi.waitUntil(() => out.said.includes('refused: The header webhook-id is missing'), { timeout: 60_000 });
 });
 
 test('npm run migrate needs DATABASE_URL and nothing else, in production too', async () => {

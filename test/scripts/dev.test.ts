@@ -55,7 +55,7 @@ async function askOften(url: string, times: number): Promise<Set<number>> {
 }
 
 test('npm run dev listens on this machine alone, prints its pages, and says that it lifts rate limits here', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const { said, port } = await startDev({});
   const url = `http://localhost:${port}`;
@@ -69,7 +69,7 @@ test('npm run dev listens on this machine alone, prints its pages, and says that
 });
 
 test('npm run dev with HOST=0.0.0.0 answers other machines, but not in the console; LOOPBACK_RATE_LIMITS=on keeps the limits', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const { said, port } = await startDev({ HOST: '0.0.0.0', LOOPBACK_RATE_LIMITS: 'on' });
   const url = `http://localhost:${port}`;
@@ -83,7 +83,7 @@ test('npm run dev with HOST=0.0.0.0 answers other machines, but not in the conso
   expect([status, body.error.message]).toEqual([403, expect.stringContaining('came from another one')]);
 });
 
-test('npm run dev names a HOST that this machine does not have', { timeout: 60_000 }, async () => {
+test('npm run dev names a HOST that this machine does not have', { timeout: 240_000 }, async () => {
   const project = makeProject();
   onTestFinished(() => project.remove());
   const dev = startScript(project.folder, 'dev.ts', { HOST: '203.0.113.9', PORT: String(await freePort()) });

@@ -17,7 +17,7 @@ afterAll(project.remove);
 const begin = (command: string, env?: Record<string, string>) => startScript(project.folder, command, env);
 
 // A command is a process that loads the whole app.
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** Waits until a command says something; rejects when it ends without. */
 async function says({ out, ended }: ReturnType<typeof begin>, text: string): Promise<void> {

@@ -13,7 +13,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { BARE_ENV } from '../support/processes.ts';
 import { makeProject } from '../support/project.ts';
 
-const patience = { timeout: 30_000, interval: 25 };
+const patience = { timeout: 60_000, interval: 25 };
 
 const { folder, declare, remove } = makeProject();
 afterAll(remove);
@@ -158,7 +158,7 @@ test('a team adds, renames, changes a type and drops, by commands alone, and its
 });
 
 test('a migrate that is killed while it waits for a lock leaves nothing, and the next one finishes', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const { declare, write, apply, begin, query, another } = await project();
   declare(FIRST);
@@ -184,7 +184,7 @@ const BUILDING = `select pid from pg_stat_activity where datname = current_datab
 test.each([
   ['its process is killed', 'process'],
   ['its session in Postgres is ended, which leaves a broken index', 'session'],
-])('when %s while an index is built, the next migrate finishes', { timeout: 120_000 }, async (_, what) => {
+])('when %s while an index is built, the next migrate finishes', { timeout: 240_000 }, async (_, what) => {
   const { declare, write, apply, begin, query, another } = await project();
   declare(FIRST);
   await write(FIELDS);
@@ -234,7 +234,7 @@ test('three processes that migrate at once apply each migration once, and all su
 });
 
 test('the code before a deploy that was taken back starts on the newer database, and says that it is ahead', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const { declare, write, apply, migrate, begin, query, redis } = await project();
   declare(FIRST);

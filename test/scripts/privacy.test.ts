@@ -20,7 +20,7 @@ test.each([
 });
 
 test('npm run privacy -- report needs no database, and with --strict it fails where something personal is not marked', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const declare = (phone: string) =>
     project.declare(`import { createApp, defineResource, defineUser, f, privacy } from '../index.ts';

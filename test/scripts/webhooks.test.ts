@@ -8,7 +8,7 @@ import { BLOG, makeProject } from '../support/project.ts';
 import { runScript } from '../support/scripts.ts';
 
 // Every command is a process that loads the whole app.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const project = makeProject();
 project.declare(BLOG);
@@ -72,7 +72,7 @@ test('status tells what waits and what failed, retry sends that again, drain wai
   await ada.call('POST', '/api/posts', { title: 'two' });
   await receiver.received(3);
   const inTurns = async () => (await client.query('select from webhook_turns where holder is not null')).rowCount;
-  await vi.waitUntil(async () => (await inTurns()) === 0, { timeout: 30_000 });
+  await vi.waitUntil(async () => (await inTurns()) === 0, { timeout: 60_000 });
   // As if the schedule had been used up, and one endpoint were disabled.
   await client.query(
     `update webhook_deliveries set status = 'failed', next_attempt_at = null, finished_at = now() where status = 'pending' or endpoint_id = $1`,

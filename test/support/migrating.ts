@@ -11,7 +11,7 @@ import type { MigrateOptions } from '../../src/runtime/migrations/migrate.ts';
 import { createTestDatabase } from './database.ts';
 
 // Comparing tables begins with loading drizzle-kit, which takes long on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** A project that changes: an empty database, and an empty folder of migrations. */
 export interface Migrating {

@@ -22,7 +22,7 @@ async function isCounted(): Promise<boolean> {
 
 beforeEach(async () => {
   proxy.reopen();
-  await expect.poll(isCounted, { timeout: 15_000 }).toBe(true);
+  await expect.poll(isCounted, { timeout: 60_000 }).toBe(true);
 });
 
 test.each(['shut', 'hang'] as const)('while Redis is away (%s) each process locks by itself', async (how) => {
@@ -48,5 +48,5 @@ test('when Redis is back, failed sign-ins are counted there again', async () => 
   proxy.shut();
   expect(await isCounted()).toBe(false);
   proxy.reopen();
-  await expect.poll(isCounted, { timeout: 15_000 }).toBe(true);
+  await expect.poll(isCounted, { timeout: 60_000 }).toBe(true);
 });

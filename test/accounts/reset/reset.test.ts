@@ -45,7 +45,7 @@ const times = <T>(n: number, make: (i: number) => T) => Promise.all(Array.from({
 const linkIn = ({ text }: { text: string }) => /https?:\S+/.exec(text)![0];
 
 /** Waits until something is there. A busy machine takes its time. */
-const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 15_000, interval: 10 });
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 10 });
 
 /** Asks for a link and gives its token, once its e-mail is there. */
 async function tokenFor(email: string): Promise<string> {

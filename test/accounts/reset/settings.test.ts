@@ -4,7 +4,7 @@ import { defineUser, f } from '../../../src/index.ts';
 import { refusal, startSmtpServer } from '../../fakes/smtp-server.ts';
 import { startTestApp } from '../../support/app.ts';
 
-const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 15_000, interval: 10 });
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 10 });
 const cheap = { logN: 4, r: 8, p: 1 };
 
 const own = await startTestApp({

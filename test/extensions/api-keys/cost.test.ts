@@ -75,7 +75,7 @@ test('a request with a key costs one look-up for key, scopes and owner together'
   // Its first use is noted; then there is nothing to note for a minute.
   await vi.waitFor(
     async () => expect((await ann.call('GET', '/api/auth/api-keys')).body.data[0].lastUsedAt).not.toBeNull(),
-    { timeout: 10_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
   expect(await costOf(() => script('GET', '/api/auth/me'))).toMatchObject({ binds: 1 });
 });

@@ -45,7 +45,7 @@ test('a key that is asked for while a new password ends the session is not made:
   await client.query('update users set updated_at = now() where id = $1', [dan.id]);
   const asked = create(dan);
   const waiting = 'select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))';
-  await vi.waitFor(async () => expect(await query(waiting)).not.toEqual([]), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(async () => expect(await query(waiting)).not.toEqual([]), { timeout: 60_000, interval: 20 });
   await client.query('delete from sessions where user_id = $1', [dan.id]);
   await client.query('commit');
   expect((await asked).status).toBe(401);

@@ -3,7 +3,7 @@ import { newKey } from '../../../src/extensions/api-keys/key.ts';
 import { clientOf } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
-const patience = { timeout: 10_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 const { app, url, call, person, key, query, seen } = await startKeysApp();
 const ann = await person('Ann');

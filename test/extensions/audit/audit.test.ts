@@ -78,7 +78,7 @@ async function entry(query: string, fits: (row: Row) => boolean = () => true): P
       if (found === undefined) throw new Error(`no entry of ${query} yet`);
       return found;
     },
-    { timeout: 20_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   );
 }
 
@@ -89,7 +89,7 @@ const settled = () =>
       const { rows } = await database.query('select count(*)::int as n from outbox');
       expect(rows[0].n).toBe(0);
     },
-    { timeout: 20_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   );
 
 async function made(values: Record<string, unknown> = {}) {

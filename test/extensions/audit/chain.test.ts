@@ -38,7 +38,7 @@ async function written(count: number): Promise<void> {
       const { rows } = await database.query('select count(*)::int as n from outbox');
       expect(rows[0].n).toBe(0);
     },
-    { timeout: 20_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   );
 }
 

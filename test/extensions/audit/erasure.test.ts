@@ -47,7 +47,7 @@ async function told(record: string, ...actions: string[]) {
       const all = await entries(record);
       return actions.every((action) => all.some((one: { action: string }) => one.action === action)) && all;
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
   return Object.fromEntries(found.map((one: { action: string; changes: unknown }) => [one.action, one.changes]));
 }
@@ -121,14 +121,14 @@ test('an erasure removes the e-mails to addresses that the user had before, and 
   for (const { email } of [dan, eve]) await call('POST', '/api/auth/password/forgot', { email });
   const to = async (...addresses: string[]) =>
     (await database.query('select recipient from mails where recipient = any($1)', [addresses])).rows.length;
-  await vi.waitFor(async () => expect(await to(dan.email, eve.email)).toBe(2), { timeout: 20_000 });
+  await vi.waitFor(async () => expect(await to(dan.email, eve.email)).toBe(2), { timeout: 60_000 });
   await app.service('user').update(dan.id, { email: 'dan-next@people.example.com' });
   await app.service('user').update(dan.id, { email: 'dan-last@people.example.com' });
   // The address is free again, and somebody else takes it.
   const body = { name: 'Fay', email: dan.email, password: 'correct horse battery' };
   expect((await call('POST', '/api/auth/register', body)).status).toBe(201);
   await vi.waitFor(async () => expect((await database.query('select 1 from outbox')).rows).toEqual([]), {
-    timeout: 20_000,
+    timeout: 60_000,
   });
   expect(await to(dan.email, eve.email)).toBe(2);
   await erase(dan);

@@ -36,7 +36,7 @@ test('while the database is away it keeps 10,000 and goes on once it is back', a
   for (let i = 0; i < 10_100; i++) add(`${i}`);
   await Promise.resolve();
   away = false;
-  await vi.waitFor(() => expect(written.flat()).toHaveLength(10_000), { timeout: 20_000, interval: 25 });
+  await vi.waitFor(() => expect(written.flat()).toHaveLength(10_000), { timeout: 60_000, interval: 25 });
   expect(written.flat().at(-1)).toBe('9999');
   add('later');
   await writer.stop();
@@ -48,6 +48,6 @@ test('one that the database refuses is dropped alone', async () => {
     names.includes('bad') ? Object.assign(new Error('refused'), { code: '22P05' }) : undefined,
   );
   for (const name of ['a', 'b', 'bad', 'c', 'd']) add(name);
-  await vi.waitFor(() => expect(written.flat()).toEqual(['a', 'b', 'c', 'd']), { timeout: 20_000, interval: 5 });
+  await vi.waitFor(() => expect(written.flat()).toEqual(['a', 'b', 'c', 'd']), { timeout: 60_000, interval: 5 });
   await writer.stop();
 });

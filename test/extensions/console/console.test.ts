@@ -129,7 +129,7 @@ test('another origin changes nothing, whatever CORS allows of the API', async ()
 });
 
 test('a stream tells the state, tells it again when it has changed, and ends with the app', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const { other, at } = await startOther({ NODE_ENV: 'test' });
   const stream = await fetch(`${at}${PAGE}/events`);
@@ -139,7 +139,7 @@ test('a stream tells the state, tells it again when it has changed, and ends wit
     for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) told += chunk;
   })();
   await expect
-    .poll(() => told, { timeout: 20_000 })
+    .poll(() => told, { timeout: 60_000 })
     .toContain('event: state\ndata: {"devices":[],"users":[],"pushes":[]}');
   const user = await other.service('user').create({
     name: 'Ann',
@@ -149,7 +149,7 @@ test('a stream tells the state, tells it again when it has changed, and ends wit
   const { id } = await other.simulated!.create({ user: user.id, name: 'Phone' });
   await other.push.send({ to: user.id, title: 'Hi' });
   const last = () => JSON.parse(told.slice(told.lastIndexOf('data: {') + 'data: '.length).split('\n', 1)[0]!);
-  await expect.poll(last, { timeout: 20_000 }).toMatchObject({
+  await expect.poll(last, { timeout: 60_000 }).toMatchObject({
     devices: [{ id, owner: 'Ann (ann@example.com)', notifications: [{ state: 'shown', message: { title: 'Hi' } }] }],
     users: [{ id: user.id }],
     pushes: [{ status: 'sent', counts: { devices: 1, accepted: 1 }, devices: [{ device: id, ok: true }] }],
@@ -203,7 +203,7 @@ test('it needs accounts', () => {
   expect(() => createApp({ resources: [], extensions: [developerConsole()] }, env)).toThrow(/needs accounts/);
 });
 
-test('in production it is not there', { timeout: 60_000 }, async () => {
+test('in production it is not there', { timeout: 240_000 }, async () => {
   const production = {
     NODE_ENV: 'production',
     APP_URL: 'https://api.example.com',

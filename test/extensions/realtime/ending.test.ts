@@ -115,7 +115,7 @@ test('policies and scopes see the user as they are now, without a new stream', a
       await notes.create({ title: 'y', team: 'b' });
       if (!isTold()) throw new Error('not yet');
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   const third = await notes.create({ title: 'x', team: 'a' });
   const last = await notes.create({ title: 'y', team: 'b' });
@@ -167,11 +167,11 @@ test('a ticket opens one stream, for a client that can send no header, and comes
   let lastId = '';
   source.addEventListener('note.created', (event) => (lastId = (event as MessageEvent).lastEventId));
   await notes.create({ title: 'one' });
-  await vi.waitUntil(() => lastId !== '', { timeout: 20_000 });
+  await vi.waitUntil(() => lastId !== '', { timeout: 60_000 });
   source.close();
   await notes.create({ title: 'two' });
   const back = await open(`ticket=${await ticketOf()}&lastEventId=${lastId}`);
-  await vi.waitUntil(() => got.length > 1, { timeout: 20_000 });
+  await vi.waitUntil(() => got.length > 1, { timeout: 60_000 });
   back.close();
   expect(got).toEqual(['one', 'two']);
   const again = await listen(there, `subscribe=note&ticket=${ticket}`);
@@ -205,7 +205,7 @@ test('a user has so many streams and no more; one that is closed makes room', as
   const refused = await listen(url, 'subscribe=note', who);
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
   streams[0]!.close();
-  await vi.waitUntil(async () => (await listen(url, 'subscribe=note', who)).status === 200, { timeout: 20_000 });
+  await vi.waitUntil(async () => (await listen(url, 'subscribe=note', who)).status === 200, { timeout: 60_000 });
 });
 
 test('an address has so many streams of clients who are signed out; what is refused takes no place', async () => {

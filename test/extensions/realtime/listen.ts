@@ -76,7 +76,7 @@ export async function listen(
         if (found === undefined) throw new Error(`not yet; there is ${JSON.stringify(received.slice(-5))}`);
         return found;
       },
-      { timeout: 20_000, interval: 10 },
+      { timeout: 60_000, interval: 10 },
     );
   let lastId = how.after ?? '';
 

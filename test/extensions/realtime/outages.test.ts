@@ -37,7 +37,7 @@ afterAll(async () => {
 const notes = app.service('note');
 const key = `${env.REDIS_PREFIX}:realtime`;
 const titles = (stream: Awaited<ReturnType<typeof ready>>) => stream.changes().map(({ data }) => data.data.title);
-const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 30_000, interval: 20 });
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 const waiting = async () => Number((await database.query('select count(*) from realtime_waiting')).rows[0].count);
 
 /** A process of the app, whose Redis can be taken away. */

@@ -67,7 +67,7 @@ async function equipped(name: string) {
       expect(body.data.status).toBe('ready');
       return new URL(body.data.url).pathname;
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   expect((await call('HEAD', link)).status).toBe(200);
   const mfaToken = await challenge(call, who);
@@ -152,7 +152,7 @@ test('no user is deleted without the end of their credentials, even when code ca
 });
 
 test('a credential that is created while its user is deleted does not come back with them', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   for (let round = 0; round < 6; round++) {
     const dan = await guard(await person('Dan'), sql);
@@ -177,7 +177,7 @@ test('a credential that is created while its user is deleted does not come back 
         );
         expect(rows[0].waiting).toBeGreaterThanOrEqual(8);
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: 60_000, interval: 20 },
     );
     await sql.query('commit');
     const answers = await Promise.all(begun);
@@ -205,7 +205,7 @@ test('a session that is stored for a user while their account is erased ends wit
       const { rows } = await sql.query('select status from privacy_erasures where user_id = $1', [fay.id]);
       expect(rows[0].status).toBe('finished');
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   expect((await live(fay.id)).sessions).toBe(0);
 });

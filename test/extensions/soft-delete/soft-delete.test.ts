@@ -252,7 +252,7 @@ test('.deleted and .restored are told to listeners and webhooks', async () => {
   expect(made.status).toBe(201);
   const { id, title } = await deletedNote();
   await ada.call('POST', `/api/notes/${id}/restore`);
-  await vi.waitUntil(() => told.length === 4, { timeout: 10_000 });
+  await vi.waitUntil(() => told.length === 4, { timeout: 60_000 });
   expect(told).toEqual(['deleted', 'restored', title, ada.id]);
   // Events of the tests before may still come to a new endpoint.
   const ofThis = () => receiver.requests.map(({ body }) => JSON.parse(body)).filter(({ data }) => data.id === id);
@@ -260,7 +260,7 @@ test('.deleted and .restored are told to listeners and webhooks', async () => {
     ofThis()
       .map(({ type }) => type)
       .sort();
-  await vi.waitUntil(() => types().length === 3, { timeout: 15_000 });
+  await vi.waitUntil(() => types().length === 3, { timeout: 60_000 });
   expect(types()).toEqual(['note.created', 'note.deleted', 'note.restored']);
 });
 

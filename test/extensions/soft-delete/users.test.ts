@@ -26,7 +26,7 @@ async function relay(): Promise<void> {
   const app = createApp(declared, env);
   await app.start({ roles: ['relay'] });
   onTestFinished(() => app.close());
-  await vi.waitUntil(async () => (await database.query('select from outbox')).rowCount === 0, { timeout: 15_000 });
+  await vi.waitUntil(async () => (await database.query('select from outbox')).rowCount === 0, { timeout: 60_000 });
 }
 
 const remove = async (id: string) => expect((await root.call('DELETE', `/api/users/${id}`)).status).toBe(204);

@@ -60,7 +60,7 @@ const delivery = (condition: (one: { status: string; attempts: number }) => bool
       const [one] = await log();
       return one !== undefined && condition(one) ? one : undefined;
     },
-    { timeout: 10_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
 
 test('a test is sent now, signed like any other message, and answered with the delivery after its attempt', async () => {

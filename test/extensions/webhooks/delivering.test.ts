@@ -28,7 +28,7 @@ async function subscribe(who: Person, url: string, events = ['note.created']) {
 }
 const write = async (text: string) => (await ann.call('POST', '/api/notes', { text })).body.data;
 const log = async () => (await ann.call('GET', `/api/webhooks/${endpoint.id}/deliveries`)).body.data;
-const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 30_000, interval: 20 });
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 const finished = () =>
   vi.waitUntil(
     async () => {
@@ -36,7 +36,7 @@ const finished = () =>
       const done = list.length > 0 && list.every(({ status }: { status: string }) => /succeeded|failed/.test(status));
       return done ? list : undefined;
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
 
 const opened: Receiver[] = [];

@@ -50,7 +50,7 @@ async function subscriber(name: string, other: object = {}, { person } = first):
   const answer = await who.call('POST', '/api/webhooks', body);
   return { receiver, who, id: answer.body.data.id };
 }
-const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 30_000, interval: 20 });
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 const read = async ({ who, id }: Subscriber) => (await who.call('GET', `/api/webhooks/${id}`)).body.data;
 const log = async ({ who, id }: Subscriber) => (await who.call('GET', `/api/webhooks/${id}/deliveries`)).body.data;
 /** Writes a note and waits until its delivery has finished. */

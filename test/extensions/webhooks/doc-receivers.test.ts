@@ -62,7 +62,7 @@ describe.each([
     const { app } = await example<{ app: RequestListener }>('express.raw');
     const server = createServer(app).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
-    await vi.waitUntil(() => server.listening, { timeout: 10_000, interval: 20 });
+    await vi.waitUntil(() => server.listening, { timeout: 60_000, interval: 20 });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
     expect(await statuses((text, sent) => fetch(url, { method: 'POST', headers: sent, body: text }))).toEqual([
       204, 400, 400, 400,

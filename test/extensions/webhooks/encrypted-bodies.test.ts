@@ -6,7 +6,7 @@ import { clientOf, startTestApp } from '../../support/app.ts';
 import { idOf, newKey } from '../../support/patients.ts';
 
 const PASSWORD = 'correct horse battery';
-const patience = { timeout: 20_000, interval: 25 };
+const patience = { timeout: 60_000, interval: 25 };
 
 const patient = defineResource('patient', {
   fields: {

@@ -68,11 +68,11 @@ const deliveryOf = (endpoint: string) =>
           [endpoint],
         )
       ).rows[0],
-    { timeout: 10_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
 const fannedOut = () =>
   vi.waitUntil(async () => (await client.query('select from outbox where available_at <= now()')).rowCount === 0, {
-    timeout: 10_000,
+    timeout: 60_000,
     interval: 20,
   });
 /** The event of a record that waits in the outbox. */

@@ -51,7 +51,7 @@ async function hang(endpoints: number): Promise<Receiver> {
 
 /** Sends events to a healthy receiver: they do not wait until requests that hang have come to their end. */
 async function provePassage(who: Person, well: Receiver, hanging: Receiver): Promise<void> {
-  await vi.waitUntil(() => hanging.inFlight.now > 0, { timeout: 30_000, interval: 20 });
+  await vi.waitUntil(() => hanging.inFlight.now > 0, { timeout: 60_000, interval: 20 });
   const before = well.requests.length;
   const ended = () => hanging.requests.length - hanging.inFlight.now;
   let heldUp = 0;

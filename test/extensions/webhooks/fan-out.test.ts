@@ -54,7 +54,7 @@ beforeEach(async () => {
 
 describe('an event that 10,000 endpoints may see', () => {
   test('makes its deliveries a thousand in a transaction, each once; other events go in between', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     await endpoints(10_000, ['notice.created']);
     await endpoints(10, ['riddle.created'], 'f');
@@ -82,7 +82,7 @@ describe('an event that 10,000 endpoints may see', () => {
     expect((await last('riddle.created')) < (await last('notice.created'))).toBe(true);
   });
 
-  test('has them all although its relay stops in the middle', { timeout: 120_000 }, async () => {
+  test('has them all although its relay stops in the middle', { timeout: 240_000 }, async () => {
     await endpoints(10_000, ['notice.*']);
     const second = createApp(made, env);
     await second.start({ roles: ['relay'] });
@@ -93,7 +93,7 @@ describe('an event that 10,000 endpoints may see', () => {
     expect(await count('webhook_deliveries')).toBe(10_000);
   });
 
-  test('tells when it happened, on every page', { timeout: 120_000 }, async () => {
+  test('tells when it happened, on every page', { timeout: 240_000 }, async () => {
     await endpoints(2500, ['*']);
     await app.service('notice').create({ text: 'all' });
     await nothingWaits();
@@ -105,7 +105,7 @@ describe('an event that 10,000 endpoints may see', () => {
 });
 
 test('120 events at once of which each has 100 endpoints are shared out over transactions, and all arrive', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   await endpoints(100, ['notice.created']);
   await app.transaction(async ({ service }) => {

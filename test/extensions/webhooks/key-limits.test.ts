@@ -45,7 +45,7 @@ interface Disabled {
 const disabled: Disabled[] = [];
 app.on('webhook.disabled', (payload) => disabled.push(payload as Disabled));
 
-const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 15_000, interval: 20 });
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 async function receive(): Promise<Receiver> {
   const receiver = await startReceiver();
   receivers.push(receiver);

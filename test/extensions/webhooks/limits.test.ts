@@ -79,7 +79,7 @@ test('the log shows 2 KB of a body and 1 KB of an answer, cut between characters
       const [one] = (await who.call('GET', `/api/webhooks/${id}/deliveries`)).body.data;
       return one?.status === 'succeeded' ? one : undefined;
     },
-    { timeout: 10_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
   expect(delivery.payloadTruncated).toBe(true);
   expect(request!.body.startsWith(delivery.payload)).toBe(true);

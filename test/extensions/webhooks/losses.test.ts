@@ -40,7 +40,7 @@ const counts = async (endpoint: string) => {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 };
 
-const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, { timeout: 15_000, interval: 20 });
+const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 
 async function loseJobs(): Promise<void> {
   const redis = new Redis(env.REDIS_URL!);
@@ -169,7 +169,7 @@ test('the log of a deleted user is gone within a minute, however long it is', as
   );
   await rare.app.service('user').delete(userId);
   const left = async () => (await other.query('select from webhook_deliveries where endpoint_id = $1', [id])).rowCount;
-  await vi.waitUntil(async () => (await left()) === 0, { timeout: 50_000, interval: 100 });
+  await vi.waitUntil(async () => (await left()) === 0, { timeout: 60_000, interval: 100 });
   await other.end();
 });
 

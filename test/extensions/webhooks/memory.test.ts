@@ -64,7 +64,7 @@ const hostile: Record<string, [script: (socket: Socket) => void, status: string,
 };
 
 test('a worker with 64 MB of heap lives through 100 MB bodies, gzip bombs and drips, and its memory stays flat', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const worker = startProcess('test/fixtures/notes/webhook-worker.ts', {
     ...env,

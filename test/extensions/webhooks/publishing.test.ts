@@ -61,7 +61,7 @@ async function subscribe(who: Person, events: string[], scope: 'own' | 'global' 
 /** Resolves when every event is turned into deliveries. */
 const fannedOut = () =>
   vi.waitUntil(async () => (await client.query('select from outbox')).rowCount === 0, {
-    timeout: 10_000,
+    timeout: 60_000,
     interval: 20,
   });
 const deliveries = async ({ id }: { id: string }) =>
@@ -296,7 +296,7 @@ test('what was published is remembered as long as deliveries are, and then forgo
   await vi.waitUntil(
     async () => (await client.query('select from webhook_events where id = $1', [old])).rowCount === 0,
     {
-      timeout: 10_000,
+      timeout: 60_000,
       interval: 20,
     },
   );

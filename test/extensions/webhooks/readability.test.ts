@@ -74,7 +74,7 @@ afterAll(async () => {
   await Promise.all(opened.map((one) => one.close()));
 });
 const published = app as unknown as { webhooks: WebhooksApi };
-const patience = { timeout: 20_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 interface Subscriber {
   who: Person;

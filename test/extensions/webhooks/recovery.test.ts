@@ -29,7 +29,7 @@ async function subscribe(who: Person): Promise<Receiver & { id: string }> {
   const { body } = await who.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
   return Object.assign(receiver, { id: body.data.id as string });
 }
-const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 20_000, interval: 20 });
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 const log = async (who: Person, id: string) =>
   (await who.call('GET', `/api/webhooks/${id}/deliveries?limit=100`)).body.data;
 const isDone = ({ status }: { status: string }) => status === 'succeeded' || status === 'failed';

@@ -58,7 +58,7 @@ async function subscribe(who: Person, events: string[], scope: 'own' | 'global' 
   return Object.assign(receiver, { id: body.data.id as string });
 }
 
-const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, { timeout: 10_000, interval: 20 });
+const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 const data = (receiver: Receiver) => receiver.requests.map(({ body }) => JSON.parse(body).data);
 
 /** Resolves when everything that was written before has been delivered to whoever gets it: a marker follows it. */

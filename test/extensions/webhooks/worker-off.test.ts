@@ -15,7 +15,7 @@ test('with WEBHOOKS_WORKER=off web makes deliveries and sends none; a worker bes
   const states = async () =>
     (await ann.call('GET', `/api/webhooks/${id}/deliveries`)).body.data.map(({ status }: { status: string }) => status);
   await ann.call('POST', '/api/notes', { text: 'x' });
-  await vi.waitUntil(async () => (await states()).length === 1, { timeout: 10_000, interval: 20 });
+  await vi.waitUntil(async () => (await states()).length === 1, { timeout: 60_000, interval: 20 });
   expect(await states()).toEqual(['pending']);
   expect(receiver.requests).toHaveLength(0);
 

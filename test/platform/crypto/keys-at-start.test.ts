@@ -4,7 +4,7 @@ import { idOf, newKey, patientsDatabase, valuesOf } from '../../support/patients
 
 const web = { port: 0, roles: ['web' as const] };
 // Each test has a database and several apps of its own.
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** A database whose tables are made and in which nothing is noted yet. */
 async function freshDatabase() {

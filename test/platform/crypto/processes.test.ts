@@ -3,7 +3,7 @@ import { idOf, manyPatients, written } from '../../support/patients.ts';
 
 const web = { port: 0, roles: ['web' as const] };
 // Each test has a database and several apps of its own.
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 test('a process that lacks the newest key stops a rotation before it changes anything', async () => {
   const database = await written();

@@ -8,7 +8,7 @@ import { startTestApp } from '../../support/app.ts';
 import { storedTexts } from '../../support/stored-texts.ts';
 
 /** Waits until something is there. A busy machine takes its time. */
-const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 15_000, interval: 10 });
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 10 });
 
 /** What the server does with the next e-mails; empty: takes them over. */
 const answers: Error[] = [];

@@ -5,8 +5,8 @@ import { createTestDatabase } from '../../support/database.ts';
 import { newKey } from '../../support/patients.ts';
 import { startBlog } from '../../support/processes.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 40_000, interval: 20 });
+vi.setConfig({ testTimeout: 240_000 });
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 20 });
 
 /** A database of its own, and what an app with it has in its environment. */
 async function place() {

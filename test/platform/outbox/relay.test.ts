@@ -34,7 +34,7 @@ const options = {
   settings: { relay: { pollMs: HOUR, sweepMs: HOUR } },
 };
 const { app, env } = await startTestApp(options);
-const inTime = { timeout: 10_000, interval: 10 };
+const inTime = { timeout: 60_000, interval: 10 };
 
 test('a change reaches the consumers through a wake-up, without waiting for the poll', async () => {
   const { id } = await app.service('task').create({ title: 'woken' });

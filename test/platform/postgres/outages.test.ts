@@ -29,6 +29,6 @@ test('while Postgres is away every route answers 503 with Retry-After, and by it
   expect((await call('GET', '/readyz')).body.checks.postgres).toBe('failed');
   expect((await call('GET', '/healthz')).status).toBe(200);
   postgres.reopen();
-  await vi.waitUntil(async () => (await call('GET', `/api/notes/${body.data.id}`)).status === 200, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await call('GET', `/api/notes/${body.data.id}`)).status === 200, { timeout: 60_000 });
   expect((await call('POST', '/api/notes', { text: 'again' })).status).toBe(201);
 });

@@ -46,13 +46,13 @@ afterAll(async () => {
 });
 await app.migrate({ mode: 'sync' });
 const { url } = await app.start({ port: 0, roles: ['web'] });
-const patient = { timeout: 40_000, interval: 25 };
+const patient = { timeout: 60_000, interval: 25 };
 beforeEach(() => {
   fcm.reply = () => undefined;
 });
 
 test('one push reaches a phone of each kind and a browser through the real libraries in a worker’s process; a dead device goes; no token is told', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   fcm.reply = ({ message }) =>
     message.token.includes('gone') ? fcmError(404, 'NOT_FOUND', 'UNREGISTERED', `no ${message.token}`) : undefined;
@@ -97,7 +97,7 @@ test('one push reaches a phone of each kind and a browser through the real libra
   }
 });
 
-test('a worker whose credentials are refused does not start, and says which', { timeout: 60_000 }, async () => {
+test('a worker whose credentials are refused does not start, and says which', { timeout: 240_000 }, async () => {
   fcm.reply = () => fcmError(403, 'PERMISSION_DENIED', undefined, 'Permission denied');
   const worker = startBlog('push-worker', redirected);
   expect(await worker.ended).toBe(1);

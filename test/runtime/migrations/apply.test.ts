@@ -45,7 +45,7 @@ test('indexes of a table that was there are built in a file of their own, while 
   await writer.query(`begin; insert into notes (id, a) values ('4', 'open')`);
   const applying = project.apply();
   const building = `select count(*)::int as n from pg_stat_activity where query like '%notes_a_search_index%' and wait_event_type = 'Lock' and datname = current_database()`;
-  await vi.waitUntil(async () => (await project.query(building))[0].n > 0, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await project.query(building))[0].n > 0, { timeout: 60_000 });
   await project.query(`insert into notes (id, a) values ('5', 'meanwhile')`);
   await writer.query('commit');
   expect(await applying).toEqual(['0002_change']);
@@ -123,7 +123,7 @@ test('a migration steps back from a lock that others hold, lets them through, an
   await holder.query('begin; select * from notes');
   const applying = project.apply();
   const waiting = `select count(*)::int as n from pg_locks l join pg_class c on c.oid = l.relation where c.relname = 'notes' and not granted`;
-  await vi.waitUntil(async () => (await project.query(waiting))[0].n === 1, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await project.query(waiting))[0].n === 1, { timeout: 60_000 });
   // This one queues behind the migration, and is let through when that steps back.
   expect(await project.query('select count(*)::int as n from notes')).toEqual([{ n: 0 }]);
   await holder.query('commit');

@@ -76,7 +76,7 @@ test('accounts', async () => {
   expect((await call(asDan, 'readMe')).status).toBe(401);
 
   await good(nobody, 'forgotPassword', { body: { email: 'dan@example.com' } });
-  const mail = await vi.waitUntil(async () => (await app.captured.mails())[0], { timeout: 10_000 });
+  const mail = await vi.waitUntil(async () => (await app.captured.mails())[0], { timeout: 60_000 });
   const password = 'three bells ring at two';
   expect((await call(nobody, 'resetPassword', { body: { token: 'x', password } })).status).toBe(400);
   await good(nobody, 'resetPassword', { body: { token: /token=([\w-]+)/.exec(mail.text)![1], password } });
@@ -165,7 +165,7 @@ test('API keys, and what they open', async () => {
   await good(asAda, 'revokeApiKey', { path: { id: other.id } });
 });
 
-test('webhooks, with deliveries in their log', { timeout: 30_000 }, async () => {
+test('webhooks, with deliveries in their log', { timeout: 240_000 }, async () => {
   // Nobody listens there.
   const { id, secret } = await good(asAda, 'createWebhook', {
     body: { url: 'http://127.0.0.1:9/', events: ['post.*'], description: 'Mine' },
@@ -175,7 +175,7 @@ test('webhooks, with deliveries in their log', { timeout: 30_000 }, async () => 
   await good(asAda, 'createPost', { body: { title: 'Three' } });
   await vi.waitUntil(
     async () => (await good(asAda, 'listWebhookDeliveries', { path, query: 'limit=5' }))[0]?.attemptLog.length > 0,
-    { timeout: 20_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   await good(asAda, 'listWebhooks');
   await good(asAda, 'readWebhook', { path });

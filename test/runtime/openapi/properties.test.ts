@@ -75,7 +75,7 @@ afterAll(() => {
   expect(never.length, `never succeeded: ${never.join(', ')}`).toBeLessThan(0.4 * statuses.size);
 });
 
-test.each([...contract.operations.keys()])('%s', { timeout: 60_000 }, async (id) => {
+test.each([...contract.operations.keys()])('%s', { timeout: 240_000 }, async (id) => {
   const operation = contract.operations.get(id)!;
   const seen = new Set<number>();
   statuses.set(id, seen);

@@ -77,7 +77,7 @@ test('what an erasure leaves in required personal fields is what a create would 
       const { body } = await root.call('GET', `/api/admin/erasures?user=${ada.id}`);
       expect(body.data[0]).toMatchObject({ status: 'finished', anonymized: { thing: 4 } });
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 
   for (const id of ids.slice(2)) {

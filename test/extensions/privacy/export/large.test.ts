@@ -51,7 +51,7 @@ test('a worker that goes on after its export was taken over, or removed, can sto
 });
 
 test('an export of 100,000 records whose worker is killed in the middle is done again, in 64 MB of heap', {
-  timeout: 180_000,
+  timeout: 240_000,
 }, async () => {
   const ada = await person('Ada');
   await client.query(

@@ -44,7 +44,7 @@ test('connections are kept, at most 64 to an origin', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
   const sending = send(Array.from({ length: 200 }, (_, i) => `/${i}`));
-  await expect.poll(() => fake.requests.length, { timeout: 15_000 }).toBe(64);
+  await expect.poll(() => fake.requests.length, { timeout: 60_000 }).toBe(64);
   open(undefined);
   expect((await sending).every((result) => result.ok)).toBe(true);
   expect(fake.requests).toHaveLength(200);
