@@ -9,7 +9,7 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { read: 'owner', create: 'authenticated' },
 });
-const options = { retrySchedule: [300], timeoutMs: 5000, pollMs: 150, cleanMs: 200, keepDeliveriesDays: 1 };
+const options = { retrySchedule: [300], timeoutMs: 15_000, pollMs: 150, cleanMs: 200, keepDeliveriesDays: 1 };
 const made = { resources: [defineUser(), note], extensions: [webhooks(options)] } as const;
 
 const { app, person, env } = await startTestApp(made);
