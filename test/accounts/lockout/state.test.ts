@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   abandon,
   CLEAN,
+  clearFailures,
   fail,
   type LockoutState,
   lifetime,
@@ -76,7 +77,18 @@ test('a renewal that comes when the attempt is over takes no place', () => {
 
 test('a rule that has become stricter locks at once who has failed too often for it', () => {
   const four = failing([0, 1, 2, 3]);
-  expect(reserve(four, { ...rule, maxAttempts: 3 }, 'x', 4).answer).toBe(3 + rule.lockMs - 4);
+  for (const maxAttempts of [3, 4]) {
+    expect(reserve(four, { ...rule, maxAttempts }, 'x', 4).answer).toBe(3 + rule.lockMs - 4);
+  }
+});
+
+test('clearing the failures begins the count anew, and leaves a lock and the attempts that are being decided', () => {
+  const reserved = reserve(failing([0, 1, 2, 3]), rule, 'a', 4).state;
+  expect(clearFailures(reserved, rule, 5).state).toEqual({ ...reserved, failures: [] });
+  const locked = { ...failing([1, 2, 3, 4, 5]), failures: [6] };
+  expect(clearFailures(locked, rule, 7).state).toMatchObject({ failures: [], lockedUntil: locked.lockedUntil });
+  const inFlight = reserve(CLEAN, rule, 'a', 0).state;
+  expect(clearFailures(inFlight, rule, 1).state).toBe(inFlight);
 });
 
 test('a state lives until nothing in it matters', () => {
