@@ -30,13 +30,19 @@ export function excessOf(root: unknown, maxKeys: number, maxRootKeys = maxKeys):
     const next: unknown[] = [];
     for (const value of level) {
       if (typeof value !== 'object' || value === null) continue;
-      // The names first: to read the values of an object with very many takes longer than to parse it.
       const names = Array.isArray(value) ? undefined : Object.keys(value);
       if (names !== undefined && names.length > (value === root ? maxRootKeys : maxKeys)) return tooManyKeys(maxKeys);
-      const inner = names === undefined ? (value as unknown[]) : Object.values(value);
-      values += inner.length;
+      values += names === undefined ? (value as unknown[]).length : names.length;
       if (values > MOST_VALUES) return `Must have at most ${MOST_VALUES} values`;
-      for (const one of inner) if (typeof one === 'object' && one !== null) next.push(one);
+      if (names === undefined) {
+        for (const one of value as unknown[]) if (typeof one === 'object' && one !== null) next.push(one);
+        continue;
+      }
+      // Of an object with thousands of fields Object.values alone takes longer than the parser.
+      for (const name of names) {
+        const one = (value as Record<string, unknown>)[name];
+        if (typeof one === 'object' && one !== null) next.push(one);
+      }
     }
     level = next;
   }

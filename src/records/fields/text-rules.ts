@@ -39,6 +39,11 @@ export function longerThan(text: string, limit: number): boolean {
   return text.length > limit && (text.length > 2 * limit || [...text].length > limit);
 }
 
+/** The opposite bound, counted and kept cheap in the same way. */
+export function shorterThan(text: string, limit: number): boolean {
+  return text.length < limit || (text.length < 2 * limit && [...text].length < limit);
+}
+
 /** What is wrong with bounds of a length or a count. */
 export function lengthMistakes({ min, max }: FieldSpec): string[] {
   const wrong = (value: unknown) => !(Number.isSafeInteger(value) && (value as number) >= 0);
@@ -101,7 +106,7 @@ export function textSchema(spec: FieldSpec, mostBytes?: number, normalized = nor
       const fault = (message: string) => context.addIssue({ code: 'custom', message });
       if (spec.required && text === '') return fault(spec.requiredMessage ?? 'Is required');
       if (!isStorable(text)) return fault(UNSTORABLE);
-      if (min !== undefined && [...text].length < min) {
+      if (min !== undefined && shorterThan(text, min)) {
         return fault(spec.min?.message ?? `Must be at least ${min} ${min === 1 ? 'character' : 'characters'}`);
       }
       if (max !== undefined && longerThan(text, max)) {
