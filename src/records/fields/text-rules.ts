@@ -39,8 +39,8 @@ export function longerThan(text: string, limit: number): boolean {
   return text.length > limit && (text.length > 2 * limit || [...text].length > limit);
 }
 
-/** The opposite bound, counted and kept cheap in the same way. */
-export function shorterThan(text: string, limit: number): boolean {
+/** Whether a text has fewer characters than a minimum, counted in the same way. */
+function shorterThan(text: string, limit: number): boolean {
   return text.length < limit || (text.length < 2 * limit && [...text].length < limit);
 }
 
