@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../declare/host.ts';
 import { allows } from '../declare/policy.ts';
-import { reserveAnswerBytes } from '../platform/http/pending-answers.ts';
+import { answerRoom, noAnswerRoom, reserveAnswerBytes } from '../platform/http/pending-answers.ts';
 import { type Looker, policyArguments } from './acting.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { RecordsContext } from './context.ts';
@@ -73,23 +73,44 @@ function readTogether(
   return reading;
 }
 
-/**
- * The records of a reference field that this viewer may see expanded, by id. One query.
- *
- * @param bytes about how much of them is read at most
- */
+/** What the records of one level may have, and what was reserved for them in the answer. */
+interface LevelBytes {
+  /** About how much of each reference field is read at most. */
+  most: number;
+  reserved: number;
+}
+
+/** Reads what there is room for in the answer, and reserves it before anything is made of it. */
+async function readReserved(
+  read: (bytes: () => number) => Promise<{ records: StoredRecord[]; bytes: number }>,
+  level: LevelBytes,
+  { req }: Looker,
+): Promise<StoredRecord[]> {
+  let room = level.most;
+  const { records, bytes } = await read(() => {
+    room = Math.min(level.most, answerRoom(req));
+    return room;
+  });
+  // What was left out for want of room must not look like records that stay ids.
+  if (room < level.most && bytes >= room) throw noAnswerRoom();
+  reserveAnswerBytes(req, bytes);
+  level.reserved += bytes;
+  return records;
+}
+
+/** The records of a reference field that this viewer may see expanded, by id. One query. */
 async function targets(
   context: RecordsContext,
   { target, slots }: Gathered,
-  bytes: number,
+  level: LevelBytes,
   looking: Looker,
 ): Promise<Map<string, Target>> {
   const { resource, store } = context.entities.get(target)!;
   const scope = scopeConditions(resource, looking, 'visibility');
   const ids = [...new Set(slots.map((slot) => slot.id))];
   const conditions = scope instanceof Promise ? await scope : scope;
-  const found = await readTogether(looking, [target, ids, conditions, bytes], () =>
-    store.readMany(ids, conditions, bytes),
+  const found = await readTogether(looking, [target, ids, conditions, level.most], () =>
+    readReserved((bytes) => store.readManyWithin(ids, conditions, bytes), level, looking),
   );
   const visible: StoredRecord[] = [];
   for (const record of found) {
@@ -168,13 +189,13 @@ async function expand(context: RecordsContext, first: Task, looking: Looker): Pr
   let level = [first];
   while (level.length > 0 && !isSpent(budget)) {
     const gathered = level.flatMap((task) => gather(task, budget));
-    const { bytes } = budget;
+    const bytes: LevelBytes = { most: budget.bytes, reserved: 0 };
     const found = await Promise.all(gathered.map((one) => targets(context, one, bytes, looking)));
     const next = gathered.map(({ target, includes, slots }, i) => {
       const places = fill(slots, found[i]!, budget);
       return { resource: context.entities.get(target)!.resource, includes, places };
     });
-    reserveAnswerBytes(looking.req, bytes - budget.bytes);
+    reserveAnswerBytes(looking.req, bytes.most - budget.bytes - bytes.reserved);
     level = next.filter(({ includes }) => includes.size > 0);
   }
   return !budget.short && !isSpent(budget);

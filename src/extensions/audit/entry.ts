@@ -1,3 +1,5 @@
+import { valueSize } from '../../records/store/within-bytes.ts';
+
 /**
  * What became of a field. `changed`: values that nobody is to see here. `sha256`: values that stand in `audit_values` until an erasure
  * removes them, by their seal: see hash.ts.
@@ -59,6 +61,9 @@ export type ValuesColumns = [salt: string | null, values: Changes | null];
 
 /** The select list of those values, of `ENTRIES_WITH_VALUES`. */
 export const VALUES_COLUMNS = 'salt, values_by_field';
+
+/** The bytes of a row with those values, as SQL; only these can be many. */
+export const ROW_SIZE = ['changes', 'details', 'values_by_field'].map((name) => valueSize(name, 'jsonb')).join(' + ');
 
 /** Rows with those values. */
 export const ENTRIES_WITH_VALUES = 'audit_entries left join audit_values on entry_id = id';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { COLUMNS, ENTRIES_WITH_VALUES, VALUES_COLUMNS } from './entry.ts';
+import { firstWithinBytes } from '../../records/store/within-bytes.ts';
+import { COLUMNS, ENTRIES_WITH_VALUES, ROW_SIZE, VALUES_COLUMNS } from './entry.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
@@ -75,8 +76,16 @@ const FILTERS = [
   ['to', 'at <'],
 ] as const;
 
-/** The statement of a page, newest first, and one row more, which tells that there is another page. */
-export function pageStatement(query: ListQuery): { text: string; values: unknown[] } {
+const PAGE_COLUMNS = `${COLUMNS}, ${VALUES_COLUMNS}`;
+const withinBytes = firstWithinBytes(PAGE_COLUMNS, ROW_SIZE);
+
+/**
+ * The statement of a page, newest first, and one more row, which shows that there is another page. After the columns of each row come
+ * its bytes, and whether another row followed it.
+ *
+ * @param bytes about how much is read at most: the first row always, then as long as there is room
+ */
+export function pageStatement(query: ListQuery, bytes: number): { text: string; values: unknown[] } {
   const values: unknown[] = [query.limit + 1];
   const terms = FILTERS.flatMap(([name, term]) => {
     const value = query[name];
@@ -87,6 +96,6 @@ export function pageStatement(query: ListQuery): { text: string; values: unknown
     terms.push(`(at, id) < ($${values.push(at)}::timestamptz, $${values.push(id)}::bigint)`);
   }
   const where = terms.length === 0 ? '' : `where ${terms.join(' and ')}`;
-  const text = `select ${COLUMNS}, ${VALUES_COLUMNS} from ${ENTRIES_WITH_VALUES} ${where} order by at desc, id desc limit $1`;
-  return { text, values };
+  const text = `select ${PAGE_COLUMNS} from ${ENTRIES_WITH_VALUES} ${where} order by at desc, id desc limit $1`;
+  return { text: withinBytes(text, `$${values.push(bytes)}::bigint`), values };
 }

@@ -61,7 +61,8 @@ export function reserveAnswerBytes(req: IncomingMessage | undefined, bytes: numb
 
 /** How many bytes there is room for in the answer to a request: what is larger would be refused. */
 export function answerRoom(req: IncomingMessage | undefined): number {
-  return (req && counted.get(req)?.room()) ?? Number.POSITIVE_INFINITY;
+  if (req === undefined || !isRefusable(req)) return Number.POSITIVE_INFINITY;
+  return counted.get(req)?.room() ?? Number.POSITIVE_INFINITY;
 }
 
 /** The 503 of an answer for which there is no room. */

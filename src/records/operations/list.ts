@@ -2,13 +2,11 @@ import { runAs } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { answerRoom, noAnswerRoom, reserveAnswerBytes } from '../../platform/http/pending-answers.ts';
 import { isTooSlow } from '../../platform/postgres/errors.ts';
 import { listConditions } from '../access.ts';
 import { type Acting, actorOf } from '../acting.ts';
 import type { CompiledResource } from '../compiled.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { jsonBytes } from '../json-bytes.ts';
 import type { Condition, ListCondition } from '../query/condition.ts';
 import { cursorBehind } from '../query/cursor.ts';
 import { deletedConditions } from '../query/deleted.ts';
@@ -17,7 +15,8 @@ import { badQuery } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/statements.ts';
-import type { Listed, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import { type Fitting, readWithinRoom } from '../within-room.ts';
 
 // What is listed goes into memory, and code may need more than clients; for more still there is `each`.
 const MOST_OF_CODE = 1000;
@@ -61,44 +60,19 @@ interface Reading {
   bytes: number | undefined;
 }
 
-// A control character is one byte in Postgres and six in JSON. No other value grows more.
-const MOST_GROWTH = 6;
-
-type Fitting = Pick<Listed, 'records' | 'isCut'>;
-
-/** As many of the first records as have room as JSON; the first always. */
-function withinJson(listed: Listed, bytes: number): Fitting {
-  const { records } = listed;
-  if (listed.bytes * MOST_GROWTH <= bytes) return listed;
-  let left = bytes;
-  const fitting = records.findIndex((record, i) => {
-    left -= jsonBytes(record);
-    return left < 0 && i > 0;
-  });
-  return fitting === -1 ? listed : { records: records.slice(0, fitting), isCut: true };
-}
-
 /** The records of a slice, as far as they have room. */
 async function readSlice(
   { store, query, after, acting, bytes }: Reading,
   slice: Omit<Slice, 'after'>,
-): Promise<Fitting> {
+): Promise<Fitting<StoredRecord>> {
   if (bytes === undefined) {
     return { records: await store.list(query, { ...slice, after }, query.slow), isCut: false };
   }
-  // What would be refused is not even read.
-  let room = bytes;
-  const listed = await store.listWithin(query, { ...slice, after }, query.slow, () => {
-    room = Math.min(bytes, answerRoom(acting.req));
-    return room;
-  });
-  if (room < bytes && listed.isCut) throw noAnswerRoom();
-  reserveAnswerBytes(acting.req, listed.bytes);
-  return withinJson(listed, bytes);
+  return readWithinRoom(acting.req, bytes, (room) => store.listWithin(query, { ...slice, after }, query.slow, room));
 }
 
 /** The records of a slice, and how many there are in all. */
-async function counted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[Fitting, number]> {
+async function counted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[Fitting<StoredRecord>, number]> {
   const { store, query } = reading;
   if (slice.offset === 0 || !query.slow) {
     return Promise.all([readSlice(reading, slice), store.count(query, query.slow)]);

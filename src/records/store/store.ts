@@ -8,9 +8,10 @@ import { countStatement, pageStatement, type Selection, type Slice } from '../qu
 import { type Writers, writersSql } from '../query/writers.ts';
 import type { Codec } from '../stored.ts';
 import type { Values } from '../validate.ts';
+import type { Measured } from '../within-room.ts';
 import { type Cause, eventValues } from './event.ts';
 import { createStatementNames } from './statement-names.ts';
-import { firstWithinBytes, selectWithinBytes } from './within-bytes.ts';
+import { firstWithinBytes, rowSize, selectWithinBytes } from './within-bytes.ts';
 import { archiveValues, createWriteTexts } from './write-texts.ts';
 
 /** Narrows down what a write can reach. */
@@ -22,24 +23,23 @@ export interface Written {
   previous: StoredRecord;
 }
 
-/** The first records of a part of a list. */
-export interface Listed {
-  records: StoredRecord[];
-  /** Their bytes as Postgres holds them. */
-  bytes: number;
-  /** Whether some were left out for want of room. */
-  isCut: boolean;
-}
-
 /** The records of a resource in Postgres. No policy is asked here; `conditions` narrow down what a call can reach. */
 export interface Store {
   read(id: string, conditions?: readonly ListCondition[]): Promise<StoredRecord | undefined>;
+  /** Records by id, in no order; unknown ids are left out. One query. */
+  readMany(ids: readonly string[]): Promise<StoredRecord[]>;
   /**
-   * Records by id, in no order; unknown ids are left out. One query.
+   * The same, as far as the records have room.
    *
-   * @param bytes about how much of them is read at most: the first always, then as long as there is room
+   * @param bytes asked when the records are read, for about how much of them is read at most: the first always, then as long as
+   *   there is room
+   * @returns the records, and their bytes as Postgres holds them
    */
-  readMany(ids: readonly string[], conditions?: readonly Condition[], bytes?: number): Promise<StoredRecord[]>;
+  readManyWithin(
+    ids: readonly string[],
+    conditions: readonly Condition[],
+    bytes: () => number,
+  ): Promise<Omit<Measured<StoredRecord>, 'isCut'>>;
   /** A part of a sorted list. @param slow whether it may scan */
   list(selection: Selection, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
   /**
@@ -48,7 +48,7 @@ export interface Store {
    * @param bytes asked when the list is read, for about how much of them is read at most: the first always, then as long as there is
    *   room
    */
-  listWithin(selection: Selection, slice: Slice, slow: boolean, bytes: () => number): Promise<Listed>;
+  listWithin(selection: Selection, slice: Slice, slow: boolean, bytes: () => number): Promise<Measured<StoredRecord>>;
   count(selection: Selection, slow: boolean): Promise<number>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Undefined when no record with that id meets the conditions. */
@@ -89,7 +89,7 @@ export function createStore(
     name: createStatementNames(),
     texts: createWriteTexts(resource, codec),
     withinBytes: selectWithinBytes(resource, codec.columns),
-    firstWithin: firstWithinBytes(resource, codec.columns),
+    firstWithin: firstWithinBytes(codec.columns, rowSize(resource)),
   },
 ): Store {
   const { name: statement, texts, withinBytes, firstWithin } = shared;
@@ -115,17 +115,22 @@ export function createStore(
       return rows[0] === undefined ? undefined : codec.fromRow(rows[0]);
     },
 
-    async readMany(ids, conditions = [], bytes) {
+    async readMany(ids) {
+      const run = ids.length > MOST_AT_ONCE ? database.readList : database.read;
+      const rows = await run(statement(`select ${codec.columns} from ${table} where "id" = any($1)`, [ids]));
+      return rows.map(codec.fromRow);
+    },
+
+    async readManyWithin(ids, conditions, bytes) {
       const params = parameters([ids]);
       const terms = conditions.map((condition) => conditionSql(resource, condition, params));
-      const where = ['"id" = any($1)', ...terms].join(' and ');
-      const run = ids.length > MOST_AT_ONCE ? database.readList : database.read;
-      const text =
-        bytes === undefined
-          ? `select ${codec.columns} from ${table} where ${where}`
-          : withinBytes(where, `${params.add(bytes)}::bigint`);
-      const rows = await run(statement(text, params.values));
-      return rows.map(codec.fromRow);
+      const text = withinBytes(['"id" = any($1)', ...terms].join(' and '), `$${params.values.length + 1}::bigint`);
+      // Sent a few at a time, like lists: what the answers of all others hold by then leaves less room, or none.
+      const rows = await database.readList(() => statement(text, [...params.values, bytes()]));
+      return {
+        records: rows.map(codec.fromRow),
+        bytes: rows.reduce((sum, row) => sum + Number(row[width]), 0),
+      };
     },
 
     async list(selection, slice, slow) {

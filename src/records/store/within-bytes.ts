@@ -5,10 +5,11 @@ import type { CompiledField, CompiledResource } from '../compiled.ts';
  * The bytes of a column's value, uncompressed; undefined where they are few whatever the value. Postgres knows them without fetching
  * the value, except that JSON and arrays which are stored compressed have to be unpacked: how far a hostile one was packed
  * cannot be guessed.
+ *
+ * @param name the column, as SQL
+ * @param held its type
  */
-function sizeSql({ column, spec, type }: CompiledField): string | undefined {
-  const name = quoteIdentifier(column);
-  const held = spec.encrypted ? 'text' : type.column(spec);
+export function valueSize(name: string, held: string): string | undefined {
   if (held === 'text') return `coalesce(octet_length(${name}), 0)`;
   if (held !== 'jsonb' && !held.endsWith('[]')) return undefined;
   // Each gives the value itself, unpacked.
@@ -17,8 +18,12 @@ function sizeSql({ column, spec, type }: CompiledField): string | undefined {
   return `coalesce(pg_column_size(${size}), 0)`;
 }
 
+function sizeSql({ column, spec, type }: CompiledField): string | undefined {
+  return valueSize(quoteIdentifier(column), spec.encrypted ? 'text' : type.column(spec));
+}
+
 /** The bytes of a row of a resource, as SQL. */
-function rowSize({ fields }: CompiledResource): string {
+export function rowSize({ fields }: CompiledResource): string {
   const sizes = fields.filter((field) => !field.type.concealed).map(sizeSql);
   return sizes.filter((one) => one !== undefined).join(' + ') || '0';
 }
@@ -27,7 +32,7 @@ const BEFORE = 'rows between unbounded preceding and 1 preceding';
 
 /**
  * Makes the select of rows in the order of their ids, as long as those before them hold fewer bytes than a placeholder says: the
- * first always, and no more than one beyond. What is left out is not fetched.
+ * first always, and no more than one beyond. What is left out is not fetched. After the columns come the bytes of the row.
  *
  * @param columns the select list
  */
@@ -35,10 +40,11 @@ export function selectWithinBytes(
   resource: CompiledResource,
   columns: string,
 ): (where: string, placeholder: string) => string {
-  const before = `sum(${rowSize(resource)}) over (order by "id" ${BEFORE})`;
-  const sized = `select ${columns}, coalesce(${before}, 0) as "_before" from ${quoteIdentifier(resource.table)}`;
+  const size = rowSize(resource);
+  const before = `sum(${size}) over (order by "id" ${BEFORE})`;
+  const sized = `select ${columns}, ${size} as "_bytes", coalesce(${before}, 0) as "_before" from ${quoteIdentifier(resource.table)}`;
   return (where, placeholder) =>
-    `select ${columns} from (${sized} where ${where}) "_sized" where "_before" < ${placeholder}`;
+    `select ${columns}, "_bytes" from (${sized} where ${where}) "_sized" where "_before" < ${placeholder}`;
 }
 
 /**
@@ -46,12 +52,9 @@ export function selectWithinBytes(
  * whether another row followed it.
  *
  * @param columns the select list
+ * @param size the bytes of a row, as SQL
  */
-export function firstWithinBytes(
-  resource: CompiledResource,
-  columns: string,
-): (statement: string, placeholder: string) => string {
-  const size = rowSize(resource);
+export function firstWithinBytes(columns: string, size: string): (statement: string, placeholder: string) => string {
   // A window without an order takes the rows as they come: in the order of the statement.
   const sized = `select ${columns}, ${size} as "_bytes", coalesce(sum(${size}) over "_all", 0) as "_before",
     lead(true) over "_all" as "_more"`;

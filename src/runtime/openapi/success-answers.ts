@@ -17,6 +17,10 @@ const LIST_META = {
     limit: { type: 'integer', description: 'The most records that a page holds.' },
     pages: { type: 'integer' },
     next: { type: ['string', 'null'], description: 'What `after` takes to go on; absent or null on the last page.' },
+    truncated: {
+      const: true,
+      description: 'The page holds fewer records than it could for want of room: go on with `next`. Absent otherwise.',
+    },
   },
   required: ['limit'],
 };
