@@ -14,7 +14,7 @@ export const changePasswordInput = z.strictObject({
     .meta({ format: 'password', minLength: 8, maxLength: 128 }),
 });
 
-/** `POST /auth/password`. All other sessions end, and what else a revocation of the cause `password_change` ends. */
+/** `POST /auth/password`. Revokes credentials with the cause `password_change`: all other sessions end, among other things. */
 export async function changePassword(
   accounts: AccountsContext,
   ctx: RouteContext<z.output<typeof changePasswordInput>>,

@@ -13,7 +13,7 @@ export function wrongPassword(field: string): ApiError {
  *
  * @param field of the body, for the error
  * @returns the hash that the password was checked against
- * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many; UNAUTHORIZED when the user is gone by now
+ * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many; UNAUTHORIZED when the user has been deleted
  */
 export async function confirmPassword(
   { host, users, hasher, lockout }: Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>,

@@ -7,8 +7,8 @@ import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
 type Users = Pick<ResourceView, 'table' | 'archiveTable'>;
 
 /**
- * Returns which of the users of these deletions are gone: with soft delete one may have been restored before the relay came by. They
- * cannot be restored before the transaction ends, so that what it removes was never stored by a restored user.
+ * Returns which of the users in these deletions are still deleted: with soft delete, a user may have been restored before the relay runs.
+ * The users returned cannot be restored until the transaction ends, so nothing that a restored user stored is removed.
  */
 export async function goneUsers(
   rows: readonly OutboxRow[],
@@ -26,8 +26,8 @@ export async function goneUsers(
 }
 
 /**
- * Cleans up after users who were deleted, in the relay. Their credentials ended in the transaction of the deletion, by revocation steps:
- * this is for the rows that stay behind.
+ * Removes the remaining rows of deleted users, in the relay. Revocation steps have ended their credentials in the transaction of the
+ * deletion.
  *
  * @param texts each takes the ids of the users as `$1`
  */

@@ -33,7 +33,7 @@ function assertActive(accounts: Pick<AccountsContext, 'host'>, ctx: RouteContext
   throw new ApiError('FORBIDDEN', 'This account is disabled');
 }
 
-/** The 401 of a login during which another password was set. */
+/** The 401 of a login during which the password was changed. */
 function passwordChanged(accounts: Pick<AccountsContext, 'host'>, ctx: RouteContext, user: StoredRecord): ApiError {
   loginFailed(accounts, ctx, String(user.email), 'password_changed');
   return wrongCredentials();
@@ -54,10 +54,10 @@ async function startSession(accounts: LoginContext, ctx: RouteContext, { user, p
   return { user: await accounts.users.showToSelf(user, ctx.req), ...session };
 }
 
-/** How a login with a right password goes on. */
+/** The result of a login with the right password. */
 interface Login {
   answer: object;
-  /** Whether a session has started; otherwise a further step is asked for. */
+  /** Whether a session has started; otherwise a further step follows. */
   completed: boolean;
 }
 

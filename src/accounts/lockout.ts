@@ -35,7 +35,7 @@ export interface Lockout {
    *
    * @param name what attempts are counted by, its kind before a colon: `email:a@b.co`
    * @param check decides it; undefined: it failed. When it throws, the attempt does not count
-   * @param completes whether what passed clears the failed attempts; by default it does. Otherwise they stay as they are
+   * @param completes whether a passed attempt clears the failed ones; default: yes
    */
   attempt<T>(name: string, check: () => Promise<T | undefined>, completes?: (value: T) => boolean): Promise<Outcome<T>>;
   /** Clears the failed attempts under a name, as a completed attempt does. A lock stays. */

@@ -42,7 +42,7 @@ async function check(accounts: AccountsContext, email: string, password: string)
 
 /**
  * `POST /auth/login`. A wrong e-mail and a wrong password answer alike; only the right password of a disabled account answers 403.
- * Only a session clears the count of failed sign-ins: neither that 403 nor a right password that a further step follows does.
+ * Only a started session clears the count of failed sign-ins: that 403 does not, nor does a right password before a further step.
  */
 export async function login(accounts: AccountsContext, ctx: RouteContext<z.output<typeof loginInput>>) {
   const { events, settings } = accounts.host;

@@ -20,7 +20,7 @@ export function createRevocation(
 
   return {
     async revoke(revocation, tx) {
-      // Whoever stores a credential holds this lock: it is either stored by now, and ends here, or its session is found to have ended.
+      // `holdCredential` takes the same lock: a new credential is either stored already and ends here, or its creation fails.
       await tx.database.write({ text: lock, values: [revocation.userIds] });
       for (const step of steps()) await step(revocation, tx);
     },

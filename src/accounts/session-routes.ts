@@ -54,7 +54,7 @@ export function sessionRoutes({
       operationId: 'logoutAll',
       tags,
       summary: 'End all your sessions, this one included',
-      description: 'Links to exports of your data end too. The body may be left out.',
+      description: 'Exports of your data are removed as well. The body may be left out.',
       async handler(ctx: RouteContext<z.output<typeof logoutAllInput>>) {
         const { disableWebhooks } = ctx.input;
         const revocation = {

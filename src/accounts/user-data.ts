@@ -25,12 +25,12 @@ function toUser(users: ResourceView): string {
     or user_id is null and (lower(recipient) = ${email} or lower(trim(data->>'email')) = ${email}))`;
 }
 
-// Of two changes in a row the first holds the address that the e-mails went to.
+// After two changes in a row, the first change has the address that the e-mails went to.
 const KEEP_USER = `
   update mails set user_id = former.user_id from unnest($1::text[], $2::text[]) former(user_id, email)
   where mails.user_id is null and (lower(recipient) = former.email or lower(trim(data->>'email')) = former.email)`;
 
-/** Keeps whose the e-mails to an address are when its user gets another one: an erasure and an export find them by that. */
+/** When a user's address changes, marks the e-mails to the former address with the user, so that erasures and exports find them. */
 export function mailsToFormerAddresses(users: Pick<ResourceView, 'name'>): OutboxConsumer {
   const emailIn = (columns: unknown) => (columns as { email?: string } | undefined)?.email;
   return {

@@ -43,7 +43,7 @@ export interface Revocation {
 }
 
 /**
- * Ends a feature's share of revoked credentials: sessions, keys, endpoints, links. It runs in the transaction of the change that
+ * Ends the credentials of one feature: sessions, keys, endpoints or links. It runs in the transaction of the change that
  * causes the revocation, while the rows of the users are locked, so that both are committed or neither. A step ignores the causes
  * that do not concern it. It must take its own row locks in the order of ids.
  */
@@ -66,11 +66,11 @@ export interface Accounts {
    */
   revoke: RevocationStep;
   /**
-   * Holds off revocations of the signed-in user's credentials until the caller's transaction ends, and makes sure that the session
+   * Delays revocations of the signed-in user's credentials until the caller's transaction ends, and makes sure that the session
    * or key of the request has not been revoked. Call it first in every transaction that stores a new credential: otherwise the
    * credential would outlive a revocation that runs at the same time. Transactions of one user that call it run one after the other.
    *
-   * @throws ApiError UNAUTHORIZED when the session or key, or the user, is gone by now
+   * @throws ApiError UNAUTHORIZED when the session, key or user no longer exists
    */
   holdCredential(ctx: Pick<RouteContext, 'user' | 'auth'>, tx: Executor): Promise<void>;
   /**

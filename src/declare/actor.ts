@@ -7,7 +7,7 @@ import type { Viewer } from './viewer.ts';
 export interface Actor {
   /** Undefined for a caller who is not signed in. */
   user: Viewer | undefined;
-  /** The request that `user` has made. */
+  /** The request of `user`. */
   req: Request | undefined;
   requestId: string | undefined;
 }
@@ -24,7 +24,7 @@ export function currentActor(): Actor | undefined {
   return running.getStore();
 }
 
-/** Runs a function of the project, a policy or a scope, for a viewer: what it asks with `{ as: 'user' }` it asks as that viewer. */
+/** Runs a policy or scope function for a viewer. Its service calls with `{ as: 'user' }` act as that viewer. */
 export function runForViewer<T>({ user, req }: Pick<Actor, 'user'> & { req?: Request | undefined }, work: () => T): T {
   const actor = currentActor();
   if (actor !== undefined && actor.user === user && actor.req === req) return work();

@@ -25,7 +25,7 @@ export interface Looking {
   together?: Map<string, Promise<StoredRecord[]>> | undefined;
 }
 
-/** A record that stands in the place of a reference. */
+/** A record that is expanded in the place of a reference. */
 export interface ExpandedRecord {
   resource: string;
   id: string;
@@ -34,9 +34,9 @@ export interface ExpandedRecord {
 /** What `serialize` made of a record at some earlier time. */
 export interface SerializedBefore {
   data: Readonly<Record<string, unknown>>;
-  /** The record as it is now, or was last. Undefined: it is unknown, or `needsRecord` says that it does not matter. */
+  /** The record as it is now, or as it was last. Undefined if it is unknown, or if `needsRecord` returned false. */
   record: StoredRecord | undefined;
-  /** Finds the records that stand expanded in the data, as they are now. */
+  /** Finds the current records that are expanded in the data. */
   find(resource: string, id: string): StoredRecord | undefined;
 }
 
@@ -80,14 +80,14 @@ export interface ResourceView {
   serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
   /**
    * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, the visibility of each
-   * field, and the same for the records expanded in it. A record that is expanded and is gone may not be seen any more.
+   * field, and the same for the records expanded in it. An expanded record that no longer exists is not readable.
    *
    * @param anyRecord whether the read policy is not asked
    */
   stillReadable(before: SerializedBefore, looking: Looking, anyRecord: boolean): Promise<boolean>;
   /** Whether `stillReadable` needs the record for this viewer: without it, all records are alike. */
   needsRecord(viewer: Viewer | undefined, anyRecord: boolean): boolean;
-  /** The records that stand expanded in serialized data. */
+  /** The records that are expanded in serialized data. */
   expandedIn(data: Readonly<Record<string, unknown>>): ExpandedRecord[];
   /** Whether serialized data has values of `encrypted()` fields. */
   holdsEncrypted(data: Readonly<Record<string, unknown>>): boolean;
@@ -125,8 +125,8 @@ export interface SignInScheme {
   /** What its tokens look like, for people. */
   bearerFormat: string;
   /**
-   * The scopes of which a token needs one on a route; empty: it is never good there. Left out: a session needs none, and any other
-   * credential the scope of the route, as API keys do. Below `/auth` only sessions are good, whatever this says.
+   * The scopes of which a token needs one on a route; empty: the route refuses the token. Left out: a session needs none, and any other
+   * credential needs the scope of the route, as API keys do. Routes below `/auth` accept only sessions, whatever this returns.
    */
   scopesOf?(route: Route): readonly string[];
 }
@@ -144,7 +144,7 @@ export interface Authenticator {
     via: Auth['via'];
     /** Those of some sessions or keys, by `auth.id`, that would not sign in any longer. Whether their user would is not asked. */
     ended(ids: readonly string[]): Promise<string[]>;
-    /** When one of them expires, ISO 8601; undefined: never, or it is unknown. Left out: none does. */
+    /** When a credential expires, ISO 8601; undefined if it never expires or is unknown. Left out: credentials never expire. */
     expiresAt?(id: string): Promise<string | undefined>;
   };
 }

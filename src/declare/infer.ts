@@ -31,7 +31,7 @@ export type RecordOf<F extends Fields, T extends boolean = true> = Simplify<{ id
 /** What `create` takes, and what an object field takes: required ones without a default must be there. */
 export type CreateInput<F extends Fields> = Simplify<
   { [K in NamesWhere<F, 'required'>]: F[K]['$input'] } & {
-    // Null: a record that nobody owns.
+    // Null: a record without an owner.
     [K in NamesWhere<F, 'optional' | 'defaulted'>]?: F[K]['$access'] extends 'owner'
       ? F[K]['$input'] | null
       : F[K]['$input'];

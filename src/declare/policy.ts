@@ -110,7 +110,8 @@ export function allowsEveryRecord(policy: CompiledPolicy, viewer: Viewer | undef
   return policy.authenticated || policy.roles.some((role) => viewer.roles?.includes(role) ?? false);
 }
 
-function rethrow(error: unknown): never {
+/** The default handler for errors of a rule: it throws them to the caller. */
+export function rethrow(error: unknown): never {
   throw error;
 }
 
@@ -118,8 +119,8 @@ function rethrow(error: unknown): never {
  * Whether a policy allows an action on one record.
  *
  * @param owns whether the viewer owns that record
- * @param onError called with what a function throws: it throws, or returns, and the function allows nothing. Left out: the error
- *   is thrown
+ * @param onError called with the error of a function that throws. If it returns, the function allows nothing. Left out: the error is
+ *   thrown
  */
 export async function allows(
   policy: CompiledPolicy,

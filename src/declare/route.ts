@@ -72,8 +72,8 @@ export interface Route {
   /** Checks the parameters of the query string; its output is `ctx.query`. Without it the handler gets what came. */
   query?: StandardSchema;
   /**
-   * `json`: the handler checks `ctx.body` itself. `any`: a JSON body is parsed, unless middleware has read it; of other bodies nothing
-   * is read. `raw`: nothing is read of any body; it is the handler's, in `ctx.req`. Default: nothing is read.
+   * `json`: the handler checks `ctx.body` itself. `any`: a JSON body is parsed unless middleware has read it; other bodies are not read.
+   * `raw`: no body is read; the handler reads `ctx.req`. Default: no body is read.
    */
   body?: 'json' | 'any' | 'raw';
   /** The shape of a body that the handler checks itself, for the OpenAPI document. */
@@ -146,7 +146,7 @@ export type RouteOptions = Pick<
 > & {
   /** false: a POST is carried out each time it comes, whatever its `Idempotency-Key`. */
   idempotent?: boolean;
-  /** `raw`: the body is not read, JSON neither; the handler reads `ctx.req`. */
+  /** `raw`: the body is not read, not even JSON; the handler reads `ctx.req`. */
   body?: 'raw';
 };
 

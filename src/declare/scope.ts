@@ -14,26 +14,26 @@ export function isScope(value: unknown): value is string {
 
 const NAME = /^[A-Za-z0-9][\w-]*$/;
 
-/** The name by which scopes call what is below the first segment of a path; undefined when it can have none. */
+/** The name that scopes use for the first segment of a path; undefined if the segment cannot be a name. */
 export function nameOf({ path }: Pick<Route, 'path'>): string | undefined {
   const segment = path.split('/')[1] ?? '';
   return NAME.test(segment) ? segment : undefined;
 }
 
-/** What stands before the colon of a scope; empty for a scope without one. */
+/** The part of a scope before the colon; empty for a scope without one. */
 export function groupOf(scope: string): string {
   return scope.slice(0, Math.max(0, scope.indexOf(':')));
 }
 
-/** Whether only sessions are good on a route: below `/auth`, any other credential may only ask whose it is. */
+/** Whether a route accepts only sessions. Below `/auth`, any other credential may only call `GET /auth/me`. */
 export function isForSessions({ method, path }: Pick<Route, 'method' | 'path'>): boolean {
   return nameOf({ path }) === 'auth' && !(method === 'GET' && path === '/auth/me');
 }
 
 /**
- * The scopes of which a credential that is no session needs one on a route, the narrowest first; empty: only sessions are good there.
+ * The scopes of which a credential other than a session needs one on a route, the narrowest first; empty: the route accepts only sessions.
  *
- * @param own the scope that the route asks for
+ * @param own the scope that the route declares
  */
 export function scopesNeeded(route: Pick<Route, 'method' | 'path'>, own: string | undefined): readonly string[] {
   if (isForSessions(route)) return [];
@@ -46,10 +46,10 @@ export function scopesNeeded(route: Pick<Route, 'method' | 'path'>, own: string 
 }
 
 /**
- * Makes the check whether a credential is good on a route. What it needs is decided here, once: the scopes that the authenticators
- * ask for, and for a credential that is no session at least those of the route itself.
+ * Creates the check whether a route accepts a credential. The needed scopes are computed here, once: those that the authenticators
+ * ask for, and for a credential other than a session at least those of the route.
  *
- * @param authenticators those that the credential may be of; it needs a scope of each
+ * @param authenticators those that the credential may belong to; it needs a scope of each
  * @returns throws ApiError FORBIDDEN, naming the scope, for a credential that lacks it
  */
 export function createScopeCheck(route: Route, authenticators: readonly Authenticator[]): (auth: Auth) => void {
@@ -65,8 +65,8 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
 /**
  * Refuses a credential that lacks the scopes of a route.
  *
- * @param needed one of them is enough; empty: none gets in
- * @param held none for a credential whose authenticator gives none
+ * @param needed one of them is enough; empty: no credential is accepted
+ * @param held undefined if the authenticator sets no scopes
  * @throws ApiError FORBIDDEN, naming the scope
  */
 function assertScope(needed: readonly string[], held: readonly string[] | undefined): void {

@@ -10,12 +10,12 @@ export interface ActAs {
    */
   as?: 'system' | 'user' | undefined;
   /**
-   * Default: the caller of the request inside which the call is made. Given as undefined (`{ user: ctx.user }` of a visitor) it
-   * stands for a caller who is not signed in.
+   * Default: the caller of the request in which the call is made. An explicit undefined (`{ user: ctx.user }` of a visitor) is a
+   * caller who is not signed in.
    */
   user?: Viewer | undefined;
   /**
-   * The request of that user: policy functions and scope filters see it, events carry its id. Default: the request inside which
+   * The request of that user: policy functions and scope filters see it, events carry its id. Default: the request in which
    * the call is made.
    */
   req?: Request | undefined;

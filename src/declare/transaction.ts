@@ -23,7 +23,7 @@ export interface Transaction {
   afterCommit(work: () => unknown): void;
 }
 
-/** The transaction of a caller, as far as a feature takes part in it. */
+/** The caller's transaction, for features that write in it. */
 export interface CallerTransaction {
   database: Executor;
   /** Runs after the commit, in order; not at all when the transaction is rolled back. */

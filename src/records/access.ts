@@ -23,7 +23,7 @@ function refusal(looking: Looker): ApiError {
 /**
  * Asks the policy of a create, or of another route without a record. `owner` always passes on create, for who is signed in.
  *
- * @param onError what becomes of an error of a policy function
+ * @param onError handles the error of a policy function: see `allows`
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
 export async function authorizeCollection(

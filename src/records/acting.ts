@@ -11,10 +11,10 @@ export interface Looker extends Looking {
   service: PolicyArguments['service'];
 }
 
-/** What an operation runs with: the user and the request that it is recorded for, and its privilege. */
+/** The context of an operation: the user and the request that it is recorded for, and its privilege. */
 export interface Acting extends Looker {
   requestId?: string | undefined;
-  /** The privilege of the system: everything is validated, no policy is asked, no scope applies. */
+  /** The privilege of the system: everything is validated, but no policy or scope applies. */
   system: boolean;
   /** Of a change or removal: the record must have one of these versions. */
   ifMatch?: IfMatch | undefined;
@@ -30,17 +30,17 @@ export function actorOf({ user, req, requestId }: Acting): Actor {
   return { user, req, requestId };
 }
 
-/** The request of the actor, where it is the request of that user, too: rules must not read the headers of another user. */
+/** The request of the actor, if `user` made it: rules must not read the headers of another user's request. */
 function requestOf(actor: Actor | undefined, user: Actor['user']): Actor['req'] {
   return actor?.user?.id === user?.id ? actor?.req : undefined;
 }
 
 /**
- * What a service call runs with.
+ * The context of a service call.
  *
  * @param as the options of the call
- * @param service what the functions of the project get meanwhile
- * @throws TypeError for a privilege that there is not; Error for `{ as: 'user' }` where there is no user to act as
+ * @param service the services that functions of the project get during the call
+ * @throws TypeError for an unknown privilege; Error for `{ as: 'user' }` when there is no user to act as
  */
 export function actingOf(as: ActAs | undefined, service: Services): Acting {
   const actor = currentActor();
@@ -59,7 +59,7 @@ export function actingOf(as: ActAs | undefined, service: Services): Acting {
   return { user, req, requestId, system: privilege === 'system', service };
 }
 
-/** How the user of an operation is signed in, and by which session or key; undefined where its request is not theirs. */
+/** How the user of an operation is signed in, and by which session or key; undefined unless the request is the user's own. */
 export function identityBehind({ user, req }: Pick<Acting, 'user' | 'req'>): ReturnType<typeof identityOf> {
   const identity = req && identityOf(req);
   return identity?.userId === user?.id ? identity : undefined;

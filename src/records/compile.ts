@@ -1,7 +1,7 @@
 import type { AnyField, FieldSpec, Fields } from '../declare/field.ts';
 import { pluralName, snakeCase } from '../declare/naming.ts';
 import { isPersonal } from '../declare/personal-data.ts';
-import { allowsNobody, compilePolicy, type Policy } from '../declare/policy.ts';
+import { allowsNobody, compilePolicy, type Policy, rethrow } from '../declare/policy.ts';
 import { ACTIONS, type Action, type AnyResource } from '../declare/resource.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { fieldSchema, fieldTypeOf } from './fields/registry.ts';
@@ -47,7 +47,7 @@ function compileField(
     schema: fieldSchema(spec, unknownFields, mostBytes),
     hasRules: holds(spec, 'checks') || holds(spec, 'standard'),
     transforms: holds(spec, 'standard'),
-    // Indexes of a text's own have room for any length.
+    // A text's own indexes take texts of any length.
     mostBytes: spec.kind === 'text' ? mostBytes : indexRoom(spec, mostBytes),
     sortsByPrefix: spec.sortable === true && isLongText(spec),
     operators: new Set(operators),
@@ -135,10 +135,6 @@ function compileResource(
     ]),
     populated: fields.filter((field) => field.spec.populate).map((field) => field.name),
   };
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }
 
 /**

@@ -18,7 +18,7 @@ export interface CompiledField {
   transforms: boolean;
   /** Bytes that a text in its column may have, so that indexes hold it; undefined where none does. */
   mostBytes: number | undefined;
-  /** Whether lists are sorted by the start of its texts, because an index has no room for all of them. */
+  /** Whether lists are sorted by the start of its texts, because whole texts may not fit into an index. */
   sortsByPrefix: boolean;
   /** Operators a query may use; empty when the field is not filterable. */
   operators: ReadonlySet<Operator>;
@@ -44,7 +44,7 @@ export interface SortTerm {
 /** An index of a resource's table. */
 export interface Index {
   name: string;
-  /** `search`: finds substrings. `digest`: of texts of any length. `prefix`: orders these by their start. */
+  /** `search`: finds substrings. `digest`: unique over texts of any length. `prefix`: orders texts by their start. */
   method: 'btree' | 'hash' | 'gin' | 'search' | 'digest' | 'prefix';
   unique: boolean;
   terms: readonly SortTerm[];

@@ -22,10 +22,10 @@ export interface Entity {
 }
 
 /**
- * What else is done when records are deleted: in the transaction of the deletion, after it.
+ * A further step of deletions, in the same transaction, after the records are deleted.
  *
  * @param ids of the deleted records
- * @param acting on whose behalf they were deleted
+ * @param acting the context of the deletion
  */
 export type DeletionStep = (
   ids: readonly string[],
@@ -33,9 +33,9 @@ export type DeletionStep = (
   tx: CallerTransaction,
 ) => Promise<void>;
 
-/** The transaction of operations. */
+/** The transaction that operations run in. */
 export interface OperationTransaction extends Pick<Transaction, 'database' | 'afterCommit'> {
-  /** Rolls it back at its end, even when the caller of the operation catches its error. */
+  /** Rolls the transaction back at its end, even if the caller of the operation catches the error. */
   abort(error: unknown): unknown;
 }
 

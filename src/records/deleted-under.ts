@@ -7,16 +7,16 @@ import type { DeletedUnder } from './query/condition.ts';
 import { actionRule } from './rule-errors.ts';
 import { deletedUnderOf } from './stored.ts';
 
-/** By the owner of the record, or by anyone whom the policy lets delete every record: the delete policy alone says who may restore. */
+/** Deleted by its owner, or where the policy is public or authenticated: the delete policy alone decides about restoring. */
 const BY_POLICY = ['owner', 'anyone'];
-/** By a function of the policy, or by code: the owner alone may not take it back. */
+/** Deleted under a function of the policy, or by code: owning the record is not enough to restore it. */
 const BY_OTHERS = ['function', 'system'];
 
 const roleOf = (role: string) => `role:${role}`;
 
 /**
- * The privileges under which a record is deleted by a viewer who does not own it. The archive keeps them, so that moderation is not
- * undone by the owner.
+ * The privileges under which a viewer other than the owner deletes a record. The archive keeps them, so that owners cannot undo
+ * moderation.
  */
 export function privilegesOf({ policies }: CompiledResource, { user, system }: Acting): string[] {
   if (system) return ['system'];

@@ -31,7 +31,7 @@ export function createJoin(
       if (result !== undefined) await follow.run();
       return result;
     };
-    // A write that is a single statement without its steps must not fail more often for having them.
+    // Without the step, the write would be a single statement, which is retried as well.
     return always ? retried(attempt) : attempt();
   };
 }

@@ -1,14 +1,12 @@
 import type { StoredRecord } from '../declare/host.ts';
-import { allows } from '../declare/policy.ts';
 import { answerRoom, noAnswerRoom, reserveAnswerBytes } from '../platform/http/pending-answers.ts';
-import { type Looker, policyArguments } from './acting.ts';
+import type { Looker } from './acting.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { RecordsContext } from './context.ts';
 import { jsonBytes } from './json-bytes.ts';
 import type { Includes, ListQuery } from './query/list-query.ts';
 import { scopeConditions } from './query/scope.ts';
-import { visibilityRule } from './rule-errors.ts';
-import { owns, type Shown, show } from './view.ts';
+import { isVisible, type Shown, show } from './view.ts';
 
 // An array may name thousands of records, a page holds a hundred arrays, and each level multiplies.
 const MOST_ITEMS = 10_000;
@@ -114,9 +112,7 @@ async function targets(
   );
   const visible: StoredRecord[] = [];
   for (const record of found) {
-    const args = policyArguments(looking, 'read', record);
-    const onError = visibilityRule(resource, 'reference', args);
-    if (await allows(resource.policies.reference, args, owns(resource, record, looking), onError)) visible.push(record);
+    if (await isVisible(resource, 'reference', record, looking)) visible.push(record);
   }
   const shown = await show(resource, visible, looking);
   return new Map(shown.map((record) => [record.id as string, { shown: record }]));

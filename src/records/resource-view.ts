@@ -1,14 +1,10 @@
-import type { Looking, ResourceView, StoredRecord } from '../declare/host.ts';
-import { allows } from '../declare/policy.ts';
-import { type Looker, policyArguments } from './acting.ts';
+import type { Looking, ResourceView } from '../declare/host.ts';
+import type { Looker } from './acting.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { follow } from './follow.ts';
 import { presentApart } from './populate.ts';
-import { matches } from './query/match.ts';
-import { scopeConditions } from './query/scope.ts';
-import { visibilityRule } from './rule-errors.ts';
 import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './still-readable.ts';
-import { owns, sees } from './view.ts';
+import { inScope, isVisible, sees } from './view.ts';
 import { createVisibilityKey } from './visibility-key.ts';
 
 /** The compiled view of a resource, for every channel besides its own routes. */
@@ -17,10 +13,6 @@ export function createResourceView(context: RecordsContext, entity: Entity): Res
   const { service } = context;
   const visibilityKey = createVisibilityKey(resource, (name) => context.entities.get(name)!.resource);
   const lookerOf = (looking: Looking): Looker => (hasService(looking) ? looking : { ...looking, service });
-  const inScope = async (record: StoredRecord, looker: Looker) => {
-    const scope = scopeConditions(resource, looker, 'visibility');
-    return (scope instanceof Promise ? await scope : scope).every((condition) => matches(condition, record));
-  };
   return {
     name: resource.name,
     declaration: resource.declaration,
@@ -36,17 +28,10 @@ export function createResourceView(context: RecordsContext, entity: Entity): Res
     toColumn: (name, value, id) => codec.toColumn(resource.field.get(name)!, value, id),
     ownerOf: (record) =>
       resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
-    inScope: (record, looking) => inScope(record, lookerOf(looking)),
+    inScope: (record, looking) => inScope(resource, record, lookerOf(looking)),
     async readableBy(record, looking) {
       const looker = lookerOf(looking);
-      if (!(await inScope(record, looker))) return false;
-      const args = policyArguments(looker, 'read', record);
-      return allows(
-        resource.policies.read,
-        args,
-        owns(resource, record, looker),
-        visibilityRule(resource, 'read', args),
-      );
+      return (await inScope(resource, record, looker)) && isVisible(resource, 'read', record, looker);
     },
     sees: async (record, name, looking) => {
       const field = resource.field.get(name);

@@ -10,11 +10,11 @@ export interface Rule {
   resource: string | undefined;
   rule: string;
   field?: string;
-  /** The id of the record that the function was asked about. */
+  /** The id of the record that the function was called for. */
   record?: string;
 }
 
-/** Logs the error of a rule. What the rule was to decide on stays hidden. */
+/** Logs the error of a rule. The record or field that it decides on stays hidden. */
 export type ReportRuleError = (error: unknown, rule: Rule, req: PolicyArguments['req']) => void;
 
 /** A resource, as far as its rules need it. */
@@ -23,13 +23,13 @@ interface Ruled {
   reportRuleError: ReportRuleError;
 }
 
-/** Decides what becomes of the error of a rule: throws an error of the request, or returns, and the rule allows nothing. */
+/** Handles the error of a rule: throws an error for the request, or returns, and the rule allows nothing. */
 type OnRuleError = (error: unknown) => void;
 
-// A rule is asked for each record and each viewer: one that always throws must not fill the log.
+// A rule runs for each record and each viewer: a rule that always throws must not fill the log.
 const QUIET_MS = 1000;
 
-/** Makes what logs the errors of an app's rules: of each rule at most one a second, with the number of those left out. */
+/** Creates the log of rule errors: at most one error a second for each rule, with the number of errors left out. */
 export function createRuleErrorLog(log: Logger): ReportRuleError {
   const reported = new Map<string, { until: number; leftOut: number }>();
   return (error, { record, ...rule }, req) => {
@@ -44,12 +44,12 @@ export function createRuleErrorLog(log: Logger): ReportRuleError {
     const requestId = req && requestIdOf(req);
     log.error(
       { err: error, ...rule, record, requestId, leftOut: before?.leftOut },
-      'a rule of the project threw: what it decides on stays hidden',
+      'a rule of the project threw: the record or field that it decides on stays hidden',
     );
   };
 }
 
-/** The project's own code made a call that no client can mend. Names the rule or hook, for the log. */
+/** The project's code made a service call that fails whatever the client sends. Names the rule or hook, for the log. */
 class ProjectError extends Error {
   override readonly name = 'ProjectError';
   readonly resource: string;
@@ -65,14 +65,14 @@ class ProjectError extends Error {
 }
 
 /**
- * The error of a rule or hook as its caller gets it. Input that a service refused inside of it is no input of the client: it is a
- * fault of the project (500). What the project threw itself, an ApiError too, stays as it is.
+ * The error of a rule or hook, for its caller. If a service refused its input, the project is at fault (500), because the client did not
+ * send that input. An error that the project threw itself, also an ApiError, stays unchanged.
  */
 function errorOfRule(error: unknown, resource: string, rule: string): unknown {
   return error instanceof InputError ? new ProjectError(resource, rule, error) : error;
 }
 
-/** Runs a rule or hook, and throws what it throws as `errorOfRule` has it. */
+/** Runs a rule or hook. Its errors go through `errorOfRule`. */
 export async function inRule<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
@@ -81,16 +81,16 @@ export async function inRule<T>(resource: string, rule: string, run: () => T | P
   }
 }
 
-/** A rule that says what of an answer is visible: it hides that when it throws, and the rest is shown. */
+/** For a rule that decides what is visible: when it throws, that part is hidden and the rest is shown. */
 export function hideOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
   return (error) => {
-    // Nothing is known then: the caller must ask again, and not take it for an answer.
+    // Nothing was decided: the caller must retry.
     if (isTransient(error)) throw error;
     report(error, rule, req);
   };
 }
 
-/** A rule that decides over a request: an ApiError of the project is the answer; any other error refuses. */
+/** For a rule that decides about a request: an ApiError of the project becomes the answer; any other error refuses. */
 export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
   const hide = hideOnError(report, rule, req);
   return (error) => {
@@ -99,7 +99,7 @@ export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyAr
   };
 }
 
-/** The policy of an action on a resource, as a rule that decides over a request. */
+/** `refuseOnError` for the policy of an action on a resource. */
 export function actionRule(
   { name, reportRuleError }: Ruled,
   action: string,
@@ -108,7 +108,7 @@ export function actionRule(
   return refuseOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
 }
 
-/** The policy of an action on a resource, as a rule that says what is visible. */
+/** `hideOnError` for the policy of an action on a resource. */
 export function visibilityRule(
   { name, reportRuleError }: Ruled,
   action: string,
@@ -117,7 +117,7 @@ export function visibilityRule(
   return hideOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
 }
 
-/** A scope filter that threw: when it decides over a request, an error of the request; else nothing is in the scope. */
+/** For a scope filter. When it throws, nothing is in the scope; if it decides about a request, its ApiError is the answer. */
 export function scopeRule(
   { name, reportRuleError }: Ruled,
   req: PolicyArguments['req'],

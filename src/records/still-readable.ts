@@ -1,22 +1,19 @@
 import type { ExpandedRecord, SerializedBefore, StoredRecord } from '../declare/host.ts';
-import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../declare/policy.ts';
-import { type Looker, policyArguments } from './acting.ts';
+import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../declare/policy.ts';
+import type { Looker } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 import type { RecordsContext } from './context.ts';
-import { matches } from './query/match.ts';
-import { scopeConditions } from './query/scope.ts';
-import { visibilityRule } from './rule-errors.ts';
-import { owns, sees } from './view.ts';
+import { inScope, isVisible, sees } from './view.ts';
 
 type Data = SerializedBefore['data'];
 
-/** Whether a policy answers by the record, for this viewer. */
+/** Whether a policy needs the record to decide, for this viewer. */
 function asksForRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return !allowsEveryRecord(policy, viewer) && (policy.owner || policy.functions.length > 0);
 }
 
 /**
- * Whether what this viewer may read of a resource can differ from record to record.
+ * Whether this viewer's access to a resource can differ from record to record.
  *
  * @param anyRecord whether the read policy is not asked
  */
@@ -30,7 +27,7 @@ export function needsRecord(resource: CompiledResource, viewer: Viewer | undefin
   );
 }
 
-/** The values of a field in serialized data: those of an array one by one. */
+/** The values of a field in serialized data; of an array, its items. */
 function valuesOf(data: Data, { name }: CompiledField): unknown[] {
   const value = data[name];
   return Array.isArray(value) ? value : [value];
@@ -38,7 +35,7 @@ function valuesOf(data: Data, { name }: CompiledField): unknown[] {
 
 const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
-/** The records that take the places of references in serialized data. */
+/** The records that are expanded in serialized data. */
 function expanded(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
   return resource.fields.flatMap((field) => {
     const { target } = field;
@@ -62,13 +59,7 @@ export function holdsEncrypted(context: RecordsContext, resource: CompiledResour
   );
 }
 
-async function inScope(resource: CompiledResource, record: StoredRecord | undefined, looking: Looker) {
-  const scope = scopeConditions(resource, looking, 'visibility');
-  const conditions = scope instanceof Promise ? await scope : scope;
-  return conditions.length === 0 || (record !== undefined && conditions.every((one) => matches(one, record)));
-}
-
-/** Whether the viewer sees a field, or another part, of a record as it is now. */
+/** Whether the viewer sees a key of the serialized record: a field, the id or a time. */
 async function seesPart(
   resource: CompiledResource,
   name: string,
@@ -96,17 +87,15 @@ async function seesAll(
     const referenced = context.entities.get(target)!.resource;
     const stored = find(target, String(inner.id));
     if (stored === undefined || !(await inScope(referenced, stored, looking))) return false;
-    const args = policyArguments(looking, 'read', stored);
-    const onError = visibilityRule(referenced, 'reference', args);
-    if (!(await allows(referenced.policies.reference, args, owns(referenced, stored, looking), onError))) return false;
+    if (!(await isVisible(referenced, 'reference', stored, looking))) return false;
     if (!(await seesAll(context, referenced, { data: inner, record: stored, find }, looking))) return false;
   }
   return true;
 }
 
 /**
- * See `ResourceView.stillReadable`. What `serialize` would leave out now makes the whole data unreadable: who sent it cannot take a
- * part back.
+ * See `ResourceView.stillReadable`. If `serialize` would leave out any part now, the whole data is unreadable, because serialized data is
+ * sent whole.
  */
 export async function stillReadable(
   context: RecordsContext,
@@ -118,9 +107,6 @@ export async function stillReadable(
   const { record } = before;
   if (record === undefined && needsRecord(resource, looking.user, anyRecord)) return false;
   if (!(await inScope(resource, record, looking))) return false;
-  const args = policyArguments(looking, 'read', record);
-  const onError = visibilityRule(resource, 'read', args);
-  if (!anyRecord && !(await allows(resource.policies.read, args, owns(resource, record, looking), onError)))
-    return false;
+  if (!anyRecord && !(await isVisible(resource, 'read', record, looking))) return false;
   return seesAll(context, resource, before, looking);
 }

@@ -23,7 +23,7 @@ export function writerOf(record: StoredRecord): string | undefined {
   return (record as { [WRITER]?: string })[WRITER];
 }
 
-/** The privileges under which a record in the archive was deleted; undefined where that is not known. */
+/** The privileges under which a record in the archive was deleted; undefined if they are unknown. */
 export function deletedUnderOf(record: StoredRecord): readonly string[] | undefined {
   return (record as { [DELETED_UNDER]?: readonly string[] })[DELETED_UNDER];
 }

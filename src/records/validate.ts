@@ -22,7 +22,7 @@ export type Values = Record<string, unknown>;
 
 interface Validation extends Writing {
   unknownFields: 'reject' | 'strip';
-  /** Fields that are not declared, of those that are stripped. */
+  /** The most undeclared fields of a body, even if they are stripped. */
   maxUnknown: number;
   /** Values that were checked already: what is still the same is not checked, nor transformed, a second time. */
   settled: Values;
@@ -102,7 +102,7 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
   const { resource, acting } = validation;
   for (const field of resource.fields) {
     const { name, spec } = field;
-    // Code may make a record that nobody owns, by null.
+    // With the privilege of the system, null creates a record without an owner.
     const unowned = acting.system && input[name] === null;
     if (name === resource.ownerField && values[name] === undefined && acting.user !== undefined && !unowned) {
       values[name] = acting.user.id;

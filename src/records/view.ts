@@ -2,7 +2,9 @@ import type { StoredRecord } from '../declare/host.ts';
 import { allows, allowsEveryRecord } from '../declare/policy.ts';
 import { type Looker, policyArguments } from './acting.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
-import { hideOnError } from './rule-errors.ts';
+import { matches } from './query/match.ts';
+import { scopeConditions } from './query/scope.ts';
+import { hideOnError, visibilityRule } from './rule-errors.ts';
 
 /** What leaves the system of a record. */
 export type Shown = Record<string, unknown>;
@@ -51,6 +53,33 @@ export async function show(
     shown.push(out);
   }
   return shown;
+}
+
+/** Whether a record is in the scope of a viewer. Without the record, only a resource without a scope filter for them is. */
+export async function inScope(
+  resource: CompiledResource,
+  record: StoredRecord | undefined,
+  looking: Looker,
+): Promise<boolean> {
+  const scope = scopeConditions(resource, looking, 'visibility');
+  const conditions = scope instanceof Promise ? await scope : scope;
+  return conditions.length === 0 || (record !== undefined && conditions.every((one) => matches(one, record)));
+}
+
+/** Whether a policy lets a viewer see a record: `reference` for one that is expanded inside another record. */
+export function isVisible(
+  resource: CompiledResource,
+  policy: 'read' | 'reference',
+  record: StoredRecord | undefined,
+  looking: Looker,
+): Promise<boolean> {
+  const args = policyArguments(looking, 'read', record);
+  return allows(
+    resource.policies[policy],
+    args,
+    owns(resource, record, looking),
+    visibilityRule(resource, policy, args),
+  );
 }
 
 /** Whether a viewer may see a field of a record that they may see. */

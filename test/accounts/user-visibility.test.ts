@@ -67,7 +67,7 @@ test.each(Object.entries(DOORS))(
   },
 );
 
-test('the record itself shows no more to those whom the project lets read it, and all of it to its owner', async () => {
+test('a wider read policy does not open these fields; the owner sees all of them', async () => {
   const keys = async (as: typeof call) => Object.keys((await as('GET', `/api/users/${ann.id}`)).body.data).sort();
   expect(await keys(bob.call)).toEqual(SIGNED_IN);
   expect(await keys(ann.call)).toEqual(WHOLE);
@@ -75,7 +75,7 @@ test('the record itself shows no more to those whom the project lets read it, an
   expect(me).toMatchObject({ ...VALUES, status: 'active', roles: ['user'] });
 });
 
-test('filters, searches and sorts do not tell what the record would not show', async () => {
+test('filters, searches and sorts do not reveal a field that the record does not show', async () => {
   const found = async (as: typeof call, query: string) => (await as('GET', `/api/users?${query}`)).body.meta.total;
   for (const query of [`phone=${encodeURIComponent(VALUES.phone)}`, 'q=000 00', 'phone[exists]=true']) {
     expect([query, await found(bob.call, query)]).toEqual([query, 0]);
@@ -101,7 +101,7 @@ test('a webhook of another user is sent what that user would read', async () => 
   expect(Object.keys(changed).sort()).toEqual(SIGNED_IN);
 });
 
-test('the OpenAPI document says of these fields that the owner and admins see them', async () => {
+test('the OpenAPI document names the owner and admins as those who see these fields', async () => {
   const { User } = (await call('GET', '/api/openapi.json')).body.components.schemas;
   for (const name of [...PERSONAL, 'status']) {
     expect(User.properties[name].description).toBe('Seen by `owner | admin` only.');
@@ -112,7 +112,7 @@ test('the OpenAPI document says of these fields that the owner and admins see th
   }
 });
 
-test('where no user can be an admin, the owner alone sees them', async () => {
+test('in an app without admins only the owner sees these fields', async () => {
   const roles = f
     .array(f.enum(['user', 'boss']))
     .default(['user'])
@@ -127,7 +127,7 @@ test('where no user can be an admin, the owner alone sees them', async () => {
   expect([fields.phone!.spec.visibleTo, fields.status!.spec.visibleTo]).toEqual(['owner', 'owner']);
 });
 
-test('what a declaration conceals already stays as it is declared', () => {
+test('fields that the declaration hides already stay hidden', () => {
   const fields = { phone: f.string().hidden(), iban: f.string().writeOnly(), salary: f.integer().visibleTo('none') };
   expect(startupError({ resources: [defineUser({ fields })] })).toBe('');
 });

@@ -1,4 +1,4 @@
-// Devices of users who are gone or not active. No relay runs here: nobody cleans up after a deletion.
+// Devices of users who are deleted or not active. No relay runs here, so nothing cleans up after a deletion.
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { defineUser } from '../../src/index.ts';

@@ -78,7 +78,7 @@ test('a record that is larger than a page is a page of its own', async () => {
   expect(await walk('/api/sheets?limit=3&sort=place&kind=huge')).toMatchObject({ ids, pages: 3 });
 });
 
-test('a page that was cut says so, and keeps total, page, limit and pages', async () => {
+test('a truncated page has `truncated: true`, and keeps total, page, limit and pages', async () => {
   await make('cut', 12, { text: 'x'.repeat(3000) });
   const { body: first } = await call('GET', '/api/sheets?kind=cut&sort=place&limit=6');
   expect(first.data).toHaveLength(3);
@@ -91,7 +91,7 @@ test('a page that was cut says so, and keeps total, page, limit and pages', asyn
   expect(behind.meta).toEqual({ limit: 6, next: expect.any(String), truncated: true });
 });
 
-test('a page that is whole says nothing of it, also when only the record behind it has no room', async () => {
+test('a whole page has no `truncated`, even when only the record after it has no room', async () => {
   await make('whole', 4, { text: 'x'.repeat(3000) });
   const { body } = await call('GET', '/api/sheets?kind=whole&sort=place&limit=3&count=none');
   expect(body.data).toHaveLength(3);

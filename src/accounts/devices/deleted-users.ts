@@ -6,7 +6,7 @@ import { whenUsersAreDeleted } from '../deleted-users.ts';
 const REMOVE = `
   delete from devices where id in (select id from devices where user_id = any($1) order by id for update)`;
 
-/** Removes the devices of deleted users, those that follow no session included. Other devices end with their session's row. */
+/** Removes all devices of deleted users, including those that follow no session. For other causes, devices end with their sessions. */
 export const revokeDevices: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause === 'user_deleted') await tx.database.write({ text: REMOVE, values: [userIds] });
 };

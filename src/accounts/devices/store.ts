@@ -77,8 +77,8 @@ const find = (users: UserTable | undefined) => `
   ), removed as (delete from devices d using mine where d.id = mine.id and mine.expired)
   select id, platform, token, user_id, locale, expired from mine order by id`;
 
-// By two indexes, and so in two branches. A raw token may have been sent under another platform than its device's: that its provider
-// does not know it says nothing about the device.
+// Two branches, because two indexes are used. A raw token may have been sent under a platform other than its device's; then the provider's
+// rejection says nothing about the device.
 const REMOVE = `
   with g as (select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) g(id, token_hash, platform, seen_until)), gone as (
     select d.id, g.seen_until from g join devices d on d.id = g.id
@@ -151,7 +151,7 @@ export type FindDevices = (
   page: { after: string | null; limit: number },
 ) => Promise<PushDevice[]>;
 
-/** Makes the look-up of the devices of a push. */
+/** Creates the query for the devices of a push. */
 export function createFindDevices(users: UserTable | undefined): FindDevices {
   const text = find(users);
   return async (database, { userIds, deviceIds }, { after, limit }) => {
@@ -174,7 +174,7 @@ export interface GoneDevice {
   id: string | null;
   /** `tokenHash` of the raw token; null with an id. */
   tokenHash: string | null;
-  /** That it was sent to as; null with an id. */
+  /** The platform that the raw token was sent to; null with an id. */
   platform: DevicePlatform | null;
   /** ISO 8601: when it registered again after this moment it stays, since the report is about before. */
   seenUntil: string;

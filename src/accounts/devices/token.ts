@@ -28,7 +28,7 @@ export function readSubscription(token: string): z.output<typeof subscription> |
   }
 }
 
-/** Which tokens are taken. */
+/** Which tokens are accepted. */
 export interface TokenRule extends EndpointRule {
   /** Whether a transport of the app takes this token of Expo's push service. Left out: none does. */
   takesExpo?(platform: DevicePlatform, token: string): boolean;
@@ -44,7 +44,7 @@ export function isExpoToken(token: string): boolean {
 const EXPO_FAULT =
   'Is a push token of Expo, which no transport of this app takes; send the native device token (getDevicePushTokenAsync of expo-notifications)';
 
-/** What is wrong with a token of a platform, or undefined. Length, NUL and `sim_` are not looked at here. */
+/** Returns the error of a token for a platform, or undefined. Length, NUL and `sim_` are checked elsewhere. */
 export function tokenFault(platform: DevicePlatform, token: string, rule: TokenRule): string | undefined {
   if (isExpoToken(token) && !rule.takesExpo?.(platform, token)) return EXPO_FAULT;
   if (platform !== 'web') return undefined;

@@ -16,8 +16,8 @@ export const resetInput = z.strictObject({
 });
 
 /**
- * `POST /auth/password/reset`: the link allows one new password. All sessions end, and what else a revocation of the cause
- * `password_reset` ends; the e-mail is no longer locked.
+ * `POST /auth/password/reset`: the link allows one new password. Revokes credentials with the cause `password_reset` (all sessions end,
+ * among other things), and unlocks the e-mail address.
  */
 export async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
   const { host, users, hasher, lockout, resets, revoke } = accounts;

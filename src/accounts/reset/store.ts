@@ -57,7 +57,7 @@ export interface Resets {
   find(token: string): Promise<StoredRecord | undefined>;
   /** Uses up a live link: true for one caller only. */
   spend(userId: string, token: string, on: Executor): Promise<boolean>;
-  /** Ends links: with a new password that of its user, one included that was asked for and is not made yet; those of deleted users. */
+  /** Ends the links of deleted users, and of users with a new password. That includes a link that was requested but not created yet. */
   revoke: RevocationStep;
 }
 

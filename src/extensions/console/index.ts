@@ -4,7 +4,6 @@ import { sameOriginOnly, thisMachineOnly } from './guards.ts';
 import { createLive } from './live.ts';
 import { pageFiles } from './page-files.ts';
 import { consoleRoutes } from './routes.ts';
-
 import { createStateReader } from './state.ts';
 
 const HOME = '/console';
@@ -14,8 +13,8 @@ const PATH = `${HOME}/push`;
 const EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
 
 /**
- * The developer's console: a page at `/console/push` (`/console` leads there) with a phone for each simulated device, and the newest pushes. For development: in
- * production it brings nothing.
+ * The developer's console: a page at `/console/push` with a phone for each simulated device, and the newest pushes. `/console` redirects
+ * to it. In production the extension adds nothing.
  *
  * @example createApp({ resources, extensions: [developerConsole()] }, process.env)
  */

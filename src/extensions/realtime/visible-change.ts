@@ -1,8 +1,7 @@
 import type { Following, Host, Looking, ResourceView, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { isTooSlow, isUnavailable } from '../../platform/postgres/errors.ts';
-import { isSemaphoreFull } from '../../platform/semaphore.ts';
+import { isTooSlow, isTransient } from '../../platform/postgres/errors.ts';
 import { asItWas, type RecordChange } from './entry.ts';
 
 type Shown = Record<string, unknown>;
@@ -32,13 +31,9 @@ export interface Sight {
   shown: Map<StoredRecord, Promise<Shown>>;
 }
 
-/**
- * The database could not be asked: nothing is known of the changes yet. What a policy throws of its own accord is not that, nor is a
- * question that takes too long: it would take as long again, and everybody would wait for it.
- */
-function isTransient(error: unknown): boolean {
-  const cause = error instanceof ApiError ? error.cause : error;
-  return (isUnavailable(cause) && !isTooSlow(cause)) || isSemaphoreFull(cause);
+/** Whether to ask the database again. A statement that was too slow would be as slow again, and every stream would wait for it. */
+function isWorthRetrying(error: unknown): boolean {
+  return isTransient(error) && !isTooSlow(error instanceof ApiError ? error.cause : error);
 }
 
 /** What becomes of a change for somebody who could see the record before it, or can see it after it. */
@@ -82,7 +77,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     try {
       return await work();
     } catch (error) {
-      if (isTransient(error)) throw error;
+      if (isWorthRetrying(error)) throw error;
       log.error({ err: error }, 'a policy threw while a change was shown on a stream');
       return undefined;
     }
@@ -95,7 +90,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     const together = view.serialize(missing, looking);
     for (const [i, record] of missing.entries()) {
       const alone = async (error: unknown) => {
-        if (missing.length === 1 || isTransient(error)) throw error;
+        if (missing.length === 1 || isWorthRetrying(error)) throw error;
         return (await view.serialize([record], looking))[0]!;
       };
       const one = together.then((all) => all[i]!, alone);

@@ -7,16 +7,16 @@ import { readBody } from './stored-body.ts';
 import type { Target } from './target.ts';
 
 /**
- * ms for which the answer of a check holds: what is begun later is checked again. Between the two it holds for as long as the check took, so
- * that a busy database is not asked all the time.
+ * How long the result of a check is used, in ms; an attempt that begins later is checked again. Within these bounds it is used for as long
+ * as the check took, so that a busy database is not asked all the time.
  */
 const LEAST_FRESH_MS = 10;
 const MOST_FRESH_MS = 100;
 
-/** Deliveries of one check, which holds their bodies in memory twice. */
+/** The most deliveries in one check, which holds their bodies in memory twice. */
 const AT_ONCE = 50;
 
-/** What attempts are made with. */
+/** What attempts need: one of each per worker. */
 export interface AttemptParts {
   check: CheckReadability;
   keyring: Keyring;
@@ -27,11 +27,11 @@ export interface AttemptParts {
 /** Makes attempts at one endpoint. */
 export interface CheckedAttempts {
   /**
-   * Makes an attempt, if the endpoint's owner may read now what it sends; otherwise the outcome says so. Rejects when the database is away.
+   * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects when the database is away.
    *
-   * @param targetNow asked after the check; undefined: the attempt must not be begun any more
-   * @param waiting what is claimed and comes next: it is checked together with this one
-   * @returns undefined when no attempt was made and the delivery stays as it is: nothing may be sent to the endpoint at all
+   * @param targetNow called after the check; returns undefined if the attempt must not begin any more
+   * @param waiting the claimed deliveries that come next: they are checked together with this one
+   * @returns undefined when no attempt was made and the delivery stays as it is, because nothing may be sent to the endpoint at all
    */
   make(
     targetNow: () => Target | Error | undefined,
@@ -41,21 +41,21 @@ export interface CheckedAttempts {
 }
 
 interface Checked {
-  /** By `performance.now()`: until when the answer holds; undefined: the check is under way. */
+  /** When the result becomes too old, by `performance.now()`; undefined while the check is running. */
   until: number | undefined;
   readable: Promise<boolean | undefined>;
 }
 
-/** A body that cannot be decrypted is known by its error: there is nothing to check then. */
+/** A delivery with its body, or with the error if the body cannot be decrypted: then there is nothing to check. */
 type Opened = { delivery: ClaimedDelivery; body: string } | { delivery: ClaimedDelivery; error: DecryptionError };
 
-/** Creates them. Deliveries are checked together, so that there is no query for each. */
+/** Creates the attempts for one endpoint. Deliveries are checked together, so that there is no query for each. */
 export function createCheckedAttempts(
   { check, keyring, sender, log }: AttemptParts,
   audience: Audience & { id: string },
 ): CheckedAttempts {
   const checks = new Map<string, Checked>();
-  /** How far ahead the next check looks: about as far as attempts got after the last one. */
+  /** How many waiting deliveries the next check includes: about as many as were begun after the last check. */
   let ahead = AT_ONCE - 1;
   let begun = 0;
 
@@ -93,7 +93,7 @@ export function createCheckedAttempts(
           return verdicts?.[i];
         }),
       };
-      // Of an attempt that is never begun nobody waits for the answer.
+      // An attempt that never begins does not await this, so a rejection must be handled here.
       checked.readable.catch(() => checks.delete(delivery.id));
       checks.set(delivery.id, checked);
     });

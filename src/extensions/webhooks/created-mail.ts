@@ -6,10 +6,10 @@ import type { MailComposer } from '../../platform/mail/worker.ts';
 import { placeOf } from './disabled-mail.ts';
 import { type EndpointRow, showEndpoint } from './endpoint.ts';
 
-/** The kind of the e-mail that tells an owner of a new endpoint. Its data: `CreatedMail`. */
+/** The kind of the e-mail about a new endpoint. Its data: `CreatedMail`. */
 export const CREATED_MAIL = 'webhook-created';
 
-/** E-mails to one owner in a day: endpoints that are created and deleted in turn must not fill a mailbox. */
+/** The most e-mails to one owner in a day: creating and deleting endpoints in turn must not fill a mailbox. */
 const MOST = { limit: 10, windowMs: 86_400_000 };
 
 /** Stored with the e-mail, so that an attacker who deletes the endpoint at once does not stop it. */
@@ -32,8 +32,8 @@ export function createdMailOf(row: EndpointRow, { auth }: Pick<RouteContext, 'au
 }
 
 /**
- * The text of the e-mail. Neither the URL nor any other text of the owner's is in it: an attacker could register with another
- * person's address and so have words of their own choice sent there.
+ * The text of the e-mail. It contains neither the URL nor any other text that the owner chose: an attacker who registers with another
+ * person's address could otherwise send that person a message.
  */
 function contentOf({ webhook, byKey }: CreatedMail, appUrl: string | undefined): MailContent {
   const { id, events, scope, createdAt } = webhook;
@@ -44,14 +44,14 @@ function contentOf({ webhook, byKey }: CreatedMail, appUrl: string | undefined):
   return {
     subject: 'A webhook endpoint was created in your account',
     text: [
-      `The webhook endpoint ${id} was created in your account${placeOf(appUrl)} on ${createdAt.slice(0, 10)}, ${byKey ? 'with an API key of yours' : 'by a signed-in session'}. It receives ${events.join(', ')}: ${reach}.`,
+      `The webhook endpoint ${id} was created in your account${placeOf(appUrl)} on ${createdAt.slice(0, 10)}, ${byKey ? 'with one of your API keys' : 'by a signed-in session'}. It receives ${events.join(', ')}: ${reach}.`,
       `If it was you, do nothing. To see where it sends: GET /api/webhooks/${id}.`,
       `${remedy}: DELETE /api/webhooks/${id}. A new password disables all your webhook endpoints.`,
     ].join('\n\n'),
   };
 }
 
-/** Makes the e-mail when it is sent. There is none when the owner is gone or not active by then. */
+/** Composes the e-mail when it is sent. None is sent when the owner is deleted or not active by then. */
 export function createCreatedComposer(
   host: Pick<Host, 'limits' | 'settings' | 'env'>,
   users: ResourceView,

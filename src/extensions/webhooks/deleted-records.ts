@@ -7,18 +7,18 @@ import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { INSERT_DELETED, READ_DELETED, READ_DELETED_OR_WAITING } from './sql/deleted-records.ts';
 
-/** A record that is gone, as it was when it was deleted. */
+/** A deleted record as it was when it was deleted. */
 interface DeletedRecord {
   resource: string;
   record: StoredRecord;
 }
 
 /**
- * Deleted records, as they were: whether an endpoint's owner may be sent what happened to a record is decided by the record, also when it
- * is gone. Kept for as long as a delivery about it can be sent; an erasure removes those that are personal.
+ * Copies of deleted records: the read policy of a record still decides whether an endpoint's owner may be sent its events after it is
+ * deleted. A copy is kept for as long as a delivery about the record can be sent; an erasure removes the personal values.
  */
 export interface DeletedRecords {
-  /** Stores those of events of deletions, in the transaction that makes their deliveries. */
+  /** Stores the records of deletion events, in the transaction that creates their deliveries. */
   keep(rows: readonly OutboxRow[], tx: Executor): Promise<void>;
   /**
    * Reads the newest of each record. What the relay has not come to yet is read from the outbox. A record that cannot be decrypted is
@@ -45,10 +45,10 @@ function encryptedFields({ declaration }: ResourceView): [name: string, column: 
   return fields.map(([name]) => [name, snakeCase(name)]);
 }
 
-// Of all viewers one without a role depends most on the record.
+// A viewer without roles: if no record matters to this viewer, none matters to any other.
 const NO_ROLE = { id: '', roles: [] };
 
-/** Creates the access to them. */
+/** Creates the store of deleted records. */
 export function createDeletedRecords({
   database,
   keyring,
@@ -57,11 +57,11 @@ export function createDeletedRecords({
 }: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
   const views = new Map(resources.map((view) => [view.name, view]));
 
-  /** Of a resource all of whose records are alike to a viewer, nothing needs to be kept. */
+  /** Whether a deleted record is needed: only if policies, scope filter or field visibility look at records of its resource. */
   const isKept = ({ name, resource }: OutboxRow) =>
     resource !== null && name === `${resource}.deleted` && (views.get(resource)?.needsRecord(NO_ROLE, false) ?? false);
 
-  /** Ciphertexts inside would stay under their key when the keys change: the record is encrypted as a whole instead. */
+  /** A record with encrypted values is encrypted as a whole: a key rotation would not reach ciphertexts inside the JSON. */
   function stored(row: OutboxRow): [record: string | null, encrypted: string | null] {
     const view = views.get(row.resource!)!;
     const columns = row.payload.record as Record<string, unknown>;
@@ -128,7 +128,7 @@ export function createDeletedRecords({
         ({ resource, id }) => !known.some((one) => one.resource === resource && one.record.id === id),
       );
       if (unknown.length === 0) return known;
-      // In one statement: the relay may be moving a record from the one place to the other.
+      // Both places in one statement: the relay may be moving a record from the outbox to the table.
       const waiting = await database.read<Row>({
         name: 'webhook_deleted_or_waiting',
         text: READ_DELETED_OR_WAITING,

@@ -33,7 +33,7 @@ export interface Outcome {
   gone: boolean;
   /** It failed, or took long. */
   slow: boolean;
-  /** Nothing was sent, and the receiver has no part in it: it ends the delivery, and does not count for the endpoint. */
+  /** No request was made, for a reason that is not the receiver's: the delivery ends, and the endpoint's counters stay. */
   refused?: true;
 }
 
@@ -84,7 +84,7 @@ function answerText(answer: Buffer): string {
   return answer.length === 0 ? '' : cutBytes(answer.toString('utf8').replaceAll('\0', '\u{FFFD}'), ANSWER_BYTES);
 }
 
-/** What comes of an attempt that is not made. */
+/** The outcome of an attempt that is refused before its request. */
 export function refusedOutcome(error: string): Outcome {
   return {
     ok: false,

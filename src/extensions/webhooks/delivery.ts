@@ -18,7 +18,7 @@ export type DeliveryRow = [
   error: string | null,
   nextAttemptAt: string | null,
   response: string | null,
-  /** Of its body, as stored. */
+  /** Size of the body, as stored. */
   bytes: number,
   attemptLog: object[],
   /** Ciphertext of the answer, in the place of `response`. */

@@ -8,12 +8,12 @@ import { READ_SOME } from './sql/endpoints.ts';
 /** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */
 export const DISABLED_MAIL = 'webhook-disabled';
 
-/** E-mails to one owner in a day: an endpoint that is disabled and enabled again and again must not fill a mailbox. */
+/** The most e-mails to one owner in a day: an endpoint that is disabled and enabled again and again must not fill a mailbox. */
 const MOST = { limit: 10, windowMs: 86_400_000 };
 
 type Webhook = ReturnType<typeof showEndpoint>;
 
-/** ` at app.example.com`, where the app knows its address. */
+/** ` at app.example.com`; empty without `APP_URL`. */
 export function placeOf(appUrl: string | undefined): string {
   return appUrl === undefined ? '' : ` at ${new URL(appUrl).host}`;
 }
@@ -22,10 +22,7 @@ function describe({ id, events, createdAt }: Webhook, place: string): string {
   return `${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
 }
 
-/**
- * The text of the e-mail. Neither the URL nor any other text of the owner's is in it: an attacker could register with another
- * person's address and so have words of their own choice sent there.
- */
+/** The text of the e-mail. As in created-mail.ts, it contains no text that the owner chose. */
 function contentOf(webhook: Webhook, appUrl: string | undefined): MailContent {
   const { id, disabledReason, consecutiveFailures, lastError } = webhook;
   const why =
@@ -44,7 +41,7 @@ function contentOf(webhook: Webhook, appUrl: string | undefined): MailContent {
   };
 }
 
-/** The same for endpoints that were disabled together with the credentials of their owner. */
+/** The text for endpoints that were disabled together because their owner's credentials were revoked. */
 function revokedContentOf(webhooks: readonly Webhook[], appUrl: string | undefined): MailContent {
   const place = placeOf(appUrl);
   const [what, them, urls] =
@@ -52,17 +49,15 @@ function revokedContentOf(webhooks: readonly Webhook[], appUrl: string | undefin
   return {
     subject: `Your webhook ${what} disabled`,
     text: [
-      `The password of your account${place} was reset or changed, or you signed out everywhere. So your webhook ${what} disabled:`,
+      `The password of your account${place} was reset or changed, or you signed out everywhere. Therefore your webhook ${what} disabled:`,
       webhooks.map((webhook) => `- ${describe(webhook, '')}`).join('\n'),
-      `Anybody who was signed in to your account before may have created ${them}, or changed ${urls}. Nothing is sent until you enable ${them}, and changes until then are not sent later.`,
+      `Anyone who was signed in to your account before may have created ${them}, or changed ${urls}. Nothing is sent until you enable ${them}. Changes that happen before that are not sent later.`,
       'Check the URL of each: GET /api/webhooks. To enable one that is yours: PATCH /api/webhooks/<id> with { "enabled": true }. To delete one that is not: DELETE /api/webhooks/<id>.',
     ].join('\n\n'),
   };
 }
 
-/**
- * Makes the e-mail when it is sent. There is none when the endpoints were enabled or removed meanwhile, or their owner is not active.
- */
+/** Composes the e-mail when it is sent. None is sent when the endpoints were enabled or removed meanwhile, or the owner is not active. */
 export function createDisabledComposer(
   host: Pick<Host, 'database' | 'limits' | 'settings' | 'env'>,
   users: ResourceView,
@@ -70,7 +65,7 @@ export function createDisabledComposer(
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled ? host.limits.limiter('webhook mails', MOST) : undefined;
   return async ({ data, attempt }) => {
-    // `webhook`: of an e-mail that was stored by an earlier version.
+    // E-mails that an earlier version stored have `webhook`.
     const {
       webhook,
       webhooks: ids = [webhook],

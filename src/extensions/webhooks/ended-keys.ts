@@ -9,8 +9,8 @@ const PAGE = 500;
 const EVERY_MS = 5000;
 
 /**
- * Disables the endpoints of keys that have expired, or that were revoked without this being noticed. Nothing is sent to them by then:
- * every claim looks at the expiry.
+ * Disables the endpoints of keys that have expired, and of revoked keys that no revocation step has handled. This is not what stops
+ * deliveries after the expiry: every claim checks it.
  */
 export function endedKeysSweep(
   { database }: Pick<Host, 'database'>,

@@ -1,22 +1,40 @@
 import type { Host, ResourceView } from '../../declare/host.ts';
-import { allows } from '../../declare/policy.ts';
-import { isTransient } from './owner-deliveries.ts';
+import { allows, type Viewer } from '../../declare/policy.ts';
+import { createRuleErrorLog, hideOnError } from '../../records/rule-errors.ts';
 import type { WebhookSettings } from './settings.ts';
 import { OWNER_OF_GLOBAL, OWNER_OF_GLOBAL_OF } from './sql/endpoints.ts';
 
 /**
- * Whether the owner of an endpoint, or of a delivery's endpoint, may still have it: always, where it is no global one. Rejects when the
- * database is away.
+ * Creates the check whether a user may have global endpoints. A function of the policy that throws allows nothing, and is logged. It
+ * rejects only when the database is away.
+ */
+export function createGlobalCheck(
+  { service, log }: Pick<Host, 'service' | 'log'>,
+  { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
+): (user: Viewer) => Promise<boolean> {
+  const onError = hideOnError(
+    createRuleErrorLog(log),
+    { resource: undefined, rule: 'webhooks({ globalPolicy })' },
+    undefined,
+  );
+  return (user) =>
+    allows(globalPolicy, { user, action: 'webhook', doc: undefined, req: undefined, service }, false, onError);
+}
+
+/**
+ * Whether the owner of an endpoint, or of a delivery's endpoint, may still have it. An endpoint that is not global always passes. Rejects
+ * when the database is away.
  */
 export type GlobalGate = (of: 'endpoint' | 'delivery', id: string) => Promise<boolean>;
 
-/** Makes it. Undefined where the policy has no functions: then the statement that claims decides by roles. */
+/** Creates the gate. Undefined if the policy has no functions: then the claiming statement checks the roles. */
 export function createGlobalGate(
   { database, service, log }: Pick<Host, 'database' | 'service' | 'log'>,
   users: Pick<ResourceView, 'load'>,
   { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
 ): GlobalGate | undefined {
   if (globalPolicy.functions.length === 0) return undefined;
+  const isAllowed = createGlobalCheck({ service, log }, { globalPolicy });
   return async (of, id) => {
     const statement =
       of === 'endpoint'
@@ -25,13 +43,6 @@ export function createGlobalGate(
     const [row] = await database.read<[ownerId: string]>({ ...statement, values: [id] });
     if (row === undefined) return true;
     const [user] = await users.load(row);
-    if (user === undefined) return false;
-    try {
-      return await allows(globalPolicy, { user, action: 'webhook', doc: undefined, req: undefined, service }, false);
-    } catch (error) {
-      if (isTransient(error)) throw error;
-      log.error({ err: error, [of]: id, user: user.id }, 'a policy threw; nothing is sent');
-      return false;
-    }
+    return user !== undefined && isAllowed(user);
   };
 }

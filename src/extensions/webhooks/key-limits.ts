@@ -7,33 +7,37 @@ import { sentResources, TEST_EVENT } from './event-names.ts';
 
 type Endpoint = ReturnType<typeof showEndpoint>;
 
-/** What no route of a resource answers with needs the scope of every `GET`: events that the app publishes. */
+/** Stands for a read of everything. Events that the app publishes belong to no resource, so they need its scope: `read` or `*`. */
 const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
 /** Reasons for which an endpoint was disabled and that only its owner, signed in, may overrule. */
 export const FOR_OWNER: readonly string[] = ['key_ended', 'password_reset'];
 
-/** What API keys may do with endpoints. A session may do everything. */
+/** Limits what API keys may do with endpoints. A session has no limits. */
 export interface KeyLimits {
   /**
-   * Makes sure that a key may read what events tell.
+   * Makes sure that a key may read the records of events.
    *
    * @param names as an endpoint subscribes to them: `post.created`, `post.*`, `*`
    * @throws ApiError FORBIDDEN, naming the scope
    */
   assertReads(auth: Auth, names: readonly string[]): void;
-  /** The same as an answer. */
+  /** Whether `assertReads` passes. */
   reads(auth: Auth, names: readonly string[]): boolean;
   /**
-   * Makes sure that a request may change an endpoint or have it sent to: with a key only if the key may read everything that the
-   * endpoint receives, and the endpoint is not bound to another key.
+   * Makes sure that a request may change an endpoint or have deliveries sent to it. A key must be able to read everything that the
+   * endpoint receives, and the endpoint must not be bound to another key.
    *
    * @throws ApiError FORBIDDEN
    */
   assertManages(asking: Pick<Asking, 'auth'>, endpoint: Endpoint): void;
-  /** @throws ApiError FORBIDDEN when a key enables an endpoint that was disabled because credentials had ended */
+  /**
+   * Makes sure that no key enables an endpoint that was disabled because credentials ended.
+   *
+   * @throws ApiError FORBIDDEN
+   */
   assertEnables(asking: Pick<Asking, 'auth'>, endpoint: Endpoint): void;
-  /** Those of some keys that have ended, by id. */
+  /** Returns which of these keys have ended, by id. */
   ended(ids: readonly string[]): Promise<readonly string[]>;
   /** When a key expires; null: never. */
   expiryOf(id: string): Promise<string | null>;
@@ -44,12 +48,12 @@ export function isKey(auth: Auth | undefined): auth is Auth {
   return auth !== undefined && auth.via !== 'session';
 }
 
-/** The scopes by which an endpoint is limited; undefined when it is bound to no key. */
+/** The key that an endpoint is bound to, with its scopes; undefined when the endpoint is bound to none. */
 export function bindingOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' | 'scopes'>): Auth | undefined {
   return apiKeyId === undefined ? undefined : { via: 'api-key', scopes, id: apiKeyId };
 }
 
-/** Creates the limits. What each scope allows is decided by the authenticator that knows scopes, from the routes of the resource. */
+/** Creates the limits. An event needs the scopes of the list and read routes of its resource. */
 export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes' | 'authenticators'>): KeyLimits {
   const sent = sentResources(host.resources).map(({ name }) => name);
   const views = new Set(host.resources.map(({ name }) => name));
@@ -68,7 +72,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
     };
   }
 
-  /** The check of a resource; of anything else, that of `ANY_READ`. */
+  /** The check of a resource; for any other name, the check of `ANY_READ`. */
   function checkOf(resource: string): (auth: Auth) => void {
     const check = checks.get(resource) ?? checksOf(resource);
     checks.set(resource, check);
@@ -107,7 +111,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
       if (!isKey(auth) || enabled || !FOR_OWNER.includes(disabledReason ?? '')) return;
       throw new ApiError('FORBIDDEN', 'The webhook was disabled when credentials ended; use a session to enable it');
     },
-    // Without an authenticator that knows keys there are none any more.
+    // Without an authenticator of API keys, every key has ended.
     ended: async (ids) => watch()?.ended(ids) ?? ids,
     expiryOf: async (id) => (await watch()?.expiresAt?.(id)) ?? null,
   };

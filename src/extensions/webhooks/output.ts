@@ -26,14 +26,14 @@ export const endpointShape = z
     updatedAt: time,
     signing: z.literal('v1a').optional().meta({ description: 'Messages carry an ed25519 signature, too.' }),
     publicKey: z.string().optional().meta({ description: 'What it is verified with: `whpk_…`.' }),
-    apiKeyId: z
-      .string()
-      .optional()
-      .meta({ description: 'The API key that it is bound to: it is disabled when the key is revoked or expires.' }),
+    apiKeyId: z.string().optional().meta({
+      description:
+        'The API key that the endpoint is bound to. The endpoint is disabled when the key is revoked or expires.',
+    }),
     scopes: z
       .array(z.string())
       .optional()
-      .meta({ description: 'The scopes of that key, which limit what it receives.' }),
+      .meta({ description: 'The scopes of that key. They limit what the endpoint receives.' }),
   })
   .meta({ id: 'Webhook' });
 
@@ -56,8 +56,7 @@ export const deliveryShape = z
     nextAttemptAt: time.nullable(),
     response: z.string().nullable(),
     payload: z.string().nullable().meta({
-      description:
-        'The start of the body. Null, like `response`, when the caller may not read now what the body holds.',
+      description: 'The start of the body. Null, like `response`, when the caller may no longer read the body.',
     }),
     payloadTruncated: z.boolean(),
     attemptLog: z.array(

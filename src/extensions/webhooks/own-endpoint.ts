@@ -33,8 +33,8 @@ export function loadsOwn(database: Database): NonNullable<Route['load']> {
 }
 
 /**
- * The same for routes that change an endpoint or have it sent to: it throws FORBIDDEN, too, for an API key that may not do that with this
- * endpoint.
+ * Loads an endpoint as `loadsOwn` does, for routes that change it or send to it. It also throws FORBIDDEN for an API key that may not
+ * manage this endpoint.
  */
 export function loadsManaged(database: Database, limits: KeyLimits): NonNullable<Route['load']> {
   const load = loadsOwn(database);

@@ -1,9 +1,7 @@
 import type { Host } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { isUnavailable } from '../../platform/postgres/errors.ts';
-import { isSemaphoreFull } from '../../platform/semaphore.ts';
+import { isTransient } from '../../platform/postgres/errors.ts';
 import type { Candidate } from './candidates.ts';
 import { newMessageId } from './message-id.ts';
 import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
@@ -23,7 +21,7 @@ export type NewDelivery = [
   subjectId: string | undefined,
 ];
 
-/** What an event tells an owner. */
+/** The `data` of an event, as serialized for one owner. */
 interface EventData {
   json: string;
   /** Whether it has values of encrypted fields. */
@@ -35,12 +33,6 @@ export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
 
 /** Gives the deliveries of one owner. Rejects only when the database is away: then nothing is known, and the events come again. */
 export type OwnerDeliveries = (share: OwnerShare, owner: Viewer) => Promise<NewDelivery[]>;
-
-/** The database could not be asked. What a policy throws of its own accord, whatever it calls it, is not that. */
-export function isTransient(error: unknown): boolean {
-  const cause = error instanceof ApiError ? error.cause : error;
-  return isUnavailable(cause) || isSemaphoreFull(cause);
-}
 
 const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.view !== undefined;
 
@@ -70,7 +62,7 @@ export function createOwnerDeliveries(
     return kept;
   }
 
-  /** The data of events as the owner sees it. Each record is serialized once, for all endpoints of the owner. */
+  /** Serializes events for the owner. Each record is serialized once, for all endpoints of the owner. */
   async function dataFor(events: readonly OutgoingEvent[], user: Viewer): Promise<Map<OutgoingEvent, EventData>> {
     const data = new Map<OutgoingEvent, EventData>();
     for (const [view, list] of Map.groupBy(events.filter(isRecordEvent), (event) => event.view)) {

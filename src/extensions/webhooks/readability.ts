@@ -1,22 +1,22 @@
 import type { ExpandedRecord, Host, ResourceView, StoredRecord } from '../../declare/host.ts';
-import { allows } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
 import { isActive } from '../../declare/viewer.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
+import { isTransient } from '../../platform/postgres/errors.ts';
 import type { DeletedRecords } from './deleted-records.ts';
 import { TEST_EVENT } from './event-names.ts';
+import { createGlobalCheck } from './global-gate.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { isTransient } from './owner-deliveries.ts';
 import type { WebhookSettings } from './settings.ts';
 
 /** The error of a delivery that was not sent for this reason. Shown to the endpoint's owner. */
 export const NOT_READABLE = "The endpoint's owner may no longer read this record";
 
-/** Whose endpoint it is, and of which scope. */
+/** The reader that a body is checked for: the owner of an endpoint, with the limits of the endpoint. */
 export interface Audience {
   owner: string;
   scope: 'own' | 'global';
-  /** The API key that the endpoint is bound to, or that asks: nothing is readable outside its scopes, or after it has ended. */
+  /** The API key that the endpoint is bound to, or that made the request. Outside its scopes, and once it has ended, nothing is readable. */
   key?: Auth | null | undefined;
 }
 
@@ -29,11 +29,11 @@ export interface SentBody {
 }
 
 /**
- * Whether the owner of an endpoint may read what deliveries send, as things stand now, in the order of the deliveries. Undefined: the
- * owner is deleted or not active, or may not have a global endpoint, or the key has ended, so nothing at all may be sent.
+ * Checks whether the owner of an endpoint may now read the bodies of deliveries. It makes one query for the owner and one for each
+ * resource, whatever the number of deliveries. A policy or scope function that throws makes the record unreadable, and is logged.
  *
- * It makes one query for the owner and one for each resource, whatever the number of deliveries. Rejects only when the database is
- * away. A policy or scope function that throws makes the record unreadable, and is logged.
+ * @returns a verdict for each body, in order; undefined when nothing at all may be sent: the owner is deleted or not active, or may not
+ *   have a global endpoint, or the key has ended. Rejects only when the database is away
  */
 export type CheckReadability = (
   audience: Audience,
@@ -43,11 +43,11 @@ export type CheckReadability = (
 type Data = Record<string, unknown>;
 type Find = (resource: string, id: string) => StoredRecord | undefined;
 
-/** What the check looks records up by. */
+/** The records that the check needs, loaded. */
 interface Lookup {
-  /** The record that a delivery is about: as it is now, or as it was when it was deleted. */
+  /** Finds the record that a delivery is about: as it is now, or as it was when it was deleted. */
   subject: Find;
-  /** A record that stands expanded in it: as it is now. */
+  /** Finds a record that is expanded in the body: as it is now. */
   current: Find;
 }
 
@@ -59,7 +59,7 @@ function dataOf(body: string): Data {
   return typeof data === 'object' && data !== null ? (data as Data) : {};
 }
 
-/** Loads records by id. One that cannot be decrypted is logged and left out; it must not stand in the way of the others. */
+/** Loads records by id. A record that cannot be decrypted is logged and left out, so that the others are still loaded. */
 async function loadEach(
   view: ResourceView,
   ids: readonly string[],
@@ -84,17 +84,18 @@ export function createReadability(
   limits: Pick<KeyLimits, 'reads' | 'ended'>,
 ): CheckReadability {
   const views = new Map(resources.map((view) => [view.name, view]));
+  const isGlobalAllowed = createGlobalCheck({ service, log }, { globalPolicy });
 
-  /** Also of events that are named after a resource, but are no changes of its records. */
+  /** Whether the app publishes an event. Its name may begin with that of a resource and still be no change of a record. */
   const isOfApp = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
 
-  /** A function of the project's own that throws refuses. */
-  async function asked(where: object, decide: () => Promise<boolean>): Promise<boolean> {
+  /** An error in the check of one body makes that body unreadable; the other deliveries of the endpoint go on. */
+  async function refuseOnError(where: object, decide: () => Promise<boolean>): Promise<boolean> {
     try {
       return await decide();
     } catch (error) {
       if (isTransient(error)) throw error;
-      log.error({ err: error, ...where }, 'a policy or scope function threw; nothing is sent or shown');
+      log.error({ err: error, ...where }, 'the readability of a webhook could not be checked; it is not sent or shown');
       return false;
     }
   }
@@ -108,10 +109,10 @@ export function createReadability(
         for (const record of records) found.set(keyOf(resource, record.id), record);
       }),
     );
-    const gone = needed.filter(({ resource, id }) => !found.has(keyOf(resource, id)));
+    const missing = needed.filter(({ resource, id }) => !found.has(keyOf(resource, id)));
     const last = new Map<string, StoredRecord>();
-    if (gone.length > 0)
-      for (const one of await deleted.read(gone)) last.set(keyOf(one.resource, one.record.id), one.record);
+    if (missing.length > 0)
+      for (const one of await deleted.read(missing)) last.set(keyOf(one.resource, one.record.id), one.record);
     const current: Find = (resource, id) => found.get(keyOf(resource, id));
     return { current, subject: (resource, id) => current(resource, id) ?? last.get(keyOf(resource, id)) };
   }
@@ -122,10 +123,7 @@ export function createReadability(
     const isGlobal = scope === 'global';
     // One viewer for all deliveries: the scope of a resource is evaluated once for them.
     const looking = { user, req: undefined, service };
-    if (isGlobal) {
-      const args = { ...looking, action: 'webhook', doc: undefined };
-      if (!(await asked({ user: owner }, () => allows(globalPolicy, args, false)))) return undefined;
-    }
+    if (isGlobal && !(await isGlobalAllowed(user))) return undefined;
     const sent = bodies.map(({ type, body }) => {
       const view = isOfApp(type) ? undefined : views.get(resourceOf(type));
       return { type, view, data: view === undefined ? {} : dataOf(body) };
@@ -141,13 +139,14 @@ export function createReadability(
     const { subject, current } = await lookUp(needed, expanded);
     const verdicts: boolean[] = [];
     for (const { type, view, data } of sent) {
-      // Events that the app publishes go to endpoints of the user they are for, and that never changes.
+      // An event of the app belongs to one user, which never changes.
       if (key && !limits.reads(key, [type])) verdicts.push(false);
       else if (view === undefined) verdicts.push(isOfApp(type));
       else {
         const record = subject(view.name, String(data.id));
         const where = { resource: view.name, record: data.id, user: owner };
-        verdicts.push(await asked(where, () => view.stillReadable({ data, record, find: current }, looking, isGlobal)));
+        const before = { data, record, find: current };
+        verdicts.push(await refuseOnError(where, () => view.stillReadable(before, looking, isGlobal)));
       }
     }
     return verdicts;

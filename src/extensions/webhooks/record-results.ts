@@ -21,7 +21,7 @@ interface Attempted {
   /** Its number; it counts only while that is still the delivery's last attempt. */
   attempt: number;
   scheduleAttempt: number;
-  /** Of an attempt whose worker died it is not known how long it took, nor whether the receiver is slow. */
+  /** For an attempt whose worker died, the duration and whether the receiver is slow are unknown: null. */
   outcome: Omit<Outcome, 'durationMs' | 'slow'> & { durationMs: number | null; slow: boolean | null };
 }
 
@@ -79,7 +79,7 @@ function parameters(
 /** Writes the results of attempts: deliveries, their logs and the counters of their endpoints. */
 export type WriteResults = (results: readonly Attempted[]) => Promise<void>;
 
-/** Makes what writes results. An endpoint that they disable is reported. */
+/** Creates the writer of results. It reports endpoints that the results disable. */
 export function createResultWriter(
   host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
@@ -93,7 +93,7 @@ export function createResultWriter(
   };
 }
 
-/** Makes what writes the results of a worker back, in batches that form by themselves. */
+/** Creates the writer of a worker's results, which collects them in batches. */
 export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<Result> {
   return createMicroBatch<Result>(createResultWriter(...parts), MOST);
 }

@@ -1,6 +1,6 @@
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LONGEST_WAIT_MS = 365 * UNIT_MS.d!;
-/** A receiver may ask for a wait of this length even when every wait of the schedule is shorter. */
+/** A `Retry-After` up to this length is honoured even when every wait of the schedule is shorter. */
 const RETRY_AFTER_MS = UNIT_MS.d!;
 const JITTER = 0.2;
 

@@ -23,7 +23,7 @@ const HOUR_MS = 3_600_000;
 
 type Endpoint = ReturnType<typeof showEndpoint>;
 
-/** What becomes of an endpoint's binding to an API key: see `bind` in sql/endpoints.ts. */
+/** A change of an endpoint's binding to an API key, as `bind` in sql/endpoints.ts takes it. */
 type Binding = readonly [
   change: 'keep' | 'bind' | 'drop',
   keyId: string | null,
@@ -47,7 +47,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
   }
 
-  /** What a request makes of an endpoint's binding, as the statements take it: what a key creates or changes is bound to the key. */
+  /** The binding of an endpoint that a request creates: a key binds it to itself. */
   async function bindingFor(auth: Auth | undefined): Promise<Binding> {
     if (!isKey(auth)) return KEEP;
     // Of a credential of an extension nothing tells when it ends.
@@ -60,12 +60,13 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     return ['bind', auth.id, auth.scopes, await limits.expiryOf(auth.id)];
   }
 
+  /** The change of the binding by an update. A key that redirects or enables an endpoint binds it; a session may lift the binding. */
   async function bindingAfter({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {
     const { url, events: subscribed, enabled, apiKeyId } = input;
     if (isKey(auth)) {
       if (apiKeyId !== undefined) throw new ApiError('FORBIDDEN', 'An API key cannot change apiKeyId; use a session');
-      const steers = url !== undefined || subscribed !== undefined || enabled === true;
-      return steers ? bindingFor(auth) : KEEP;
+      const redirects = url !== undefined || subscribed !== undefined || enabled === true;
+      return redirects ? bindingFor(auth) : KEEP;
     }
     const { apiKeyId: bound } = endpoint;
     const isOver = enabled === true && bound !== undefined && (await limits.ended([bound])).length > 0;

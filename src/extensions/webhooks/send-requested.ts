@@ -28,7 +28,7 @@ export async function sendRequested(parts: WorkerParts, deliveryId: string): Pro
     const attempts = createCheckedAttempts({ check, sender, ...host }, claim.endpoint);
     const target = targetOf(sender, claim.endpoint);
     const made = await attempts.make(() => target, claimed, []);
-    // The endpoint may not be sent to since it was claimed, a moment ago.
+    // Since the claim, a moment ago, sending to the endpoint was stopped.
     const outcome = made ?? refusedOutcome(NOT_READABLE);
     await recordResult({ id, isEncrypted, attempt, scheduleAttempt, dueAt, outcome });
     // Whoever processes its endpoint sees when the retry is due, and asks to be called then.

@@ -11,7 +11,7 @@ import { targetOf } from './target.ts';
 import type { Turn, TurnParts } from './turn.ts';
 import { type Lane, laneOf } from './wake-up.ts';
 
-/** ms after which an endpoint is served again when its deliveries could not be checked. */
+/** When deliveries could not be checked, their endpoint is served again after this time, in ms. */
 const CHECK_AGAIN_MS = 1000;
 
 /** What endpoints are served with: one of each per worker. */
@@ -37,7 +37,7 @@ interface Served {
   /** More may be due. */
   more: boolean;
   slow: boolean;
-  /** ms for which its rate, or a database that is away, holds it back. */
+  /** How long the endpoint waits, in ms: for its rate limit, or for a database that is away. */
   waitMs: number;
 }
 
@@ -83,11 +83,11 @@ export async function serve(
     !halted && !limited && !turn.isOutdated() && !parts.isStopping() && performance.now() - begun < LAUNCH_MS;
   const mayClaim = () => lane === 'fast' && more && mayBegin() && performance.now() - begun < parts.sliceMs;
 
-  /** A check may have taken its time. */
+  /** The target, unless the check took so long that the attempt must not begin any more. */
   const targetNow = () => (turn.isOutdated() || performance.now() - begun >= LAUNCH_MS ? undefined : target);
 
   function note(outcome: Outcome): void {
-    // It says nothing of the receiver.
+    // A refused attempt says nothing about the receiver.
     if (outcome.refused) return;
     slow = outcome.slow;
     tried = !outcome.slow;
@@ -131,7 +131,7 @@ export async function serve(
       });
     }
 
-    /** Undefined: it was not made, and its delivery is free again when the turn ends. */
+    /** Makes an attempt. Returns undefined if none was made; the delivery can be claimed again when the lease ends. */
     async function attemptOf(claimed: ClaimedDelivery): Promise<Outcome | undefined> {
       const current = attempts;
       try {
@@ -142,7 +142,10 @@ export async function serve(
         halted ||= outcome === undefined;
         return outcome;
       } catch (error) {
-        host.log.error({ err: error, endpoint: endpointId }, 'deliveries could not be checked; they are tried again');
+        host.log.error(
+          { err: error, endpoint: endpointId },
+          'webhook deliveries could not be checked; they are tried again',
+        );
         halted = true;
         unchecked = true;
         return undefined;

@@ -12,16 +12,16 @@ import type { Audience, CheckReadability } from './readability.ts';
 import { READ_BODIES } from './sql/deliveries.ts';
 import { decryptResponse, readBody } from './stored-body.ts';
 
-/** A body may be as large as a record: so many bytes of them are in memory at once, or a single one that is larger. */
+/** The most bytes of bodies in memory at once; a single larger body is loaded alone. */
 const BYTES_AT_ONCE = 4 * 2 ** 20;
 
 type BodyRow = [id: string, type: string, body: string, encryptedBody: string | null];
 
-/** What owners of endpoints are shown of deliveries. */
+/** Serializes deliveries for the owners of endpoints, who get only the bodies that they may read now. */
 export interface ShownDeliveries {
-  /** Deliveries of one endpoint as its owner sees them: with the start of each body that the owner may read now. */
+  /** Deliveries of one endpoint as its owner sees them, with the start of each readable body. */
   show(audience: Audience, rows: readonly DeliveryRow[]): Promise<ShownDelivery[]>;
-  /** By delivery the bodies that the owner of their endpoint may read now. */
+  /** The readable bodies, by delivery id. */
   readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
 }
 
@@ -40,7 +40,7 @@ function inGroups(rows: readonly DeliveryRow[]): string[][] {
   return groups;
 }
 
-/** Creates it. */
+/** Creates the serializer of deliveries. */
 export function createShownDeliveries(
   { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
   check: CheckReadability,

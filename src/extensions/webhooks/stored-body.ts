@@ -1,7 +1,7 @@
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import type { Keyring } from '../../platform/crypto/keyring.ts';
 
-/** The body of a delivery as its row holds it: one of the two. A body with values of encrypted fields is encrypted as a whole. */
+/** The body of a delivery as it is stored, in one of two columns. A body with values of encrypted fields is encrypted as a whole. */
 export interface StoredBody {
   /** Empty when it is encrypted. */
   body: string;

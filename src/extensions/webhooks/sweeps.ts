@@ -21,10 +21,10 @@ import { laneOf, wakeUp } from './wake-up.ts';
 const PAGE = 500;
 const BATCH = 1000;
 const DAY_MS = 86_400_000;
-/** ms between looks for the logs of removed endpoints: a deleted user's is gone within a minute. */
+/** How often logs of removed endpoints are deleted, in ms: the log of a deleted user is gone within a minute. */
 const LOGS_MS = 5000;
 
-/** The outcome of an attempt whose worker died: it says nothing about the receiver. */
+/** The outcome of an attempt whose worker died. It says nothing about the receiver. */
 const workerLost = () => ({
   ok: false,
   at: new Date().toISOString(),
@@ -51,7 +51,7 @@ export function createSweeps(
   const pendingText = pendingEndpoints(table);
   const roles = globalRoles(settings);
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
-  // As long as the first deliveries about it may wait for an attempt, each wait up to 20% longer than the schedule says, and then stay.
+  // A delivery about the record may run through the whole schedule, each wait up to 20% longer, and then stay in the log.
   const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
 
   async function* pending(): AsyncGenerator<PendingRow[]> {
@@ -84,7 +84,7 @@ export function createSweeps(
     await failLost();
   }
 
-  /** An attempt whose worker died failed like any other: it uses up the schedule and counts towards disabling its endpoint. */
+  /** Fails the attempts of dead workers. Such an attempt uses up the schedule and counts towards disabling its endpoint. */
   async function failLost(): Promise<void> {
     for (let found = PAGE; found === PAGE; ) {
       const statement = { name: 'webhook_lost', text: LOST_DELIVERIES, values: [PAGE] };

@@ -51,7 +51,7 @@ export const webhookEndpoints = pgTable(
     rateWindowSeconds: integer('rate_window_seconds'),
     /** Its last attempt failed or took long: it is served in a lane of its own. */
     slow: boolean('slow').notNull().default(false),
-    /** The API key that it is bound to: it was created or changed with it. Its scopes limit what is sent, and it ends with the key. */
+    /** The API key that the endpoint is bound to. The key's scopes limit what is sent, and the endpoint is disabled when the key ends. */
     apiKeyId: text('api_key_id'),
     keyScopes: text('key_scopes').array(),
     /** Null: never. */
@@ -165,7 +165,7 @@ export const webhookEvents = pgTable(
   (table) => [index('webhook_events_owner_index').on(table.ownerId, table.id).where(sql`owner_id is not null`)],
 );
 
-/** Records that were deleted, as they were: by them it is decided who may still be sent what happened to them. */
+/** Copies of deleted records. They decide which owners of endpoints may still be sent events of these records. */
 export const webhookDeletedRecords = pgTable(
   'webhook_deleted_records',
   {
@@ -177,7 +177,7 @@ export const webhookDeletedRecords = pgTable(
     ownerId: text('owner_id'),
     /** Columns by name, as in the outbox. Null when it has values of encrypted fields. */
     record: jsonb('record'),
-    /** Ciphertext of the same, with those values in the clear inside. */
+    /** Ciphertext of the whole record; its encrypted fields are in plain text inside. */
     encryptedRecord: text('encrypted_record'),
     createdAt: time('created_at').notNull().defaultNow(),
   },

@@ -57,7 +57,7 @@ export function webhookData(
     }
   }
 
-  /** Those of some deliveries with an encrypted body that tell of the user. One that no key opens goes, too: nobody can tell what it holds. */
+  /** Returns which deliveries with an encrypted body are about the user. A body that cannot be decrypted counts, because its content is unknown. */
   async function encryptedAbout(userId: string, rows: readonly AboutRow[]): Promise<Set<string>> {
     const found = new Set<string>();
     const opened: [id: string, body: string][] = [];
@@ -77,7 +77,7 @@ export function webhookData(
     return found;
   }
 
-  /** Takes what is personal out of deleted records of the user. Gives how many it changed or removed. */
+  /** Removes personal values from the user's deleted records. Returns the number of records changed or removed. */
   async function eraseDeleted(userId: string): Promise<number> {
     let total = 0;
     for (const text of about.emptyDeleted) total += (await database.write({ text, values: [userId] })).length;
@@ -118,7 +118,8 @@ export function webhookData(
     },
     {
       name: 'webhookDeletedRecords',
-      description: 'Deleted records that are kept for a time, to decide who may be sent what happened to them',
+      description:
+        'Copies of deleted records, kept for a time to decide which webhook endpoints may receive their events',
       tables: ['webhook_deleted_records'],
       rows: (userId) => rowsInPages(database, DELETED_RECORDS_OF, DELETED_NAMES, [userId]),
       erase: eraseDeleted,

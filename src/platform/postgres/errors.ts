@@ -43,8 +43,8 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Whether the database could not be asked, by a statement or by a service: nothing is known then, and asking again may help. What
- * code throws of its own accord is not that, whatever it calls it.
+ * Whether a statement or a service call failed because the database did not answer, so that a retry may help. An error that the
+ * project's own code throws does not count, not even an ApiError UNAVAILABLE.
  */
 export function isTransient(error: unknown): boolean {
   const cause = error instanceof ApiError ? error.cause : error;

@@ -9,7 +9,7 @@ import { indexRoom, lengthMistakes } from './text-rules.ts';
 // What nobody's list needs and anybody's server would suffer from.
 const MOST_ITEMS = 10_000;
 
-/** Checks items one by one, and stops when enough are wrong: an array of thousands costs more to refuse than to read. */
+/** Checks items one by one, and stops after enough errors: refusing a long array must not cost more than reading it. */
 function itemsBy(schema: z.ZodType) {
   return (items: unknown[], context: z.core.$RefinementCtx): unknown[] => {
     const values: unknown[] = [];

@@ -18,7 +18,7 @@ import type { Slice } from '../query/statements.ts';
 import type { Store } from '../store/store.ts';
 import { type Fitting, readWithinRoom } from '../within-room.ts';
 
-// What is listed goes into memory, and code may need more than clients; for more still there is `each`.
+// A list is held in memory. For longer lists, code uses `each`.
 const MOST_OF_CODE = 1000;
 // Records that `each` holds at a time.
 const EACH_PAGE = 100;
@@ -56,11 +56,11 @@ interface Reading {
   query: ListQuery;
   after: Position | undefined;
   acting: Acting;
-  /** What the records may have as JSON; undefined where code reads them, which asked for so many. */
+  /** The most bytes of records, as JSON; undefined for reads by code, which are not truncated. */
   bytes: number | undefined;
 }
 
-/** The records of a slice, as far as they have room. */
+/** Reads the records of a slice that fit. */
 async function readSlice(
   { store, query, after, acting, bytes }: Reading,
   slice: Omit<Slice, 'after'>,
@@ -97,7 +97,7 @@ async function load({ resource }: Entity, reading: Reading): Promise<Omit<Stored
   const { records, isCut } = await readSlice(reading, { limit: limit + 1, offset });
   const isMore = isCut || records.length > limit;
   if (records.length > limit) records.pop();
-  // The one record more, by which the next page is known, may be what had no room.
+  // If only the extra record, which shows that there is a next page, did not fit, the page is whole.
   const truncated = isCut && records.length < limit ? { truncated: true as const } : {};
   return { records, meta: { limit, next: isMore ? nextOf(records) : null, ...truncated } };
 }
@@ -186,12 +186,12 @@ export async function count(context: RecordsContext, entity: Entity, raw: RawQue
 
 const PARTS = ['page', 'limit', 'after'];
 
-// Changes of a record never move it to another place.
+// The order in which no change moves a record.
 const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false }];
 
 /**
- * Every record that code asks for, and the caller may list, page by page: each page goes on behind the last record of the one
- * before. Policy and scope are asked once, at the beginning.
+ * Reads a whole list page by page, for code. Each page continues after the last record of the page before. Policy and scope are evaluated
+ * once, at the beginning.
  */
 export async function* pages(
   context: RecordsContext,

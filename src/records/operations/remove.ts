@@ -39,7 +39,7 @@ async function attempt(
   return removed;
 }
 
-/** What fails here undoes the deletion, even when the caller goes on with its transaction. */
+/** If the step fails, the transaction is rolled back, even if the caller catches the error. */
 async function runDeletionStep(context: RecordsContext, name: string, id: string, acting: Acting): Promise<void> {
   const step = context.deletionSteps.get(name);
   if (step === undefined) return;

@@ -18,7 +18,7 @@ async function loadDeleted(entity: Entity, archive: Archive, id: string, acting:
 }
 
 /**
- * Takes a deleted record back: for those who may delete it, and may undo this deletion. It is as it was, with a new `updatedAt`.
+ * Restores a deleted record, for viewers who may delete it and undo this deletion. The record is as it was, with a new `updatedAt`.
  *
  * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND when it is not among the deleted records; PRECONDITION_FAILED; CONFLICT when a unique value of it
  *   is taken by now

@@ -20,8 +20,8 @@ export interface Search {
 }
 
 /**
- * Deleted records that one of these privileges may restore: they were deleted under one of them, or it is not known under which.
- * Only Postgres answers it.
+ * Deleted records that one of these privileges may restore: they were deleted under one of them, or the privilege is unknown. Only
+ * Postgres evaluates this condition.
  */
 export interface DeletedUnder {
   deletedUnder: readonly string[];

@@ -129,7 +129,7 @@ function given(resource: CompiledResource, filter: unknown): Condition[] {
 // By who looks: made anew for each operation, so that its scope is asked once in it and holds no longer.
 const pending = new WeakMap<Looker, Map<CompiledResource, Promise<Condition[]>>>();
 
-/** What a scope function threw, apart from what is wrong with a filter that it gave. */
+/** Wraps an error that a scope function threw, as opposed to the error of an invalid filter. */
 class ScopeThrew {
   readonly error: unknown;
   constructor(error: unknown) {
@@ -165,8 +165,7 @@ function ask(resource: CompiledResource, looker: Looker): Condition[] | Promise<
  * The conditions of the resource's service scope filter for this viewer; a promise where the scope gave one. A scope that throws lets
  * nothing through.
  *
- * @param decides `visibility`: a filter that cannot be applied lets nothing through either, so that the other parts of an answer
- *   are not lost with it
+ * @param decides `visibility`: an invalid filter lets nothing through as well, so that the rest of the answer is not lost
  * @throws Error when it gave no filter, or one that cannot be applied; what `scopeRule` throws
  */
 export function scopeConditions(

@@ -41,7 +41,7 @@ function comparison(resource: CompiledResource, { field, op, value }: Comparison
 function containsSql(resource: CompiledResource, field: string, pattern: string): string {
   const column = columnOf(resource, field);
   if (resource.field.get(field)?.spec.inner === undefined) return `${quoteIdentifier(column)} ilike ${pattern}`;
-  // The joined items have the index; a text that begins in one item and ends in the next is none of theirs.
+  // The index is on the joined items. Check each item as well: a match may span two items.
   const items = `exists (select from unnest(${quoteIdentifier(column)}) _item where _item ilike ${pattern})`;
   return `(${arrayTextSql(column)} ilike ${pattern} and ${items})`;
 }

@@ -43,10 +43,9 @@ export interface Store {
   /** A part of a sorted list. @param slow whether it may scan */
   list(selection: Selection, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
   /**
-   * The same, as far as the records have room.
+   * The same, up to a size.
    *
-   * @param bytes asked when the list is read, for about how much of them is read at most: the first always, then as long as there is
-   *   room
+   * @param bytes called when the list is read; returns about how many bytes are read at most. The first record is always read
    */
   listWithin(selection: Selection, slice: Slice, slow: boolean, bytes: () => number): Promise<Measured<StoredRecord>>;
   count(selection: Selection, slow: boolean): Promise<number>;

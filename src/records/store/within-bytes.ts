@@ -2,9 +2,8 @@ import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { CompiledField, CompiledResource } from '../compiled.ts';
 
 /**
- * The bytes of a column's value, uncompressed; undefined where they are few whatever the value. Postgres knows them without fetching
- * the value, except that JSON and arrays which are stored compressed have to be unpacked: how far a hostile one was packed
- * cannot be guessed.
+ * The bytes of a column's value, uncompressed; undefined if every value is small. Postgres knows the size without fetching the value.
+ * Only compressed JSON and arrays have to be unpacked, because the compression of a hostile value cannot be guessed.
  *
  * @param name the column, as SQL
  * @param held its type
@@ -12,7 +11,7 @@ import type { CompiledField, CompiledResource } from '../compiled.ts';
 export function valueSize(name: string, held: string): string | undefined {
   if (held === 'text') return `coalesce(octet_length(${name}), 0)`;
   if (held !== 'jsonb' && !held.endsWith('[]')) return undefined;
-  // Each gives the value itself, unpacked.
+  // Both return the value itself, unpacked.
   const unpacked = held === 'jsonb' ? `${name} #> '{}'` : `${name} || '{}'::${held}`;
   const size = `case when pg_column_compression(${name}) is null then ${name} else ${unpacked} end`;
   return `coalesce(pg_column_size(${size}), 0)`;
@@ -48,8 +47,8 @@ export function selectWithinBytes(
 }
 
 /**
- * Makes the same of the rows that a statement selects, in their order. After the columns come the bytes of the row, and
- * whether another row followed it.
+ * The same for the rows that a statement selects, in their order. It adds two columns: the bytes of the row, and whether another row
+ * follows.
  *
  * @param columns the select list
  * @param size the bytes of a row, as SQL

@@ -31,7 +31,7 @@ function prefixed(columns: string, alias: string): string {
 /**
  * The values with which a removed record is put into the archive.
  *
- * @param userId of the acting user: one who owns the record deletes it as its owner
+ * @param userId the acting user: the owner of a record always deletes it as its owner
  * @param under the privileges of a viewer who does not own it
  */
 export function archiveValues(

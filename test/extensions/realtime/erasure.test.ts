@@ -116,7 +116,7 @@ const eraseAccount = async (who: Person) => {
 const entries = async () => JSON.stringify(await redis.xrange(`${env.REDIS_PREFIX}:realtime`, '-', '+'));
 const ALL = ['user', 'pet', 'toy', 'diary', 'mark'].map((one) => `subscribe=${one}`).join('&');
 
-test('a stream that goes on after an erasure gets nothing of what it removed, and everything else', async () => {
+test('a stream that resumes after an erasure gets everything except what the erasure removed', async () => {
   const [cat, dan] = [await person('Cat'), await person('Dan', ['admin'])];
   const first = await ready(url, ALL, dan);
   await told(first);
@@ -146,7 +146,7 @@ test('a stream that goes on after an erasure gets nothing of what it removed, an
   expect(changes).toContainEqual(expect.objectContaining({ event: 'pet.updated', of: pets }));
 });
 
-test('a stream that goes on over a deletion of which an erasure removed the text is reset, and one behind it is not', async () => {
+test('a stream that resumes before a deletion that an erasure removed is reset; one that resumes after it is not', async () => {
   const [cat, dan] = [await person('Cat'), await person('Dan', ['admin'])];
   const first = await ready(url, ALL, dan);
   const toys = await post(cat, 'toys', { name: 'satin toy' });
@@ -169,7 +169,7 @@ test('a stream that goes on over a deletion of which an erasure removed the text
   expect(beyond.received.map(({ event }) => event)).not.toContain('reset');
 });
 
-test('what waits for a client that does not read is not sent after an erasure: the client is cut off', async () => {
+test('a client with unsent bytes is disconnected by an erasure, so that erased values are not sent', async () => {
   const cat = await person('Cat');
   const slow = connect(Number(new URL(url).port), '127.0.0.1');
   onTestFinished(() => void slow.destroy());
@@ -193,7 +193,7 @@ test('what waits for a client that does not read is not sent after an erasure: t
   expect(received).not.toContain('linen 15 ');
 }, 120_000);
 
-test('what waits for Redis in Postgres while an account is erased is removed there', async () => {
+test('events that wait in Postgres for Redis are removed by an erasure', async () => {
   const cat = await person('Cat');
   const entry = (id: string, name: string, more: object) =>
     JSON.stringify([id, name, 'toy', new Date().toISOString(), { id: 'a'.repeat(24), name: 'damask', ...more }, null]);

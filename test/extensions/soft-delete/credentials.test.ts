@@ -131,7 +131,7 @@ test('a deletion that is rolled back ends nothing', async () => {
   expect((await bea.call('GET', '/api/auth/me')).status).toBe(200);
 });
 
-test('no user is deleted without the end of their credentials, even when code catches the error of the deletion', async () => {
+test('a deletion whose revocation fails is rolled back, even when code catches the error', async () => {
   const cleo = await equipped('Cleo');
   stepFails = true;
   try {

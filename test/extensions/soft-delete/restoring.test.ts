@@ -83,7 +83,7 @@ describe('a record can be restored', () => {
     await answers(id, { ada: 403, root: 200 });
   });
 
-  test('by an admin who deleted their own record, also when they are no admin any longer', async () => {
+  test('by an admin who deleted their own record, even after they lost the role', async () => {
     const boss = await person('Boss', ['user', 'admin']);
     const id = await made({}, 'notes', boss);
     await boss.call('DELETE', `/api/notes/${id}`);
@@ -103,7 +103,7 @@ describe('a record can be restored', () => {
     await answers(id, { ada: 403, bob: 403, mod: 200 });
   });
 
-  test('not by its owner when code deleted it for another user, or for nobody', async () => {
+  test('not by its owner when code deleted it for another user or without a user', async () => {
     const id = await made();
     await app.service('note').delete(id);
     await answers(id, { ada: 403, root: 200 });
@@ -130,7 +130,7 @@ describe('a record can be restored', () => {
     await answers(id, { bob: 403, ada: 200 });
   });
 
-  test('by code, whoever deleted it', async () => {
+  test('by code, in every case', async () => {
     const id = await made();
     await root.call('DELETE', `/api/notes/${id}`);
     await expect(app.service('note').restore(id)).resolves.toMatchObject({ id });

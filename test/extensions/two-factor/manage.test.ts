@@ -198,7 +198,7 @@ test('turning it off takes the password and a code: either alone is refused, a r
   expect(login.body.data.token).toMatch(/^svc_/);
 });
 
-test('who holds a session and the password, and no second factor, cannot change anything of two-factor', async () => {
+test('a session and the password are not enough to change two-factor while it is on', async () => {
   const ivy = await guard(await person('Ivy'), database);
   const post = (route: string, body: object) => ivy.call('POST', `/api/auth/2fa/${route}`, body);
   const wrong = wrongCode(ivy.secret);
@@ -251,7 +251,7 @@ test('a wrong code in turning it off counts and locks like one in a login', asyn
   expect((await verify(call, await challenge(call, lea), lea.recoveryCodes[0]!, 'recovery')).status).toBe(429);
 });
 
-test('an admin turns it off for another user, with a code of their own; nobody else may', async () => {
+test('only an admin turns it off for another user, with a code of their own', async () => {
   const [root, max, nan] = [
     await guard(await person('Root', ['admin']), database),
     await guard(await person('Max'), database),

@@ -59,7 +59,7 @@ async function everyText(): Promise<string> {
   return rows.map(({ text }) => text).join('\n');
 }
 
-test('a body with a value of an encrypted field lies encrypted in its delivery, its log shows it, and every attempt sends the same bytes', async () => {
+test('a body with a value of an encrypted field is stored encrypted, shown in the log, and sent with the same bytes by every attempt', async () => {
   const [ann, receiver] = [await person('Ann'), await receive()];
   const id = await subscribe(ann, receiver.url, ['patient.*', 'visit.*']);
   receiver.answer(500, 500, 500, 204);

@@ -125,7 +125,7 @@ test('the log hides payloads of resources that the key may not read, and shows t
   expect(await log(await keyOf(ann, 'read'))).toEqual(whole);
 });
 
-test('a key may not change an endpoint that receives more than it may read, nor have it sent to', async () => {
+test('a key may not change an endpoint that receives more than the key may read, nor send to it', async () => {
   const ann = await person('Door');
   const receiver = await receive();
   const { id } = (await create(ann, receiver.url, ['note.created', 'story.created'])).body.data;
@@ -292,7 +292,7 @@ test.each(ends)('an endpoint is disabled when its key ends: %s', async (_, end) 
   await receiver.received(sent + 1);
 });
 
-test('nothing is sent after the expiry of the key, whatever waits', async () => {
+test('waiting deliveries are not sent after the key has expired', async () => {
   const ann = await person('Claim');
   const receiver = await receive();
   const key = await keyOf(ann, 'webhooks:*', 'notes:*');

@@ -186,7 +186,7 @@ test('a retry is sent unchanged while the owner may read all of it', async () =>
   expect((await ended(one, 'succeeded'))[0]).toMatchObject({ payload: one.receiver.requests[0]!.body });
 });
 
-test('a record that went to another owner is not sent to the one before, though it was theirs when it changed', async () => {
+test('a record that has changed owners is not sent to the former owner, who owned it when it changed', async () => {
   const writer = await person('Writer');
   let id = '';
   const one = await waiting(writer, ['diary.*'], async () => {
@@ -237,7 +237,7 @@ test.each<[string, (folder: string) => Promise<unknown>]>([
   await expectRefused(one);
 });
 
-test('what happened to a record is sent after its deletion, to those who could read it then', async () => {
+test('events of a deleted record are sent to owners of endpoints who could read the record when it was deleted', async () => {
   const writer = await person('Writer');
   const [mine, auditors] = [await subscribe(writer, ['diary.*']), await subscribe(ann, ['diary.*'])];
   for (const { receiver } of [mine, auditors]) receiver.answer(500);
@@ -257,7 +257,7 @@ test('what happened to a record is sent after its deletion, to those who could r
   expect((await mine.log()).map(({ payload }) => payload)).not.toContain(null);
 });
 
-test('a deleted record counts as it was last: who it was taken from before gets nothing of it any more', async () => {
+test('a deleted record is checked as it was last: a former owner gets no more events of it', async () => {
   const writer = await person('Writer');
   let id = '';
   const one = await waiting(writer, ['diary.created'], async () => {
@@ -268,7 +268,7 @@ test('a deleted record counts as it was last: who it was taken from before gets 
   await expectRefused(one);
 });
 
-test('a deletion that the relay has not come to yet decides like one that it has', async () => {
+test('a deletion that the relay has not handled yet is checked like one that it has handled', async () => {
   const writer = await person('Writer');
   let id = '';
   const one = await waiting(writer, ['diary.created'], async () => {
@@ -353,7 +353,7 @@ test('what was claimed together is checked again when it is sent later', async (
   expect(one.receiver.requests).toHaveLength(1);
 });
 
-test('a policy that throws means that nothing is sent or shown; a database that is away, that it is tried again', async () => {
+test('when a policy throws, nothing is sent or shown; when the database is away, the delivery is tried again', async () => {
   const one = await waiting(ann, ['riddle.created'], () => create(other, 'riddles', { answer: 'top secret' }));
   thrown = new Error('a fault of the project');
   expect((await one.log())[0]).toMatchObject({ payload: null });
@@ -370,7 +370,7 @@ test('a policy that throws means that nothing is sent or shown; a database that 
   await ended(one, 'succeeded');
 });
 
-test('an event of the app itself is the owner’s for good', async () => {
+test('an event that the app published stays readable for its owner', async () => {
   const one = await subscribe(other, ['number.drawn']);
   one.receiver.answer(500, 204);
   await published.webhooks.publish('number.drawn', { n: 1 }, { owner: other.id });

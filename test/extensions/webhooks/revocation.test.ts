@@ -132,14 +132,14 @@ test.each<[string, object | undefined]>([
   expect((await (await login(cy, PASSWORD))('GET', `/api/webhooks/${id}`)).body.data.enabled).toBe(true);
 });
 
-test('a body of a logout everywhere that is wrong answers 422 and ends nothing', async () => {
+test('an invalid body of POST /api/auth/logout-all answers 422, and nothing ends', async () => {
   const dan = await person('Dan');
   for (const body of [{ disableWebhooks: 'yes' }, { webhooks: true }])
     expect((await dan.call('POST', '/api/auth/logout-all', body)).status).toBe(422);
   expect((await dan.call('GET', '/api/auth/me')).status).toBe(200);
 });
 
-test('a new password, its sessions, endpoints and exports are one transaction: what fails changes none of them', async () => {
+test('a new password ends sessions, endpoints and exports in one transaction: after an error none of them has changed', async () => {
   const eve = await person('Eve');
   const id = await endpoint(eve.call);
   const link = await exported(eve);
@@ -250,7 +250,7 @@ test('an owner is e-mailed when an endpoint is created, by whichever credential,
   expect(first).toContain('at belfry.example.com');
   expect(first).toContain('by a signed-in session');
   expect(first).toContain('note.created');
-  expect(second).toContain('with an API key of yours');
+  expect(second).toContain('with one of your API keys');
   expect(JSON.stringify(texts)).not.toMatch(/prize|127\.0\.0\.1|whsec_/i);
 });
 

@@ -51,7 +51,7 @@ test('npm run dev makes them, too', async () => {
   expect(await indexes(project)).toEqual(shape().toSorted());
 });
 
-test('rows with the same text are in the way of a unique index, which says so', async () => {
+test('a unique index is refused when rows have the same text, with a message that says so', async () => {
   const project = await migrating();
   await project.sync([post(plain)]);
   const posts = project.app(post(plain)).service('post');
@@ -73,7 +73,7 @@ test('a renamed column keeps its index', async () => {
   expect(await indexes(project)).toEqual(shape({ body: 'text' }).toSorted());
 });
 
-test('a database without the function is told of at the start', async () => {
+test('a start reports a database without the function', async () => {
   const project = await migrating();
   await project.change([post(marked)]);
   await project.query('drop function belfry_array_text(text[]) cascade');

@@ -48,7 +48,7 @@ function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<
   });
 }
 
-/** Of deleted records of one resource; those whose record is encrypted cannot be looked into, and go. */
+/** Empties the user's deleted records of one resource. Encrypted records are deleted, because SQL cannot read them. */
 function emptyDeleted({ view, plan }: ErasureShare): string {
   const theirs = `resource = ${quoted(view.name)} and owner_id = $1`;
   const personal = `array[${plan.personal.map(({ column }) => quoted(column)).join(', ')}]::text[]`;
@@ -64,13 +64,13 @@ function emptyDeleted({ view, plan }: ErasureShare): string {
 /** The statements that find what is sent, and is to be sent, to others about a user. */
 export interface AboutUser {
   /**
-   * $1 user, $2 the last delivery of the page before, $3 how many. Gives deliveries, whether they tell of the user, and the body of those
-   * where it is encrypted: they are to be asked about by `opened`.
+   * $1 user, $2 the last delivery of the page before, $3 how many. Returns deliveries, whether they are about the user, and their
+   * encrypted body: `opened` decides those after decryption.
    */
   deliveries: string;
-  /** $1 user, $2 deliveries, $3 their bodies. Gives the deliveries, whether they tell of the user, and null. */
+  /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
   opened: string;
-  /** $1 user. Take what is personal out of deleted records of theirs, or remove those that are encrypted. A row for each. */
+  /** $1 user. Remove personal values from the user's deleted records; delete encrypted ones. Return a row for each. */
   emptyDeleted: readonly string[];
   /** $1 user, $2 how many. Removes own rows of the outbox that tell of them: what else waits there has nothing personal any more. */
   removeWaiting: string;

@@ -9,7 +9,7 @@ export interface ClaimedEndpoint {
   id: string;
   owner: string;
   scope: 'own' | 'global';
-  /** The API key that it is bound to. */
+  /** The API key that the endpoint is bound to. */
   key: Auth | null;
   url: string;
   /** Ciphertexts: the newest first, then those that are still in their grace time. */

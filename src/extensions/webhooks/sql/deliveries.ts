@@ -49,7 +49,7 @@ export const EARLIEST = `
 /** $1 delivery, $2 endpoint. */
 export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2`;
 
-/** $1 deliveries: what they send. */
+/** $1 deliveries. Returns their bodies. */
 export const READ_BODIES = `
   select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])`;
 
@@ -81,9 +81,7 @@ export const SEND_AGAIN = `
   where d.id = $1 and d.endpoint_id = $2
   returning ${COLUMNS}`;
 
-/**
- * $1 delivery, $2 endpoint, $3 error: ends it without an attempt. No row: it is being sent, by a worker that checks it, too.
- */
+/** Ends a delivery without an attempt. $1 delivery, $2 endpoint, $3 error. No row: a worker is sending it, and checks it as well. */
 export const REFUSE = `
   update webhook_deliveries d set
     status = 'failed', next_attempt_at = null, finished_at = now(),

@@ -2,7 +2,7 @@ import { ENDPOINT_COLUMNS } from '../endpoint.ts';
 
 const COLUMNS = ENDPOINT_COLUMNS.join(', ');
 
-/** Deliveries that go with removed endpoints at once; a sweep deletes the rest. */
+/** How many deliveries are deleted at once with their endpoints; a sweep deletes the rest. */
 export const REMOVED_AT_ONCE = 1000;
 
 /** What removing an endpoint sets: its secrets go at once, the row stays until its log is deleted. */
@@ -10,8 +10,8 @@ export const REMOVED = `removed_at = now(), enabled = false, secret = '', previo
       older_secret = null, older_secret_until = null`;
 
 /**
- * Sets the API key that endpoint `e` is bound to, by four parameters from `first` on: `keep`, `bind` or `drop`; the key; its scopes;
- * its expiry.
+ * Sets the API key that endpoint `e` is bound to. It takes four parameters, numbered from `first`: `keep`, `bind` or `drop`; the key; its
+ * scopes; its expiry.
  */
 export function bind(first: number): string {
   const set = (column: string, value: string) =>
@@ -23,7 +23,7 @@ export function bind(first: number): string {
   ].join(', ');
 }
 
-/** A condition for the same parameters: a key binds no endpoint that another key is bound to. */
+/** The condition for the same parameters: a key cannot bind an endpoint that is bound to another key. */
 export function mayBind(alias: string, first: number): string {
   return `($${first} <> 'bind' or coalesce(${alias}api_key_id, $${first + 1}) = $${first + 1})`;
 }
@@ -33,7 +33,7 @@ export const BOUND_KEYS = `
   select distinct api_key_id from webhook_endpoints
   where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
 
-/** $1 keys. Gives the endpoints that this disables. By webhook_endpoints_api_key_index. */
+/** $1 keys. Returns the endpoints that it disables. By webhook_endpoints_api_key_index. */
 export const DISABLE_OF_KEYS = `
   update webhook_endpoints set enabled = false, disabled_reason = 'key_ended', updated_at = now()
   where id in (
@@ -118,8 +118,8 @@ export const OWNER_OF_GLOBAL_OF = `
   where d.id = $1 and e.scope = 'global'`;
 
 /**
- * Removes the endpoints of owners who are gone, and begins to delete their logs; a sweep goes on with it. $1 owners, $2 how many
- * deliveries go at once: none that a worker is writing, since that worker may be waiting for the endpoint.
+ * Removes the endpoints of deleted owners, and begins to delete their logs; a sweep deletes the rest. $1 owners, $2 how many deliveries
+ * to delete. It skips deliveries that a worker is writing, because that worker may be waiting for the endpoint.
  */
 export const REMOVE_OF_OWNERS = `
   with removed as (
@@ -133,7 +133,7 @@ export const REMOVE_OF_OWNERS = `
       select id from webhook_deliveries where endpoint_id = r.id limit $2 for update skip locked) d
     limit $2)`;
 
-/** $1 owners. Gives the endpoints that this disables. By webhook_endpoints_owner_id_index. */
+/** $1 owners. Returns the endpoints that it disables. By webhook_endpoints_owner_id_index. */
 export const DISABLE_OF_OWNERS = `
   update webhook_endpoints set enabled = false, disabled_reason = 'password_reset', updated_at = now()
   where id in (

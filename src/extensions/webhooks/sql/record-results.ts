@@ -14,7 +14,7 @@ import { TEST_EVENT } from '../event-names.ts';
  * A row counts only while its claim holds, so that an attempt written twice counts once: `pending` and of the attempt before when it
  * was claimed in a turn, `sending` and of this attempt when it was claimed by itself. Endpoints are locked in the order of their ids,
  * so that two workers cannot wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail do not
- * count as failures in a row, and what was not sent does not count at all.
+ * count as failures in a row, and refused attempts do not count at all.
  */
 export const RECORD_RESULTS = `
   with results as (

@@ -25,7 +25,7 @@ export const END_LOST_TURNS = `
   where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
 
 /**
- * Deliveries whose worker died while it was sending them: their attempts count already. $1 how many. By
+ * Deliveries whose worker died while it was sending them. `attempts` includes the lost attempt. $1 how many. By
  * webhook_deliveries_lease_index.
  */
 export const LOST_DELIVERIES = `
