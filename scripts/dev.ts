@@ -1,5 +1,5 @@
 // `npm run dev`: Postgres and Redis of its own with data in .data/, and the web process with every role in it,
-// restarted when src/ or workers/ change. It listens on this machine alone (HOST changes that), and lifts rate limits for clients on
+// restarted when src/ or workers/ change. It listens on this machine only (HOST changes that), and lifts rate limits for clients on
 // this machine (LOOPBACK_RATE_LIMITS=on keeps them). `-- --fresh` begins with an empty .data/; with `-- --allow-loss` what is no longer
 // declared is dropped, whatever it holds.
 import { randomBytes } from 'node:crypto';
@@ -39,7 +39,7 @@ async function healthy(url: string): Promise<void> {
   }
 }
 
-/** What a developer opens in a browser, by its path: an app may have left some of it out. */
+/** Pages that a developer opens in a browser, by path. An app may lack some of them. */
 const PAGES = { '/api/docs': 'API reference', '/console': 'Console' };
 
 async function pagesOf(url: string): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-/** What log lines of this command call it: `migrate` for scripts/migrate.ts. */
+/** The name of this command in log lines: `migrate` for scripts/migrate.ts. */
 export const COMMAND = { LOG_PROCESS: basename(process.argv[1] ?? 'command', '.ts') };
 
 /** For commands that need nothing but the database: what else an app asks of its environment, with values that nothing looks at. */

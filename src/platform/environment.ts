@@ -178,10 +178,10 @@ export interface Environment {
   nodeEnv: 'production' | 'development' | 'test';
   appUrl: string | undefined;
   port: number;
-  /** The address that `web` listens on; undefined: all of this machine. */
+  /** The address that `web` listens on; undefined: all addresses of this machine. */
   host: string | undefined;
   logLevel: string;
-  /** What log lines call this process; undefined: its roles, once it starts. */
+  /** The name of this process in log lines; undefined: its roles, once it starts. */
   logProcess: string | undefined;
   corsOrigins: string[];
   trustProxy: string | undefined;

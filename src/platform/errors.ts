@@ -30,9 +30,9 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorDetails = Record<string, string>;
 
 // What is wrong with 90,000 fields is no help, and more than what was sent.
-/** How many faults an error names. Validation stops to collect them there. */
+/** The most details of an error. Validation stops collecting them there. */
 export const MOST_DETAILS = 100;
-// A client that sent a name of a megabyte knows it by its beginning.
+// The start of a very long name is enough to recognize it.
 const LONGEST_NAME = 256;
 
 function firstOf(details: ErrorDetails): ErrorDetails {

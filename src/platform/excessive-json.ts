@@ -11,16 +11,17 @@ export function isExcessiveJson(root: unknown): boolean {
   return excessOf(root, Number.POSITIVE_INFINITY) !== undefined;
 }
 
-/** The rule that an object with too many fields breaks. */
+/** The message for an object with too many fields. */
 export function tooManyKeys(maxKeys: number): string {
   return `Must have at most ${maxKeys} fields in one object`;
 }
 
 /**
- * What of a parsed JSON value is beyond what is allowed, as the rule that it breaks; undefined for one that is not.
+ * Checks the limits of a parsed JSON value.
  *
- * @param maxKeys fields that one object may have
- * @param maxRootKeys the same of the value itself: more, where its fields are counted as they are checked, so that errors can name them
+ * @param maxKeys the most fields of one object
+ * @param maxRootKeys the most fields of the value itself; infinite if its fields are counted later, so that errors can name them
+ * @returns the message of the limit that the value exceeds; undefined if it exceeds none
  */
 export function excessOf(root: unknown, maxKeys: number, maxRootKeys = maxKeys): string | undefined {
   let level: unknown[] = [root];
@@ -38,7 +39,7 @@ export function excessOf(root: unknown, maxKeys: number, maxRootKeys = maxKeys):
         for (const one of value as unknown[]) if (typeof one === 'object' && one !== null) next.push(one);
         continue;
       }
-      // Of an object with thousands of fields Object.values alone takes longer than the parser.
+      // For an object with thousands of fields, Object.values alone takes longer than parsing it.
       for (const name of names) {
         const one = (value as Record<string, unknown>)[name];
         if (typeof one === 'object' && one !== null) next.push(one);

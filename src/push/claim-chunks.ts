@@ -28,8 +28,7 @@ const CLAIM = `
     p.created_at, p.expires_at, p.message
   from c join pushes p on p.id = c.push_id`;
 
-// A device that left its user or lost its session since the send, or whose user is not active any more, is not sent to: its token
-// comes out null.
+// A device is skipped (its token is null) if it changed users or lost its session since the send, or if its user is no longer active.
 const devicesOf = (users: UserTable | undefined) => `
   select k.ord, r.position, r.device_id, r.platform, r.user_id, d.locale,
     coalesce(r.token, case when owner.active and (d.session_id is null or s.expires_at > now()) then d.token end),
@@ -103,7 +102,7 @@ type DeviceRow = [
 /** Claims chunks for this worker. Those that cannot be had (answered, not due, in another worker's hands, or removed) are left out. */
 export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Promise<ClaimedChunk[]>;
 
-/** Makes what claims chunks. @param users as for the worker */
+/** Creates the function that claims chunks. @param users undefined in an app without accounts */
 export function createClaimChunks(users: UserTable | undefined): ClaimChunks {
   const devices = devicesOf(users);
   return (database, keys) => claimChunks(database, keys, devices);

@@ -52,7 +52,7 @@ export function createPush(platform: Platform, own: readonly Transport[], users?
   const finished = createFinished(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
-  // A transport that does not say which devices it takes is not known to send through Expo.
+  // Only a transport that declares `accepts` is known to take tokens of Expo.
   const takesExpo: TokenRule['takesExpo'] = (type, token) =>
     own.some(
       (one) =>

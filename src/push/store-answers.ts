@@ -48,7 +48,7 @@ const STORE = `
 export interface Answer extends TransportResult {
   position: number;
   deviceId: string | null;
-  /** Of a raw token that is gone: its `tokenHash`, and what it was sent to as. */
+  /** For a raw token that is no longer registered: its `tokenHash`, and the platform it was sent to. */
   raw: { hash: string; platform: DevicePlatform } | null;
   /** Tries before this one. */
   tries: number;

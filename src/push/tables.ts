@@ -45,7 +45,7 @@ const pushes = pgTable(
   },
   (table) => [
     index('pushes_created_at_index').on(table.createdAt),
-    // For erasures. Few rows: what found no device has no results that tell of a user.
+    // For erasures: a push that found no device has no results by which to find its user. Few rows.
     index('pushes_unsent_index').on(table.id).where(sql`status = 'no-devices'`),
   ],
 );
@@ -148,7 +148,7 @@ const pushResults = pgTable(
     primaryKey({ columns: [table.pushId, table.position] }),
     uniqueIndex('push_results_device_index').on(table.deviceId, table.pushId).where(sql`device_id is not null`),
     uniqueIndex('push_results_token_index').on(table.pushId, table.tokenHash).where(sql`token_hash is not null`),
-    // For erasures and exports. Answers change none of its columns: a row pays for it once, when it is inserted.
+    // For erasures and exports. Answers do not change its columns, so only inserts pay for it.
     index('push_results_user_index').on(table.userId, table.pushId, table.position).where(sql`user_id is not null`),
   ],
 );

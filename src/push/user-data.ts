@@ -10,8 +10,8 @@ const ROWS = `
   from push_results r join pushes p on p.id = r.push_id
   where r.user_id = $1 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_AT_ONCE}`;
 
-// What went to this user alone may say anything about them: it goes whole. Of what others got too their part becomes nobody's. Returns
-// all results of the user in the pushes that it takes. Index push_results_user_index.
+// A push to this user alone may say anything about them, so it is deleted. A push to others as well loses the user's part. Returns all
+// results of the user in the pushes that it handles. Index push_results_user_index.
 const ERASE = `
   with taken as materialized (
     select distinct push_id from (

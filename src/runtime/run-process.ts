@@ -10,7 +10,7 @@ const LONGEST_STOP_MS = 25_000;
 
 type Variables = Record<string, string | undefined>;
 
-/** Reports what kept the process from starting, and ends it with exit code 1. */
+/** Reports why the process cannot start, and ends it with exit code 1. */
 type Fail = (error: unknown) => never;
 
 /** For a person at a terminal. */
@@ -25,7 +25,7 @@ function failAsText(error: unknown): never {
  * what code or a package prints with `console`.
  */
 function logEverything(role: Role, level: string | undefined): Fail {
-  // Nothing has checked the level yet, and the end of a process is worth a line at any level.
+  // The level has not been validated yet. The end of a process is logged at any level.
   const fatal = createLog('fatal', role);
   const log = createLog(LOG_LEVELS.find((one) => one === level) ?? 'info', role);
   for (const method of ['debug', 'info', 'warn', 'error'] as const)

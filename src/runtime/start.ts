@@ -25,7 +25,7 @@ function rolesOf(env: Environment): Role[] {
   return roles;
 }
 
-/** What log lines call a process with these roles. One that runs `web` is `web`, whatever else it runs. */
+/** The name of a process in log lines. A process that runs `web` is `web`, whatever other roles it runs. */
 function processName(roles: readonly Role[]): string {
   return roles.includes('web') ? 'web' : roles.join('+');
 }

@@ -32,8 +32,8 @@ export interface Keys {
    */
   revoke(id: string, doing: RevokedBy, owner?: string): Promise<boolean>;
   /**
-   * Revokes the active keys of deleted users, and, by `revokeOnPasswordReset`, those of a user whose password is reset. The latter emits
-   * `security.api_keys_revoked` when there were any.
+   * Revokes the active keys of deleted users and, with `revokeOnPasswordReset`, of users whose password is reset. A reset emits
+   * `security.api_keys_revoked` if any key was revoked.
    */
   revokeOfUsers: RevocationStep;
 }

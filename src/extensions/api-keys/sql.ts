@@ -71,7 +71,7 @@ export const REVOKE = `
 /** $1 id. */
 export const EXISTS = 'select 1 from api_keys where id = $1';
 
-/** $1 users: all of theirs that are active. */
+/** $1 users. Revokes all their active keys. */
 export const REVOKE_ALL = `
   update api_keys set revoked_at = now()
   where id in (select id from api_keys where user_id = any($1) and ${ACTIVE} order by id for no key update)

@@ -31,7 +31,7 @@ interface Erasable {
   values: Changes;
 }
 
-/** A row without the values that an erasure can remove, and these values. */
+/** Splits a row into the entry, with seals in the place of erasable values, and these values. */
 function sealed({
   erasable,
   ...event

@@ -16,7 +16,7 @@ interface Audited {
   /** What an erasure of an account takes out of its records, though it does not look personal: the trail, which cannot be changed,
    * never has it. */
   personal: ReadonlySet<string>;
-  /** Fields of which an erasure of the owner's account removes the values from the trail, as it removes them from the records. */
+  /** Fields whose values an erasure of the owner's account removes from the trail, as it does from the records. */
   erasable: readonly string[];
   ownerColumn: string | undefined;
 }
@@ -26,9 +26,9 @@ function auditedOf(view: ResourceView, isUser: boolean): Audited {
   // What looks personal by itself is masked as finely as it looks so: a member of an object alone.
   const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
   const erasable = {
-    // The record goes whole.
+    // The whole record is deleted.
     delete: Object.keys(view.declaration.fields),
-    // A member of an object that is not personal by itself goes with those that are.
+    // An object is emptied whole, including members that are not personal.
     anonymize: personal.map(({ name }) => name),
     keep: [],
   };
@@ -47,7 +47,7 @@ interface Origin {
   ip?: string;
 }
 
-/** The values that an erasure is to find; nothing of a record that an erasure has just removed is kept at all. */
+/** The changes, and which of them an erasure can remove. Values of a record that an erasure has just removed are not stored at all. */
 function changesIn(
   { view, personal, erasable, ownerColumn }: Audited,
   row: OutboxRow,

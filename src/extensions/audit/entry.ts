@@ -1,8 +1,8 @@
 import { valueSize } from '../../records/store/within-bytes.ts';
 
 /**
- * What became of a field. `changed`: values that nobody is to see here. `sha256`: values that stand in `audit_values` until an erasure
- * removes them, by their seal: see hash.ts.
+ * The change of a field. `changed`: the values are never shown here. `sha256`: the seal of values that are in `audit_values` until an
+ * erasure removes them; see hash.ts.
  */
 export type FieldChange = { from?: unknown; to?: unknown } | { changed: true } | { sha256: string };
 
@@ -56,7 +56,7 @@ export type EntryRow = [
   hash: string,
 ];
 
-/** Values of the fields of a row that an erasure can remove; null: there are none, or they were removed. */
+/** The erasable values of a row; null if there are none, or if they were removed. */
 export type ValuesColumns = [salt: string | null, values: Changes | null];
 
 /** The select list of those values, of `ENTRIES_WITH_VALUES`. */
@@ -68,7 +68,7 @@ export const ROW_SIZE = ['changes', 'details', 'values_by_field'].map((name) => 
 /** Rows with those values. */
 export const ENTRIES_WITH_VALUES = 'audit_entries left join audit_values on entry_id = id';
 
-/** Changes with the values that are still there; those that were removed are told as `changed`. */
+/** Changes with their stored values; fields whose values were removed are shown as `changed`. */
 export function withValues(changes: Changes | null, values: Changes | null): Changes | null {
   if (changes === null) return null;
   const told = Object.entries(changes).map(([field, change]): [string, FieldChange] => [

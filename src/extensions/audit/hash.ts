@@ -18,7 +18,7 @@ export function hashOf(entry: Omit<Entry, 'hash'> & { hash?: string }): string {
   return hash('sha256', canonical(content));
 }
 
-/** What stands in a row for a change of a field whose values an erasure can remove: SHA-256, in hex, with the salt of the row's values. */
+/** The seal of a field's change, which the entry has in the place of erasable values: SHA-256, in hex, with the salt of the row. */
 export function sealOf(salt: string, field: string, change: FieldChange): string {
   return hash('sha256', canonical([salt, field, change]));
 }

@@ -38,8 +38,8 @@ export const auditEntries = pgTable(
 );
 
 /**
- * Values of audited fields that an erasure removes: a row of the trail has only their seals, so that the chain holds without them. A
- * row goes with the account of the owner, or with its entry.
+ * Values of audited fields that an erasure can remove. The entries have only their seals, so that the chain stays valid without the
+ * values. A row is deleted with the account of the owner, or with its entry.
  */
 export const auditValues = pgTable(
   'audit_values',
@@ -47,7 +47,7 @@ export const auditValues = pgTable(
     entryId: bigint('entry_id', { mode: 'number' }).primaryKey(),
     /** The owner of the record that the entry is about. */
     ownerId: text('owner_id').notNull(),
-    /** Random, so that nobody can find a removed value by trying. */
+    /** Random, so that a removed value cannot be guessed from its seal. */
     salt: text('salt').notNull(),
     /** By field: `{ from, to }`. */
     valuesByField: jsonb('values_by_field').notNull(),

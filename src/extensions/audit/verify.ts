@@ -42,7 +42,7 @@ export type Verify = (options?: VerifyOptions) => Promise<Verification>;
 
 type PageRow = [...EntryRow, ...ValuesColumns];
 
-/** Whether the values that are still there have the seals that stand in the row. Those that an erasure removed are not missed. */
+/** Whether the stored values match the seals of the row. Values that an erasure removed are not checked. */
 function haveSeals(row: PageRow): boolean {
   const [changes, salt, values] = [row[10] ?? {}, row[14], row[15]];
   if (salt === null) return true;

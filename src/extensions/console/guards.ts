@@ -3,8 +3,8 @@ import { ApiError } from '../../platform/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
 
 /**
- * Whether a page may have been sent here under this name. Any name can be made to point to this machine (DNS rebinding), and then the
- * browser takes the page of its owner for one of this origin; a loopback address cannot.
+ * Whether a host name belongs to this console. The owner of any other name can point it to this machine (DNS rebinding), so that the
+ * browser takes the owner's page for one of this origin. That is impossible with a loopback address.
  */
 function isOwnName(host: string, own: string | undefined): boolean {
   if (host === own) return true;
@@ -24,8 +24,8 @@ function isNavigation({ method, headers }: Request): boolean {
 }
 
 /**
- * Refuses requests from other machines: the console needs no sign-in, and shows and changes what it likes. The check is of the
- * connection itself, so no header and no setting of a proxy opens the console.
+ * Refuses requests from other machines, because the console needs no sign-in. It checks the connection itself, so neither a header nor
+ * `TRUST_PROXY` opens the console.
  */
 export const thisMachineOnly: RequestHandler = (req, _res, next) => {
   if (!isFromThisMachine(req)) {

@@ -120,8 +120,8 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     /**
      * Sends changes to one listener.
      *
-     * @param isCurrent asked right before: false: nothing is sent
-     * @returns whether they are sent
+     * @param isCurrent called right before sending; false: nothing is sent
+     * @returns whether the changes were sent
      * @throws when the database is away; nothing is sent then
      */
     async toListener(

@@ -16,8 +16,8 @@ export function streamKey(prefix: string): string {
 export const FIELDS = { event: 'e', tick: 't', lost: 'x', erased: 'd' } as const;
 
 /**
- * A sorted set with one member, `gap`: its score is the place of the newest entry that an erasure removed and no later event makes up
- * for. A stream that goes on after an older entry is reset.
+ * A sorted set with one member, `gap`. Its score is the place of the newest entry that an erasure removed without a later event that
+ * replaces it. A stream that resumes from an older entry is reset.
  */
 export function gapKey(prefix: string): string {
   return `${streamKey(prefix)}:gap`;
@@ -48,7 +48,7 @@ export interface RecordChange {
   untold: ReadonlySet<string>;
   /** An erasure made the change. */
   byErasure: boolean;
-  /** A deletion that is told by its id alone. */
+  /** A deletion of which only the id is sent. */
   idOnly?: boolean;
 }
 
@@ -58,7 +58,7 @@ export function asItWas({ action, record, previous }: RecordChange): StoredRecor
 }
 
 type Columns = Record<string, unknown>;
-/** A change as it stands in an entry. */
+/** A change as it is stored in an entry. */
 export type Packed = [
   eventId: string,
   name: string,
@@ -144,7 +144,7 @@ export function isEntryId(text: string): boolean {
   return ID.test(text);
 }
 
-/** Where an entry stands, as a number that a sorted set holds exactly; entries behind the 999th of one ms share a place. */
+/** The place of an entry as a number that a sorted set holds exactly. Entries after the 999th of a millisecond share a place. */
 export function placeOf(id: string): number {
   const [, ms, count] = ID.exec(id)!.map(Number);
   return ms! * 1000 + Math.min(count!, 999);

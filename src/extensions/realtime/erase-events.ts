@@ -7,12 +7,12 @@ import { DROPPED } from './sweeps.ts';
 // An entry may be as large as a record, twice.
 const ENTRIES_AT_ONCE = 50;
 
-/** What becomes of an event when the account of a user is erased. */
+/** What an erasure does with an event. */
 type Fate = 'stays' | 'goes' | 'leaves a gap';
 
 /**
- * Decides it. An event of a record that the erasure deletes or anonymizes goes: the erasure tells of that record itself. Where it does
- * not, since the record was deleted before or is another user's by now, a gap is left.
+ * Decides the fate of an event. An event of a record that the erasure deletes or anonymizes can go, because the erasure emits an event of
+ * that record. If the record was deleted before, or has another owner now, there is no such event: its removal leaves a gap.
  */
 function fateOf(text: string, userId: string, shares: ReadonlyMap<string, ErasureShare>): Fate {
   if (!text.includes(userId)) return 'stays';
@@ -25,8 +25,8 @@ function fateOf(text: string, userId: string, shares: ReadonlyMap<string, Erasur
 }
 
 /**
- * Makes what removes the events of a user's records from what streams that come back are told. Processes that hold streams open are told,
- * so that what waits for slow clients goes, too. Gives how many events it removed.
+ * Creates the function that removes the events of a user's records, so that resuming streams do not get them. It also notifies the
+ * processes with open streams, which drop unsent bytes of slow clients. Returns the number of events removed.
  */
 export function createEraseEvents(
   { database, redis, env, resources }: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
@@ -59,7 +59,7 @@ export function createEraseEvents(
         const fate = field === FIELDS.event ? fateOf(text, userId, shares) : 'stays';
         return fate === 'stays' ? [] : [{ id, fate }];
       });
-      // The gap first: no stream may go on over it unnoticed.
+      // The gap first, so that no stream resumes across it unnoticed.
       const gap = fates.findLast(({ fate }) => fate === 'leaves a gap');
       if (gap !== undefined) await redis.commands.zadd(gaps, 'GT', placeOf(gap.id), 'gap');
       if (fates.length > 0) removed += await redis.commands.xdel(key, ...fates.map(({ id }) => id));
@@ -70,6 +70,6 @@ export function createEraseEvents(
     return removed;
   }
 
-  // What waits first: what a relay moves meanwhile is found in the stream.
+  // Waiting events first: those that a relay moves meanwhile are then found in the stream.
   return async (userId) => (await eraseWaiting(userId)) + (await eraseSent(userId));
 }

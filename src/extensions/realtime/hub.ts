@@ -57,7 +57,7 @@ export function createHub(
   let positioned = Promise.withResolvers<void>();
   let beating: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** Erasures that this process has read of. */
+  /** The number of erasures that this process has seen. */
   let erasures = 0;
 
   /** The changes in entries, and whether some are missing: dropped before they came here, or not to be read. */
@@ -82,7 +82,7 @@ export function createHub(
     for (const { stream } of groups.all()) stream.write(bytes);
   }
 
-  /** Those of some changes that no erasure has removed while they waited. */
+  /** Returns the changes that no erasure has removed while they waited. */
   async function withoutErased(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
     while (!stopped) {
       try {
@@ -98,7 +98,7 @@ export function createHub(
     return [];
   }
 
-  /** What waits for slow clients may hold what was erased: they come back, and are told of what is still there. */
+  /** Disconnects clients with unsent bytes, which may hold erased values. When they reconnect, they get what is left. */
   function noteErasures(entries: readonly Entry[]): void {
     if (!entries.some(({ field }) => field === FIELDS.erased)) return;
     erasures += 1;
@@ -192,7 +192,7 @@ export function createHub(
     const some = firstOf(entries, BYTES_AT_ONCE);
     const { changes, lost } = read(some);
     if (lost) listener.stream.write(resetFrame(after));
-    // The record is gone for good: nothing of it is sent a second time.
+    // The record was erased: do not send its values again.
     const told = changes.map((one) => (one.byErasure && one.action === 'deleted' ? { ...one, idOnly: true } : one));
     const isSent = await broadcast.toListener(listener, told, () => erasures === erasuresBefore);
     if (!isSent) return { cursor: after, entries: some.length };

@@ -8,13 +8,13 @@ export interface Reader {
   start(): void;
   /**
    * Entries behind one, up to another, oldest first; undefined when some behind it may be gone, or the stream does not know it.
-   * Of those that an erasure removed only some count as gone: see `gapKey`.
+   * An entry that an erasure removed counts as gone only if it left a gap: see `gapKey`.
    *
    * @throws when Redis is away
    */
   range(after: string, upTo: string, most: number): Promise<Entry[] | undefined>;
   /**
-   * Which of some entries are still in the stream.
+   * Returns which of these entries are still in the stream.
    *
    * @throws when Redis is away
    */

@@ -31,13 +31,13 @@ export const DROP_OLD = `
   )
   select 1 from old`;
 
-/** $1 a text that is in an entry, $2 the id of the event before, $3 how many. */
+/** Waiting entries that contain a text. $1 the text, $2 the last event of the page before, $3 how many. */
 export const WAITING_WITH = `
   select event_id, entry from realtime_waiting where event_id > $2 and position($1 in entry) > 0 order by event_id limit $3`;
 
 /**
- * $1 ids of events, $2 the id of the row that tells that events were dropped, or null. Waits for a relay that moves them. Gives a row
- * for each.
+ * $1 ids of events, $2 the id of the row that marks dropped events, or null. Waits for a relay that is moving them. Returns a row for
+ * each.
  */
 export const REMOVE_WAITING = `
   with told as (

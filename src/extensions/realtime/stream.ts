@@ -6,7 +6,7 @@ export interface Stream {
   readonly isOpen: boolean;
   /** Sends bytes; a client for which too many wait is cut off instead. */
   write(bytes: Buffer): void;
-  /** Cuts the client off if bytes wait for it: they may hold what was erased meanwhile. */
+  /** Disconnects the client if it has unsent bytes: they may hold erased values. */
   cutIfWaiting(): void;
   /** Resolves when little waits for the client, or the stream is over. */
   drained(): Promise<void>;

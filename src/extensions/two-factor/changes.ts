@@ -72,8 +72,8 @@ export async function disable(
 }
 
 /**
- * `DELETE /admin/users/:id/2fa`, for a user who has lost the app and the recovery codes. An admin with a second factor shows it: their
- * session or API key alone must not be enough to change the two-factor of anybody.
+ * `DELETE /admin/users/:id/2fa`, for a user who has lost the app and the recovery codes. An admin with a second factor must
+ * present it: their session or API key alone must not be enough to change the two-factor of another user.
  */
 export async function disableByAdmin(
   context: TwoFactorContext,
@@ -91,8 +91,8 @@ export async function disableByAdmin(
 }
 
 /**
- * `POST /auth/2fa/recovery-codes`, with a code: a new set, the old one is void. A recovery code turns two-factor off, so the password
- * must not be enough to get new ones.
+ * `POST /auth/2fa/recovery-codes`, with a code: creates a new set and voids the old one. A recovery code can turn two-factor off, so the
+ * password must not be enough to get new ones.
  */
 export async function renewRecoveryCodes(
   context: TwoFactorContext,

@@ -26,7 +26,7 @@ export function twoFactorSweeps(database: Pick<Database, 'write'>, users: Resour
   return [overdue, { name: 'two-factor: users who are gone', everyMs: GONE_EVERY_MS, run }];
 }
 
-/** Ends the logins of users that wait for a code. The factor itself stays: it is no credential that others could have stored. */
+/** Ends the users' logins that wait for a code. The factor itself stays, because it is not a credential that grants access. */
 export const revokeChallenges: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause !== 'key_revoked') await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
 };

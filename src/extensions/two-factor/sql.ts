@@ -80,8 +80,8 @@ export const REMOVE_UNCONFIRMED = `
   ) returning 1`;
 
 /**
- * $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. The lock on the user orders it
- * with a revocation: either that sees this login and ends it, or this finds no user.
+ * $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. The lock on the user's row puts
+ * a deletion before or after this statement: it either ends this login, or leaves no user for it.
  */
 export const openChallengeOf = (users: string) => `
   with owner as (

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isPublicAddress } from './is-public-address.ts';
 import { createHostResolver, isUnknownName } from './resolve-host.ts';
 
-/** Tells whether the host of a URL that `checkUrl` has accepted may be stored. Never rejects. */
+/** Checks whether a URL that `checkUrl` has accepted may be stored, by its host. Never rejects. */
 type HostCheck = (url: URL) => Promise<boolean>;
 
 /**
- * Makes the check of host names at the time at which a URL is stored. A name is refused when it is unknown or when any of its
+ * Creates the check of host names for URLs that are about to be stored. A name is refused when it is unknown or when any of its
  * addresses is not public. The result is the same in both cases, so that a client cannot learn which private names exist. A name
  * server that fails, or does not answer in time, refuses nothing: the guarded agent checks the name again before every connection.
  *
- * @param options `allowPrivate`: every host passes and no name server is asked; `timeoutMs`: how long an answer is waited for;
- *   `nameServers`: addresses (`address:port`) instead of the system's name servers
+ * @param options `allowPrivate`: every host passes, and no name server is queried; `timeoutMs`: the longest wait for an answer;
+ *   `nameServers`: name servers (`address:port`) to use instead of the system's
  */
 export function createHostCheck({
   allowPrivate,
@@ -28,7 +28,7 @@ export function createHostCheck({
   return async ({ hostname }) => {
     // `checkUrl` has checked literal addresses, IPv6 ones in brackets.
     if (allowPrivate || isIP(hostname) !== 0 || hostname.startsWith('[')) return true;
-    // With several name servers the resolver takes longer than its time-out.
+    // With several name servers, the resolver may take longer than its time-out.
     const addresses = await Promise.race([
       resolve(hostname).catch((error: unknown) => (isUnknownName(error) ? [] : undefined)),
       sleep(timeoutMs, undefined, { ref: false }),

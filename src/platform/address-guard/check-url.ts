@@ -10,7 +10,7 @@ type UrlFault = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'encoded' | 'host'
 
 // Names that mean this machine or this network (RFC 6761, RFC 6762 appendix G, RFC 8375, and .internal by ICANN).
 const LOCAL_DOMAINS = /(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa)$/;
-// As the WHATWG parser finds it in a URL with a special scheme: any number of slashes, of either kind, comes before it.
+// The WHATWG parser skips any number of slashes and backslashes before the authority of an http or https URL.
 const AUTHORITY = /^[^:]*:[/\\\t\n\r]*([^/\\?#]*)/;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
@@ -35,7 +35,7 @@ function faultOf(url: URL, text: string, allowPrivate: boolean, requireHttps: bo
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'scheme';
   if (requireHttps && url.protocol !== 'https:') return 'https';
   if (url.username || url.password) return 'userinfo';
-  // The parser decodes it, so that the host that is called would not be the one that was given.
+  // The parser decodes it, so the host that is called would differ from the one that was stored.
   if (AUTHORITY.exec(text)?.[1]?.includes('%')) return 'encoded';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host)) {

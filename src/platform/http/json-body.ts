@@ -78,7 +78,7 @@ function isJsonType(text: string): boolean {
   return true;
 }
 
-/** Whether a request says that its body is JSON, in whatever encoding. */
+/** Whether a request declares its body as JSON, in any encoding. */
 export function claimsJson(req: IncomingMessage): boolean {
   return hasBody(req) && JSON_TYPE.test(req.headers['content-type'] ?? '');
 }
@@ -86,8 +86,8 @@ export function claimsJson(req: IncomingMessage): boolean {
 /**
  * Reads a request's JSON body.
  *
- * @param bounds `bodyLimit`: bytes, counted after decompression; `bodyKeys`: fields of one object; `countsRoot`: false where the
- *   fields of the body itself are counted as they are checked
+ * @param bounds `bodyLimit`: bytes, counted after decompression; `bodyKeys`: fields of one object; `countsRoot`: false if the fields of
+ *   the body itself are counted later, when they are checked
  * @returns the parsed value; undefined when there is no body at all
  * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_JSON, or VALIDATION_ERROR for one that is too deep or large
  */

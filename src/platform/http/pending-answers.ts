@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { ApiError } from '../errors.ts';
 import { addressOf, clientKey } from './client-address.ts';
 
-/** Bounds of what answers may hold in memory, from when their data is read until the client has taken them. */
+/** Bounds of the memory that answers may hold, from the time their data is loaded until the client has received them. */
 export interface PendingBounds {
   /** Bytes for one client. */
   pendingBytesPerClient: number;
@@ -22,7 +22,7 @@ const RETRY_AFTER_SECONDS = 5;
 /** Counts the bytes that unfinished answers hold, for each client and in all. */
 export interface PendingAnswers {
   /**
-   * Begins to count a request's answer. Its bytes are given back when the answer is closed, or its connection.
+   * Begins to count the answer to a request. Its bytes are released when the answer or its connection closes.
    *
    * @throws ApiError UNAVAILABLE when the client, or the process, has no room even for a small answer
    */
@@ -34,7 +34,7 @@ export interface PendingAnswers {
 /** The answer to one request, as far as it is counted. */
 interface Counted {
   bytes: number;
-  /** How many more there is room for; at least as many as a small answer has. */
+  /** How many more bytes have room; at least as many as a small answer may have. */
   room(): number;
   /** Changes the bytes. @throws ApiError UNAVAILABLE where there is no room, unless it is forced */
   set(bytes: number, forced: boolean): void;
@@ -43,14 +43,14 @@ interface Counted {
 
 const counted = new WeakMap<IncomingMessage, Counted>();
 
-/** Whether an answer may be refused: that to a change must go out, since the change is made. */
+/** Whether an answer may be refused. The answer to a change may not, because the change is already made. */
 function isRefusable({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
 /**
- * Adds to the bytes that a request's answer will hold, as soon as they are known: those of records that were read for it. No effect
- * on requests that nobody counts.
+ * Adds bytes to the answer to a request as soon as they are known: those of the records that were loaded for it. No effect on requests
+ * that are not counted.
  *
  * @throws ApiError UNAVAILABLE when there is no room for them
  */
@@ -59,22 +59,22 @@ export function reserveAnswerBytes(req: IncomingMessage | undefined, bytes: numb
   answer?.set(answer.bytes + bytes, !isRefusable(req!));
 }
 
-/** How many bytes there is room for in the answer to a request: what is larger would be refused. */
+/** How many bytes the answer to a request may have; a larger answer would be refused. */
 export function answerRoom(req: IncomingMessage | undefined): number {
   if (req === undefined || !isRefusable(req)) return Number.POSITIVE_INFINITY;
   return counted.get(req)?.room() ?? Number.POSITIVE_INFINITY;
 }
 
-/** The 503 of an answer for which there is no room. */
+/** The 503 of an answer without room. */
 export function noAnswerRoom(): ApiError {
   const message = 'Too many answers wait to be read: read them, ask for less at once, or try again later';
   return new ApiError('UNAVAILABLE', message, { retryAfter: RETRY_AFTER_SECONDS });
 }
 
 /**
- * Sets the bytes that a request's answer holds, now that it is written out.
+ * Sets the bytes of the answer to a request, now that the answer is serialized.
  *
- * @param isSent whether it is with the connection already
+ * @param isSent whether the answer has already been passed to the connection
  * @throws ApiError UNAVAILABLE when there is no room for them
  */
 export function setAnswerBytes(req: IncomingMessage, bytes: number, isSent = false): void {
@@ -91,7 +91,7 @@ export function ignoreAnswerBytes(req: IncomingMessage): void {
   counted.delete(req);
 }
 
-/** Makes the count of one process. */
+/** Creates the counter of one process. */
 export function createPendingAnswers({ pendingBytesPerClient, pendingBytes }: PendingBounds): PendingAnswers {
   const byClient = new Map<string, number>();
   const connections = new WeakMap<Socket, { client: string; releases: Set<() => void> }>();
@@ -104,12 +104,12 @@ export function createPendingAnswers({ pendingBytesPerClient, pendingBytes }: Pe
     else byClient.set(client, sum);
   }
 
-  /** Whether there is room. One answer always has it, however large it is: it could never be sent otherwise. */
+  /** Whether there is room. A single answer always has room: otherwise a large one could never be sent. */
   function hasRoom(held: number, bytes: number, most: number): boolean {
     return held === 0 || held + bytes <= (bytes <= SMALL_BYTES ? most * (1 + RESERVE) : most);
   }
 
-  /** What is to be released when a connection closes: an answer that waits behind another one on it does not close by itself. */
+  /** The answers to release when a connection closes: an answer that waits behind another one does not close by itself. */
   function releasesOf(socket: Socket, client: string): Set<() => void> {
     const known = connections.get(socket);
     if (known !== undefined) {

@@ -18,19 +18,19 @@ import { destroyStalledConnections } from './stalled-connections.ts';
 
 /** A server that listens. */
 export interface ListeningServer {
-  /** `http://127.0.0.1:<port>`, or the address that it was told to listen on. */
+  /** `http://127.0.0.1:<port>`, or the address of the given host. */
   url: string;
   /** Stops accepting, lets requests in work finish within `graceMs`, then closes what is left. */
   close(graceMs: number): Promise<void>;
 }
 
-/** What a server does about clients that do not read. */
+/** How a server treats clients that do not read their answers. */
 export interface StallRules {
-  /** How long a client may take almost nothing of what there is to send. */
+  /** How long a client may read almost nothing. */
   stallMs: number;
-  /** Whether room is short for the client of a connection: then it has less time. */
+  /** Whether memory for answers is short for the client of a connection. Then it must read faster. */
   isCrowded?(socket: Socket): boolean;
-  /** Called for each connection that is destroyed for it. */
+  /** Called for each connection that is destroyed. */
   onStalled?(socket: Socket): void;
 }
 
@@ -80,7 +80,7 @@ export async function listen(
   };
 }
 
-/** What a person can do about a port or host that cannot be had; undefined for other errors. */
+/** A message that says how to fix an unusable port or host; undefined for other errors. */
 function listenFault(
   { code }: NodeJS.ErrnoException,
   { port, setting, host }: { port: number; setting: string; host?: string | undefined },
@@ -90,7 +90,7 @@ function listenFault(
   return undefined;
 }
 
-/** Where a program on this machine reaches a server. */
+/** The URL at which a program on this machine reaches a server. */
 function urlOf({ address, family, port }: AddressInfo): string {
   if (address === '::' || address === '0.0.0.0') return `http://127.0.0.1:${port}`;
   return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`;

@@ -1,22 +1,22 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Bytes that a client must take in a second. One that takes a byte now and then stalls, too. */
+/** The fewest bytes that a client must read in a second. A client that reads a byte now and then is stalled as well. */
 const SLOWEST_RATE = 1024;
-/** The same while room for answers is short. */
+/** The same while memory for answers is short. */
 const SLOWEST_RATE_CROWDED = 16 * 1024;
-/** How much sooner a connection is destroyed then. */
+/** How many times sooner a connection is then destroyed. */
 const SOONER_CROWDED = 6;
 const LONGEST_PAUSE_MS = 1000;
 
-/** When a connection last had nothing to send, or was quick enough. */
+/** The last time that a connection had nothing to send, or was fast enough. */
 interface Progress {
   sinceMs: number;
   /** Bytes that the kernel had taken by then. */
   taken: number;
 }
 
-/** What Node's handle of a connection knows, beyond the stream on top of it: also a part of a large write counts. */
+/** Counters of Node's handle of a connection. Unlike those of the stream, they include parts of a large write. */
 interface Handle {
   bytesWritten: number;
   /** Of these, the bytes that the kernel has not taken yet. */
@@ -30,12 +30,12 @@ function takenBytes(socket: Socket): number {
 }
 
 /**
- * Destroys connections of a server that have something to send and whose clients do not take it: less than 1 KiB a second, over
- * `stallMs`. A connection with nothing to send may stay idle.
+ * Destroys connections whose clients do not read what there is to send: less than 1 KiB a second, over `stallMs`. A connection with
+ * nothing to send may stay idle.
  *
- * @param isCrowded whether room is short for the client of a connection: then it must take 16 KiB a second over a sixth of that time
+ * @param isCrowded whether memory is short for the client of a connection: then it must read 16 KiB a second over a sixth of that time
  * @param onStalled called for each connection that is destroyed
- * @returns stops it
+ * @returns a function that stops the checks
  */
 export function destroyStalledConnections(
   server: Server,

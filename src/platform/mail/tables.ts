@@ -12,7 +12,7 @@ const mails = pgTable(
     /** What that maker is given. */
     data: jsonb('data'),
     recipient: text('recipient'),
-    /** Set when the user whose address the recipient was gets another one; otherwise the address tells whose it is. */
+    /** The user whose former address the recipient is. Null while the recipient is a current address. */
     userId: text('user_id'),
     /** Subject and text, encrypted; removed once it is sent. */
     content: text('content'),

@@ -18,7 +18,7 @@ export interface Database extends Queryable {
 
 const READ_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 2;
-// Enough to keep them busy. Answers may be large: what is not sent yet can still be refused.
+// Enough to keep the connections busy. Answers may be large, and a statement that has not been sent can still be refused.
 const MOST_LISTS_SENT = 8;
 const SCAN_CONNECTIONS = 4;
 const WRITE_CONNECTIONS = 20;

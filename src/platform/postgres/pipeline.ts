@@ -11,7 +11,7 @@ export interface Statement {
   values: unknown[];
 }
 
-/** A statement, or what makes it when its turn to be sent has come. */
+/** A statement, or a function that creates it right before it is sent. */
 export type Sendable = Statement | (() => Statement);
 
 const MOST_PENDING = 1000;
@@ -39,7 +39,7 @@ export interface Pipeline {
  *
  * @param config of each connection
  * @param size how many connections
- * @param depth how many queries are sent without an answer, on all of them together; the others wait here. Undefined: any number
+ * @param depth the most unanswered queries on all connections together; further queries wait here. Undefined: no limit
  */
 export function createPipeline(config: pg.ClientConfig, size: number, log: Logger, depth?: number): Pipeline {
   const gate = depth === undefined ? undefined : createSemaphore(depth, { maxQueue: size * MOST_PENDING });

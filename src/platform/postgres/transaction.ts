@@ -9,7 +9,7 @@ export interface TransactionStatements extends Queryable {
    * whose statements are committed together or not at all.
    */
   abort(error: unknown): void;
-  /** Waits for what still runs. What is asked for afterwards is refused. Throws the error of an abort. */
+  /** Waits for running statements, and refuses later ones. Throws the error of an abort. */
   end(): Promise<void>;
 }
 

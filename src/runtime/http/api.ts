@@ -167,7 +167,7 @@ export function createApi(
     res.setHeader('X-Request-Id', requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     logRequest(log, req, res, requestId);
-    // Until the endpoint has signed the caller in: middleware may call services, too.
+    // The actor for middleware that calls services, until the endpoint has signed the caller in.
     runAs({ user: undefined, req, requestId }, next);
   });
   const isDevelopment = env.nodeEnv === 'development';

@@ -35,7 +35,7 @@ const SLOW_BODY_MS = 250;
 /** Handles one request of a route: sign in, authorise, load what the path names, check the query, read and check the body, run the handler, answer. */
 export type Endpoint = (req: Request, res: Response) => Promise<void>;
 
-/** The actor of a request: what its services are recorded for. */
+/** The actor of a request: its service calls are recorded for this user and request. */
 function actorOf(req: Request, user: SignedIn['user']): Actor {
   return { user, req, requestId: requestIdOf(req) };
 }
@@ -129,7 +129,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     checkPreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) {
-      // It can no longer be refused, but those that follow can.
+      // This answer can no longer be refused, but later ones can.
       setAnswerBytes(ctx.req, ctx.res.writableLength, true);
       return undefined;
     }

@@ -3,7 +3,7 @@ import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { onDemand, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
 
-/** What the page links, as far as the app has it. */
+/** The links of the page. Those that the app does not have are left out. */
 const LINKS = [
   { path: '/api/docs', name: 'API reference', text: 'Every route of this app. Try calls in the browser.' },
   { path: '/console', name: 'Console', text: 'Simulated devices, and the push notifications that they receive.' },
@@ -66,8 +66,8 @@ ${items.join('\n')}
 }
 
 /**
- * The pages of an app in development, with one at `/` that links what a developer looks for. A client that does not take HTML gets the
- * 404 of production. An app that has a page at `/` keeps its own.
+ * Adds a page at `/` in development, with links to the API reference and the console. A client that does not accept HTML gets a 404, as
+ * in production. An app with its own page at `/` keeps it.
  *
  * @param routes with paths below `/api`
  */

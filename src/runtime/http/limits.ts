@@ -44,7 +44,7 @@ function setHeaders(res: Response, verdict: Verdict): void {
   res.setHeader('RateLimit-Reset', secondsOf(verdict));
 }
 
-/** A limit of some requests: what limits them, and where a developer changes it. */
+/** A limiter with its rule, and the setting in which a developer changes it. */
 interface RequestLimiter extends Limiter {
   rule: LimitRule;
   /** `settings.rateLimit.auth`. */

@@ -17,7 +17,7 @@ function showUsers(users) {
   select.dataset.users = text;
 }
 
-/** Lets a form be sent; where it cannot be, a line in it says what is missing. */
+/** Enables the button of a form, or shows what is missing. */
 function offer(form, isPossible) {
   byId(form).querySelector('button').disabled = !isPossible;
   byId(`${form}-missing`).hidden = isPossible;

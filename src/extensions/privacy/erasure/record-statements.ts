@@ -16,8 +16,8 @@ export interface RecordStatements {
   /** $1 ids, $2 an id for the event of each, then what `leftIn` gives. Gives the same of the records as they are and were. */
   anonymize: string;
   /**
-   * A page of the owner's deleted records, by the index of the archive by owner: $1 owner, $2 the last id of the page before, $3 how many.
-   * Gives their ids. Undefined without soft delete.
+   * Returns the ids of a page of the owner's deleted records. $1 owner, $2 the last id of the page before, $3 how many. By the owner index
+   * of the archive. Undefined without soft delete.
    */
   findArchived: string | undefined;
   /** $1 ids. Gives a row for each. */
@@ -63,7 +63,7 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
   const untold = textArray(untoldColumns(view, plan));
   const passwords = textArray(untoldColumns(view, { ...plan, personal: [] }));
   const origin = view.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
-  // `erased`: the record goes, or loses what is personal, for good; streams that go on later are told nothing more of it.
+  // `erased` marks changes by an erasure: streams that resume later get only the id of such a record.
   const outbox = (action: string, parts: string, from: string) => `_outbox as (
     insert into outbox (event_id, name, resource, record_id, created_at, payload)
     select _event.id, '${view.name}.${action}', '${view.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})

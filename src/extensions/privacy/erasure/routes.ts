@@ -22,8 +22,8 @@ export function erasureRoutes(
   const tags = ['privacy'];
   const oneAtATime = createKeyedQueue();
 
-  // One at a time for each user: the first request uses up the second factor and ends the sessions, so that the requests behind it are
-  // those of an ended session and not of a wrong code.
+  // One request at a time for each user. The first one uses up the second factor and ends the sessions, so the requests after it get
+  // the error of an ended session, not that of a wrong code.
   function eraseMe(ctx: RouteContext<z.output<typeof eraseInput>>) {
     const userId = ctx.user!.id;
     return oneAtATime(userId, async () => {

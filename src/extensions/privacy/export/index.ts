@@ -19,7 +19,7 @@ export { privacyExportChunks, privacyExports } from './tables.ts';
 
 const JOB = 'export';
 
-/** Removes exports with their links: those that a user asked for, and those of a deleted user whoever asked for them. */
+/** Removes the exports that a user requested, with their links; for a deleted user, also exports of the user that an admin requested. */
 const revocationStep: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause === 'key_revoked') return;
   await tx.database.write({ text: cause === 'user_deleted' ? REMOVE_OF_USERS : REMOVE_ASKED_BY, values: [userIds] });
