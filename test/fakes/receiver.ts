@@ -25,7 +25,7 @@ export interface Receiver {
   inFlight: { now: number; most: number };
   /** What is answered from now on; a list is used up first, its last answer stays. Default 204. */
   answer(...answers: Answer[]): void;
-  /** Resolves when so many requests have arrived; rejects after `ms` (30 s). */
+  /** Resolves when so many requests have arrived; rejects after `ms` (60 s). */
   received(count: number, ms?: number): Promise<Received[]>;
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function startReceiver(): Promise<Receiver> {
     answer(...next) {
       answers = next;
     },
-    async received(count, ms = 30_000) {
+    async received(count, ms = 60_000) {
       const end = Date.now() + ms;
       while (requests.length < count) {
         const left = end - Date.now();
