@@ -34,6 +34,8 @@ ALTER TABLE "webhook_endpoints" ADD COLUMN "key_expires_at" timestamp(3) with ti
 --> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD COLUMN "encrypted_body" text;
 --> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD COLUMN "encrypted_response" text;
+--> statement-breakpoint
 CREATE INDEX "webhook_deleted_records_record_id_index" ON "webhook_deleted_records" USING btree ("record_id");
 --> statement-breakpoint
 CREATE INDEX "webhook_deleted_records_owner_id_index" ON "webhook_deleted_records" USING btree ("owner_id");

@@ -46,7 +46,9 @@ test.each(['package-lock.json', 'scripts/node/package-lock.json'])(
 
 test('a lock file that names the address of a package fails the check', () => {
   const { edit, check } = project();
-  edit('package-lock.json', (text) => text.replace('"integrity"', '"resolved": "https://example.com/x.tgz", "integrity"'));
+  edit('package-lock.json', (text) =>
+    text.replace('"integrity"', '"resolved": "https://example.com/x.tgz", "integrity"'),
+  );
   expect(check()).toMatchObject({ status: 1, said: expect.stringContaining('names an address') });
 });
 
