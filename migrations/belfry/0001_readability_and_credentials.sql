@@ -10,8 +10,6 @@ DELETE FROM "devices" WHERE "id" IN (
 UPDATE "devices" SET "token_hash" = encode(sha256(convert_to(
 	CASE WHEN "platform" = 'web' AND "token" LIKE '{%' THEN coalesce("token"::json ->> 'endpoint', "token") ELSE "token" END, 'UTF8')), 'hex');
 --> statement-breakpoint
-DROP INDEX "webhook_endpoints_owner_id_index";
---> statement-breakpoint
 CREATE TABLE "webhook_deleted_records" (
 	"id" text PRIMARY KEY NOT NULL,
 	"resource" text NOT NULL,

@@ -6,8 +6,8 @@ CREATE INDEX CONCURRENTLY "push_results_user_index" ON "push_results" USING btre
 --> statement-breakpoint
 CREATE INDEX CONCURRENTLY "mails_user_id_index" ON "mails" USING btree ("user_id") WHERE user_id is not null;
 --> statement-breakpoint
+CREATE INDEX CONCURRENTLY "webhook_endpoints_removed_owner_index" ON "webhook_endpoints" USING btree ("owner_id") WHERE removed_at is not null;
+--> statement-breakpoint
 CREATE INDEX CONCURRENTLY "webhook_endpoints_api_key_index" ON "webhook_endpoints" USING btree ("api_key_id") WHERE api_key_id is not null and enabled and removed_at is null;
 --> statement-breakpoint
 CREATE INDEX CONCURRENTLY "webhook_events_owner_index" ON "webhook_events" USING btree ("owner_id","id") WHERE owner_id is not null;
---> statement-breakpoint
-CREATE INDEX CONCURRENTLY "webhook_endpoints_owner_id_index" ON "webhook_endpoints" USING btree ("owner_id");

@@ -62,8 +62,9 @@ export const webhookEndpoints = pgTable(
     removedAt: time('removed_at'),
   },
   (table) => [
-    // Removed ones too: an erasure looks for the logs of all endpoints that its user ever had.
-    index('webhook_endpoints_owner_id_index').on(table.ownerId),
+    index('webhook_endpoints_owner_id_index').on(table.ownerId).where(sql`removed_at is null`),
+    // An erasure looks for the logs of removed endpoints, too.
+    index('webhook_endpoints_removed_owner_index').on(table.ownerId).where(sql`removed_at is not null`),
     // Without the list of entries that are not sorted in yet: every look-up would read the whole of it.
     index('webhook_endpoints_events_index')
       .using('gin', table.events)
