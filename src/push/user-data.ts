@@ -29,7 +29,7 @@ const ERASE = `
   )
   select 1 from push_results r where r.push_id in (select push_id from taken) and r.user_id = $1`;
 
-// Nobody got it: no result tells whom it was for. Index pushes_unsent_index.
+// A push that reached no device has no results to find it by. Index pushes_unsent_index.
 const ERASE_UNSENT = `
   delete from pushes where id in (
     select id from pushes

@@ -9,18 +9,18 @@ const REMOVE = 'delete from realtime_tickets where user_id = $1 returning 1';
 export function ticketData(database: Database): UserData {
   return {
     name: 'streamTickets',
-    description: 'Tickets that open a stream, good for seconds: none is told',
+    description: 'Tickets that open a stream and expire within seconds; not exported',
     tables: ['realtime_tickets'],
     async *rows() {},
     erase: async (userId) => (await database.write({ text: REMOVE, values: [userId] })).length,
   };
 }
 
-/** The changes of a user's records that streams are told of when they come back. The records themselves are told by others. */
+/** The changes of a user's records, kept for streams that resume. The records themselves are exported by their resources. */
 export function eventData(host: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>, users: ResourceView): UserData {
   return {
     name: 'streamEvents',
-    description: 'Changes of records of the user, for minutes, for streams that come back: none is told',
+    description: 'Changes of the user’s records, kept for minutes for streams that resume; not exported',
     tables: ['realtime_waiting'],
     async *rows() {},
     erase: createEraseEvents(host, users),
