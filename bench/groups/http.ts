@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { startBelfry } from '../belfry.ts';
 import type { Child } from '../children.ts';
 import type { Group } from '../figure.ts';
@@ -18,13 +19,21 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'a text of control characters': { title: '\u0001'.repeat(170_000) },
   'an array that is too long': { title: 'x', tags: Array(99_000).fill(1) },
   'an array of objects': { title: 'x', tags: Array(90_000).fill({}) },
+  'objects for a text': { title: Array(90_000).fill({}) },
   'deep arrays': { title: 'x', tags: JSON.parse('['.repeat(30) + ']'.repeat(30)), body: Array(90_000).fill([]) },
 };
 
+/** Those that are measured with an `Idempotency-Key`, too: it is kept with a fingerprint of the whole body. */
+const KEYED = ['unknown fields', 'an array that is too long', 'an array of objects'];
+const CASES = [
+  ...Object.entries(BODIES).map(([name, value]) => ({ name, value, keyed: false })),
+  ...KEYED.map((name) => ({ name: `${name}, with a key`, value: BODIES[name], keyed: true })),
+];
+
 /** CPU time of a refusal in µs: of all threads of the server. */
-async function costOf(server: Child, shot: Shot, seconds: number): Promise<number> {
+async function costOf(server: Child, next: () => Shot, seconds: number): Promise<number> {
   const before = await server.ask<number>('cpu');
-  const { requests } = await load(server.url, () => shot, { connections: 1, seconds });
+  const { requests } = await load(server.url, next, { connections: 1, seconds });
   return ((await server.ask<number>('cpu')) - before) / requests;
 }
 
@@ -36,7 +45,7 @@ export const http: Group = {
     const belfry = await startBelfry(bench, 'web');
     const floor = await bench.children.start(new URL('../processes/parse-floor.ts', import.meta.url), {});
     const ratios: [string, number][] = [];
-    for (const [name, value] of Object.entries(BODIES)) {
+    for (const { name, value, keyed } of CASES) {
       bench.say(`http.reject-cost: ${name} …`);
       const shot: Shot = {
         method: 'POST',
@@ -45,9 +54,10 @@ export const http: Group = {
         body: JSON.stringify(value),
         status: 422,
       };
-      for (const server of [belfry, floor]) await costOf(server, shot, bench.seconds / 2);
+      const next = () => (keyed ? { ...shot, idempotencyKey: randomUUID() } : shot);
+      for (const server of [belfry, floor]) await costOf(server, next, bench.seconds / 2);
       const costs = await interleave(
-        { refuse: () => costOf(belfry, shot, bench.seconds / 2), parse: () => costOf(floor, shot, bench.seconds / 2) },
+        { refuse: () => costOf(belfry, next, bench.seconds / 2), parse: () => costOf(floor, next, bench.seconds / 2) },
         bench.reps,
       );
       ratios.push([name, median(costs.refuse.map((cost, round) => cost / costs.parse[round]!))]);

@@ -7,6 +7,7 @@ export interface Shot {
   path: string;
   token?: string;
   body?: string;
+  idempotencyKey?: string;
   status: number;
 }
 
@@ -20,10 +21,11 @@ export interface Throughput {
 }
 
 /** Sends one request and resolves when its answer is read. `dispatch` costs the generator half of what `request` does. */
-function fire(pool: Pool, { method, path, token, body, status }: Shot): Promise<void> {
+function fire(pool: Pool, { method, path, token, body, idempotencyKey, status }: Shot): Promise<void> {
   const headers: Record<string, string> = {};
   if (token !== undefined) headers.authorization = `Bearer ${token}`;
   if (body !== undefined) headers['content-type'] = 'application/json';
+  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
   return new Promise((resolve, reject) => {
     let answered = 0;
     let text = '';

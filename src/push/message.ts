@@ -10,6 +10,7 @@ import {
   tokenFault,
 } from '../accounts/devices/index.ts';
 import { checkUrl } from '../platform/address-guard.ts';
+import { boundedArray } from '../platform/bounded-array.ts';
 import { type ErrorDetails, MOST_DETAILS, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 
@@ -64,7 +65,8 @@ export interface PushMessage {
 
 const id = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' });
 const list = (item: z.ZodType<string, string>, error: string) =>
-  z.array(item, { error }).max(AUDIENCE_MAX, { error: `Must be at most ${AUDIENCE_MAX} entries` });
+  boundedArray(item, { max: AUDIENCE_MAX, tooMany: `Must be at most ${AUDIENCE_MAX} entries`, error });
+const ids = list(id, 'Must be a user id or an array of user ids');
 const name = () => boundedText(NAME_MAX).refine((text) => text !== '', { error: 'Must not be empty' });
 const httpsUrl = () =>
   boundedText(URL_MAX).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
@@ -82,10 +84,15 @@ const wholeNumber = () => {
 /** The shape of a push message; `readMessage` checks more. */
 export const messageShape = z.strictObject(
   {
+    // Not a union: its error would not name the id in the list.
     to: z
-      .union([id, z.array(id)], { error: 'Must be a user id or an array of user ids' })
-      .refine((to) => typeof to === 'string' || to.length <= AUDIENCE_MAX, {
-        error: `Must be at most ${AUDIENCE_MAX} entries`,
+      .unknown()
+      .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: AUDIENCE_MAX }] })
+      .transform((to, context): string | string[] => {
+        const parsed = (typeof to === 'string' ? id : ids).safeParse(to);
+        if (parsed.success) return parsed.data;
+        context.issues.push(...(parsed.error.issues as z.core.$ZodRawIssue[]));
+        return z.NEVER;
       })
       .optional(),
     deviceIds: list(id, 'Must be an array of device ids').optional(),
@@ -155,9 +162,12 @@ function crossFaults(fields: Fields, content: PushContent, rule: TokenRule): Err
   if (to === undefined && deviceIds === undefined && tokens === undefined) {
     details.to = 'Is required, unless deviceIds or tokens are given';
   }
+  let faults = 0;
   for (const [i, token] of (tokens ?? []).entries()) {
     const fault = tokenFault(platform, token, rule);
-    if (fault !== undefined) details[`tokens.${i}`] = fault;
+    if (fault === undefined) continue;
+    details[`tokens.${i}`] = fault;
+    if (++faults === MOST_DETAILS) break;
   }
   if (content.silent && fields.data === undefined) details.data = 'Is required for a silent message';
   if (!content.silent && content.title === undefined && content.body === undefined) {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { perRequest } from '../platform/http/per-request.ts';
 
-const reserved = new WeakMap<IncomingMessage, string>();
+const reserved = perRequest<string>('reserved id');
 
 /** Says which id the record gets that a request creates: it distinguishes a repeated request from a new one. */
 export function reserveId(req: IncomingMessage, id: string): void {

@@ -14,7 +14,7 @@ export function boundedText(max: number): z.ZodType<string, string> {
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
     .superRefine((text, context) => {
       const message = textFault(text, max);
-      if (message !== undefined) context.addIssue({ code: 'custom', message });
+      if (message !== undefined) context.addIssue({ code: 'custom', message, input: text, continue: false });
     });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedArray } from '../../platform/bounded-array.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { isStorable } from '../../platform/postgres/storable.ts';
@@ -7,6 +8,7 @@ import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
 
 const MOST_NAME = 100;
+const MOST_SCOPES = 1000;
 /** Of what a client sent, as far as an error repeats it. */
 const MOST_NAMED = 10;
 
@@ -32,9 +34,12 @@ function quoted(scopes: readonly string[]): string {
 
 function scopesSchema({ all }: Scopes) {
   const valid = [...all.keys()];
-  return z
-    .array(z.string({ error: 'Must be a string' }).meta({ enum: valid }), { error: 'Must be an array of scopes' })
-    .min(1, { error: 'Must be at least 1 item', abort: true })
+  return boundedArray(z.string({ error: 'Must be a string' }).meta({ enum: valid }), {
+    min: 1,
+    max: MOST_SCOPES,
+    tooMany: `Must be at most ${MOST_SCOPES} items`,
+    error: 'Must be an array of scopes',
+  })
     .superRefine((list, context) => {
       const given = [...new Set(list)];
       const unknown = given.filter((scope) => !all.has(scope));

@@ -3,16 +3,19 @@ import { z } from 'zod';
 import type { Host } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import type { SimulatedBehavior, SimulatedDevices } from '../../declare/simulated.ts';
+import { boundedArray } from '../../platform/bounded-array.ts';
 import { validationError } from '../../platform/errors.ts';
 import type { Live } from './live.ts';
 
 const behaviorBody = z.strictObject({ behavior: z.string({ error: 'Must be a behavior' }) });
 const tapBody = z.strictObject({ notification: z.string({ error: 'Must be an id' }) });
 const sendBody = z.strictObject({
-  deviceIds: z
-    .array(z.string({ error: 'Must be an id' }), { error: 'Must be an array of device ids' })
-    .min(1, { error: 'Must be at least 1 item' })
-    .max(200, { error: 'Must be at most 200 items' }),
+  deviceIds: boundedArray(z.string({ error: 'Must be an id' }), {
+    min: 1,
+    max: 200,
+    tooMany: 'Must be at most 200 items',
+    error: 'Must be an array of device ids',
+  }),
   content: z.record(z.string(), z.unknown(), { error: 'Must be an object' }),
 });
 const AUDIENCE = ['to', 'deviceIds', 'tokens', 'platform'];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkUrl, createHostCheck } from '../../platform/address-guard.ts';
+import { boundedArray } from '../../platform/bounded-array.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { isStorable } from '../../platform/postgres/storable.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.ts';
@@ -54,13 +55,12 @@ export function createUrlCheck(settings: WebhookSettings): (url: string) => Prom
 
 function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
   const valid = new Set(names);
-  return z
-    .array(z.string({ error: 'Must be a string' }).meta({ enum: names }), required('an array of event names'))
-    .min(1, { error: 'Must be at least 1 item', abort: true })
-    .max(settings.maxEventsPerEndpoint, {
-      error: `Must be at most ${settings.maxEventsPerEndpoint} items`,
-      abort: true,
-    })
+  return boundedArray(z.string({ error: 'Must be a string' }).meta({ enum: names }), {
+    min: 1,
+    max: settings.maxEventsPerEndpoint,
+    tooMany: `Must be at most ${settings.maxEventsPerEndpoint} items`,
+    ...required('an array of event names'),
+  })
     .superRefine((list, context) => {
       const unknown = [...new Set(list.filter((name) => !valid.has(name)))];
       if (unknown.length === 0) return;

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { perRequest } from './per-request.ts';
 
 /** How a request is signed in. `id`: of the session or key. */
 interface Identity {
@@ -7,7 +8,7 @@ interface Identity {
   userId: string;
 }
 
-const identities = new WeakMap<IncomingMessage, Identity>();
+const identities = perRequest<Identity>('identity');
 
 /** Notes who a request is signed in as, for its line in the log and for what it changes. */
 export function setIdentity(req: IncomingMessage, identity: Identity | undefined): void {

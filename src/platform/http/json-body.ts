@@ -102,7 +102,7 @@ export async function readJsonBody(
   const bytes = await collect(req, limit);
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);
-  const excess = excessOf(value, bodyKeys, countsRoot ? bodyKeys : Number.POSITIVE_INFINITY);
+  const excess = excessOf(bytes, bodyKeys, countsRoot ? bodyKeys : Number.POSITIVE_INFINITY);
   if (excess !== undefined) throw validationError({ body: excess });
   return value;
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors.ts';
 import { addressOf, clientKey } from './client-address.ts';
+import { perRequest } from './per-request.ts';
 
 /** Bounds of the memory that answers may hold, from the time their data is loaded until the client has received them. */
 export interface PendingBounds {
@@ -41,7 +42,7 @@ interface Counted {
   res: ServerResponse;
 }
 
-const counted = new WeakMap<IncomingMessage, Counted>();
+const counted = perRequest<Counted>('pending answer');
 
 /** Whether an answer may be refused. The answer to a change may not, because the change is already made. */
 function isRefusable({ method }: IncomingMessage): boolean {

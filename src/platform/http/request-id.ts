@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { perRequest } from './per-request.ts';
 
-const ids = new WeakMap<IncomingMessage, string>();
+const ids = perRequest<string>('id');
 const PLAIN = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Gives a request its id: the `X-Request-Id` it came with when that is short and plain, else a new one. */

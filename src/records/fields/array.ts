@@ -1,6 +1,5 @@
-import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
-import { MOST_DETAILS } from '../../platform/errors.ts';
+import { boundedArray } from '../../platform/bounded-array.ts';
 import type { FieldType } from './field-type.ts';
 import { boundKeywords } from './json-schema.ts';
 import { presentSchema } from './presence.ts';
@@ -8,26 +7,6 @@ import { indexRoom, lengthMistakes } from './text-rules.ts';
 
 // What nobody's list needs and anybody's server would suffer from.
 const MOST_ITEMS = 10_000;
-
-/** Checks items one by one, and stops after enough errors: refusing a long array must not cost more than reading it. */
-function itemsBy(schema: z.ZodType) {
-  return (items: unknown[], context: z.core.$RefinementCtx): unknown[] => {
-    const values: unknown[] = [];
-    let faults = 0;
-    for (const [i, item] of items.entries()) {
-      const parsed = schema.safeParse(item);
-      if (parsed.success) {
-        values.push(parsed.data);
-        continue;
-      }
-      const placed = parsed.error.issues.map((issue) => ({ ...issue, path: [i, ...issue.path], input: item }));
-      context.issues.push(...(placed as z.core.$ZodRawIssue[]));
-      faults += parsed.error.issues.length;
-      if (faults >= MOST_DETAILS) break;
-    }
-    return values;
-  };
-}
 
 /**
  * Arrays: scalar items in a Postgres array, others in jsonb.
@@ -47,11 +26,13 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
       const count = (n: number) => `${n} ${n === 1 ? 'item' : 'items'}`;
       const item = spec.inner!.spec;
       const schema = context.inner(item, holdsJson(spec) ? undefined : indexRoom(spec, undefined));
-      return z
-        .array(z.unknown(), { error: 'Must be an array' })
-        .min(min, { error: spec.min?.message ?? `Must be at least ${count(min)}` })
-        .max(max, { error: spec.max?.message ?? `Must be at most ${count(max)}` })
-        .transform(itemsBy(presentSchema(item, schema)));
+      return boundedArray(presentSchema(item, schema), {
+        min,
+        max,
+        tooFew: spec.min?.message ?? `Must be at least ${count(min)}`,
+        tooMany: spec.max?.message ?? `Must be at most ${count(max)}`,
+        error: 'Must be an array',
+      });
     },
     jsonSchema: (spec, inner) => ({
       type: 'array',

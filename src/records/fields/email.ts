@@ -9,7 +9,10 @@ const MAX_LENGTH = 254;
 const MESSAGE = 'Must be a valid e-mail address';
 
 // z.email() is ASCII only, so that lower-casing means the same here and in Postgres, and no look-alike makes a second account.
-const address = z.email({ error: MESSAGE }).max(MAX_LENGTH, { error: MESSAGE });
+const address = z
+  .string()
+  .max(MAX_LENGTH, { error: MESSAGE, abort: true })
+  .check(z.email({ error: MESSAGE }));
 
 /** E-mail addresses, trimmed and lower-cased. */
 export const emailType: FieldType = {

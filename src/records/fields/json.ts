@@ -11,7 +11,7 @@ export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (Array.isArray(value)) return value.every(isStorableJson);
   if (typeof value !== 'object' || value === null) return value === null || typeof value === 'boolean';
-  return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorableJson(inner));
+  return Object.keys(value).every((key) => isStorable(key) && isStorableJson((value as Record<string, unknown>)[key]));
 }
 
 /** Any JSON, kept as it is. */

@@ -6,6 +6,7 @@ import { textKeywords } from './json-schema.ts';
 import {
   comparableText,
   indexedTextBytes,
+  longerThan,
   normalize,
   shortTextSchema,
   TEXT_MODIFIERS,
@@ -14,9 +15,20 @@ import {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the URL parser drops or escapes
 const PLAIN = /^https?:\/\/[^\u0000-\u001f\u007f\\/?#][^\u0000-\u001f\u007f\\]*$/i;
+/** Scheme, user name and password, host and port of a plain URL. */
+const ORIGIN = /^\w+:\/\/[^/?#]*/;
+// 32 times the longest host name.
+const MOST_ORIGIN = 8192;
 
+/**
+ * Whether the WHATWG parser accepts a text as an `http://` or `https://` URL. Of a plain URL only the part before the path is parsed:
+ * no path, query or fragment makes one invalid, and parsing a long one costs ten times as much as parsing its JSON.
+ */
 function isWebUrl(text: string): boolean {
-  const protocol = URL.parse(text)?.protocol;
+  const isPlain = PLAIN.test(text);
+  const decisive = isPlain ? ORIGIN.exec(text)![0] : text;
+  if (isPlain && decisive.length > MOST_ORIGIN) return false;
+  const protocol = URL.parse(decisive)?.protocol;
   return protocol === 'http:' || protocol === 'https:';
 }
 
@@ -26,8 +38,10 @@ function isWebUrl(text: string): boolean {
  */
 function normalizeUrl(text: string, spec: FieldSpec): string {
   const normalized = normalize(text, spec);
-  if (PLAIN.test(normalized) || !isStorable(normalized) || !isWebUrl(normalized)) return normalized;
-  return normalize(URL.parse(normalized)!.href, spec);
+  const isTooLong = spec.max !== undefined && longerThan(normalized, Number(spec.max.value));
+  if (isTooLong || PLAIN.test(normalized) || !isStorable(normalized)) return normalized;
+  const url = URL.parse(normalized);
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? normalize(url.href, spec) : normalized;
 }
 
 /** Every `http://` and `https://` URL that the WHATWG parser accepts (https://url.spec.whatwg.org/#concept-basic-url-parser). */

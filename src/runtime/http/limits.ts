@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf, clientKey, isFromThisMachine } from '../../platform/http/client-address.ts';
+import { perRequest } from '../../platform/http/per-request.ts';
 import type { Limiter, Verdict } from '../../platform/limits/limiter.ts';
 import type { LimitRule } from '../../platform/limits/rule.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -85,7 +85,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
     setting,
   });
   const all = globalRule === false ? undefined : limiter('all', globalRule, 'settings.rateLimit.global');
-  const begun = new WeakMap<IncomingMessage, Begun>();
+  const begun = perRequest<Begun>('limits');
   const isExempt = (req: Request) => !env.loopbackRateLimits && isFromThisMachine(req);
 
   function limiterOf({ method, path, rateLimit }: Route): RequestLimiter | undefined {
@@ -143,7 +143,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
       };
     },
     async passUnrouted(req, res) {
-      if (begun.has(req)) await check(req, res);
+      if (begun.get(req) !== undefined) await check(req, res);
     },
   };
 }

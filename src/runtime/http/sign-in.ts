@@ -4,6 +4,7 @@ import type { Authenticator } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
 import { invalidSession } from '../../platform/errors.ts';
+import { perRequest } from '../../platform/http/per-request.ts';
 
 /** Who a request comes from; all undefined when it is signed out. */
 export interface SignedIn {
@@ -13,7 +14,7 @@ export interface SignedIn {
   authenticator: Authenticator | undefined;
 }
 
-const begun = new WeakMap<Request, Promise<SignedIn>>();
+const begun = perRequest<Promise<SignedIn>>('sign-in');
 const SIGNED_OUT: SignedIn = { user: undefined, auth: undefined, authenticator: undefined };
 const BEARER = /^bearer (\S+)$/i;
 const LONGEST = 512;
