@@ -77,6 +77,36 @@ test.each<[string, object]>([
   expect(names[0]).toMatch(/\.0(\.|$)/);
 });
 
+test.each<[string, string, object, object]>([
+  [
+    'events of an endpoint',
+    '/api/webhooks',
+    { url: 'https://example.com', events: Array(90_000).fill({}) },
+    { events: 'Must be at most 20 items' },
+  ],
+  [
+    'scopes of a key',
+    '/api/auth/api-keys',
+    { name: 'x', scopes: Array(90_000).fill({}) },
+    { scopes: 'Must be at most 1000 items' },
+  ],
+  [
+    'numbers of a record',
+    '/api/posts',
+    { title: 'x', numbers: Array(90_000).fill({}) },
+    { numbers: 'Must be at most 10000 items' },
+  ],
+])('a list with too many items is refused for their number alone: %s', async (_, path, body, details) => {
+  const { status, body: answer } = await ann.call('POST', path, body);
+  expect([status, answer.error.details]).toEqual([422, details]);
+});
+
+test('of many wrong items of a list the first 100 are named', async () => {
+  const { status, body } = await ann.call('POST', '/api/auth/api-keys', { name: 'x', scopes: Array(1000).fill(1) });
+  expect([status, Object.keys(body.error.details).length]).toEqual([422, 100]);
+  expect(body.error.details['scopes.0']).toBe('Must be a string');
+});
+
 test('a field after many unknown ones is still checked by its declaration, and one that is missing is named', async () => {
   const { status } = await call('POST', '/api/posts', { ...keys(50), title: 'x' });
   expect(status).toBe(422);
