@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { defineResource, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+import { runs } from '../../support/runs.ts';
+
+const page = defineResource('page', {
+  fields: { link: f.url().required(), short: f.url().max(30), shouted: f.url().uppercase() },
+  policies: { create: 'public' },
+});
+const { app, call } = await startTestApp({ resources: [page] });
+
+async function sendLink(values: object): Promise<{ link?: string; details?: Record<string, string> }> {
+  const { body } = await call('POST', '/api/pages', values);
+  return body.data ?? { details: body.error.details };
+}
+
+test('every http and https URL that the WHATWG parser accepts is accepted, and nothing else', async () => {
+  const piece = fc.constantFrom(
+    ...[
+      'http',
+      'https',
+      'HTTPS',
+      'ftp',
+      ':',
+      '/',
+      '//',
+      '\\',
+      '@',
+      'user',
+      'e.org',
+      'é.org',
+      '[::1]',
+      '[',
+      ']',
+      '127.1',
+    ],
+    ...[
+      ':80',
+      ':99999',
+      '?',
+      '#',
+      '%',
+      '%zz',
+      '{x}',
+      '|',
+      '^',
+      '<',
+      '"',
+      ' ',
+      '\t',
+      '\n',
+      'x',
+      '..',
+      '\u00a0',
+      'xn--',
+      '💚',
+    ],
+  );
+  const text = fc.tuple(
+    fc.constantFrom('http://', 'https://', 'https:', 'https:/', 'https:\\\\', ''),
+    fc.array(piece, { maxLength: 6 }),
+  );
+  const property = fc.asyncProperty(text, async ([scheme, pieces]) => {
+    const sent = scheme + pieces.join('');
+    const isWebUrl = /^https?:$/.test(URL.parse(sent.trim())?.protocol ?? '');
+    const { link, details } = await sendLink({ link: sent });
+    if (!isWebUrl) expect(details).toMatchObject({ link: expect.stringMatching(/^(Must be|Is required)/) });
+    // All readers of what is stored see the same address as the sender.
+    else expect(URL.parse(link!)!.href).toBe(URL.parse(sent.trim())!.href);
+  });
+  await fc.assert(property, { numRuns: runs(300) });
+});
+
+describe('long URLs', () => {
+  const long = 'x'.repeat(500_000);
+
+  test.each([
+    ['path', `https://example.org/${long}`],
+    ['query', `https://example.org?${long}`],
+    ['fragment', `https://example.org#${long}`],
+  ])('one with a long %s is stored as it was sent', async (_, link) => {
+    expect((await sendLink({ link })).link).toBe(link);
+  });
+
+  test('scheme, user name, host and port have at most 8,192 characters together', async () => {
+    const url = (length: number) => `https://u:p@${'h'.repeat(length - 'https://u:p@'.length)}`;
+    expect((await sendLink({ link: `${url(8192)}/path` })).link).toBe(`${url(8192)}/path`);
+    expect(await sendLink({ link: `${url(8193)}/path` })).toEqual({
+      details: { link: 'Must be an http:// or https:// URL' },
+    });
+  });
+
+  test('one that is longer than its declared maximum is refused for that alone', async () => {
+    const link = 'https://example.org';
+    for (const short of [`https://e.org/${long}`, `https:\\\\e.org\\${long}`, long]) {
+      expect(await sendLink({ link, short })).toEqual({ details: { short: 'Must be at most 30 characters' } });
+    }
+  });
+});
+
+test('a form that only the URL parser understands is stored in the declared case, too', async () => {
+  const { id } = await app.service('page').create({ link: 'https://e.org', shouted: 'https:\\\\e.org\\a' });
+  expect(await app.service('page').read(id)).toMatchObject({ shouted: 'HTTPS://E.ORG/A' });
+});

@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Request } from 'express';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { canonicalRequest } from '../../src/runtime/http/idempotency/canonical-request.ts';
+import { runs } from '../support/runs.ts';
+
+const request = (query: object, more: object = {}) => ({ query, headers: {}, ...more }) as unknown as Request;
+const textOf = (body: unknown) => canonicalRequest(request({}), body);
+
+/** JSON of few keys and values, so that equal ones are common. */
+const { json } = fc.letrec((tie) => ({
+  json: fc.oneof(
+    fc.constantFrom<unknown>(null, true, false, 0, 1, 10, 1.5, '', '1', 'null', 'a', '"', '[]', '{}'),
+    fc.array(tie('json'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom('a', 'b', '10', '9', '__proto__', '"'), tie('json'), { maxKeys: 3 }),
+  ),
+}));
+
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, inner]) => [key, reversed(inner)]),
+  );
+}
+
+test('two bodies have the same text exactly when they are equal, whatever the order of their fields', () => {
+  const property = fc.property(json, json, (one, other) => {
+    const [a, b] = [JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other))];
+    expect(textOf(a) === textOf(b)).toBe(isDeepStrictEqual(a, b));
+    expect(textOf(reversed(a))).toBe(textOf(a));
+  });
+  fc.assert(property, { numRuns: runs(1000) });
+});
+
+test('the query counts, and so does whether there is a body', () => {
+  expect(canonicalRequest(request({ a: '1', b: '2' }), { x: 1 })).toBe(
+    canonicalRequest(request({ b: '2', a: '1' }), { x: 1 }),
+  );
+  expect(canonicalRequest(request({ a: '1' }), { x: 1 })).not.toBe(canonicalRequest(request({ a: '2' }), { x: 1 }));
+  expect(canonicalRequest(request({}), undefined)).toBe(canonicalRequest(request({}), null));
+  expect(canonicalRequest(request({}), {})).not.toBe(canonicalRequest(request({}), undefined));
+});
+
+test('a body that middleware has parsed counts as the JSON that it is', () => {
+  const parsed = (body: unknown) => canonicalRequest(request({}, { body }), undefined);
+  const at = new Date('2026-01-02T03:04:05.678Z');
+  expect(parsed({ b: 1, a: { at, left: undefined } })).toBe(textOf({ a: { at: at.toISOString() }, b: 1 }));
+  expect(parsed(Buffer.from('a'))).toBe(textOf({ base64: 'YQ==' }));
+  expect(parsed(Buffer.from('a'))).not.toBe(parsed(Buffer.from('b')));
+});
