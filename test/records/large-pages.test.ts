@@ -113,3 +113,11 @@ test('code gets as many records as it asks for', async () => {
   await make('code', 12, { text: 'x'.repeat(3000) });
   expect((await app.service('sheet').list({ kind: 'code', limit: 12 })).data).toHaveLength(12);
 });
+
+test('the OpenAPI document describes what a truncated page says of itself', async () => {
+  await make('described', 20, { text: 'x'.repeat(1500) });
+  const { meta } = (await call('GET', '/api/sheets?limit=20&kind=described')).body;
+  const { ListMeta } = (await call('GET', '/api/openapi.json')).body.components.schemas;
+  expect(ListMeta.properties.truncated).toMatchObject({ const: meta.truncated });
+  expect(Object.keys(ListMeta.properties)).toEqual(expect.arrayContaining(Object.keys(meta)));
+});
