@@ -1,4 +1,4 @@
-/** Levels of arrays and objects in one another. */
+/** How deep arrays and objects may be nested. */
 export const MOST_LEVELS = 32;
 
 const MOST_VALUES = 100_000;
@@ -12,11 +12,11 @@ export function tooManyKeys(maxKeys: number): string {
   return `Must have at most ${maxKeys} fields in one object`;
 }
 
-// What the bytes of a JSON text mean outside of strings; all others, those of numbers and literals, are passed over.
+// The bytes that matter outside of strings; all others (numbers, literals, white space) are 0 and skipped.
 const MEANING = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) MEANING[byte] = byte;
 
-// Long strings are read by indexOf(), many times faster than by a loop; a call of it costs as much as this many rounds.
+// indexOf() skips a long string many times faster than a loop does, but one call costs about as much as this many iterations.
 const SHORT_STRING = 64;
 
 /** The index of the quotation mark that closes a string, or the end of the text. */
@@ -39,13 +39,13 @@ function endOfString(json: Uint8Array, start: number): number {
  * JSON.stringify, zod and jsonb fail one after the other. Reads the text and not the parsed value: walking the objects of a
  * large value costs several times as much as parsing it.
  *
- * @param json in UTF-8; what is said of a text that is not JSON means nothing
+ * @param json valid JSON in UTF-8; for anything else the result means nothing
  * @param maxKeys the most fields of one object
  * @param maxRootKeys the most fields of the value itself; infinite if its fields are counted later, so that errors can name them
  * @returns the message of the limit that is exceeded first; undefined if none is
  */
 export function excessOf(json: Uint8Array, maxKeys: number, maxRootKeys = maxKeys): string | undefined {
-  // Fields so far of each object that is open, by level; of an array, nothing.
+  // The number of fields so far of each open object, by level; 0 for an open array.
   const fields: number[] = [];
   let values = 0;
   for (let at = 0; at < json.length; at++) {

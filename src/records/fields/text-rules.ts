@@ -34,7 +34,7 @@ export function normalize(text: string, spec: FieldSpec): string {
   return spec.uppercase ? trimmed.toUpperCase() : trimmed;
 }
 
-/** Code points of a well-formed text. Counts without an array, which for a long text takes longer than parsing its JSON. */
+/** Returns the number of code points of a well-formed text. `[...text].length` would take longer than parsing the JSON of a long text. */
 function countCharacters(text: string): number {
   let count = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -113,7 +113,7 @@ export function textSchema(spec: FieldSpec, mostBytes?: number, normalized = nor
     .string({ error: 'Must be a string' })
     .transform((text) => normalized(text, spec))
     .superRefine((text, context) => {
-      // Without `continue`, further checks of a field type do not run: they would parse a text that is refused for its length.
+      // Skip the further checks of a field type: they would parse a text that is refused for its length already.
       const fault = (message: string) => context.addIssue({ code: 'custom', message, input: text, continue: false });
       if (spec.required && text === '') return fault(spec.requiredMessage ?? 'Is required');
       if (!isStorable(text)) return fault(UNSTORABLE);
