@@ -19,15 +19,15 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'a text of control characters': { title: '\u0001'.repeat(170_000) },
   'an array that is too long': { title: 'x', tags: Array(99_000).fill(1) },
   'an array of objects': { title: 'x', tags: Array(90_000).fill({}) },
-  'objects for a text': { title: Array(90_000).fill({}) },
+  'objects where a text belongs': { title: Array(90_000).fill({}) },
   'deep arrays': { title: 'x', tags: JSON.parse('['.repeat(30) + ']'.repeat(30)), body: Array(90_000).fill([]) },
 };
 
-/** Those that are measured with an `Idempotency-Key`, too: it is kept with a fingerprint of the whole body. */
-const KEYED = ['unknown fields', 'an array that is too long', 'an array of objects'];
+/** Bodies that are also measured with an `Idempotency-Key`, which needs a fingerprint of the whole body. */
+const ALSO_WITH_KEY = ['unknown fields', 'an array that is too long', 'an array of objects'];
 const CASES = [
   ...Object.entries(BODIES).map(([name, value]) => ({ name, value, keyed: false })),
-  ...KEYED.map((name) => ({ name: `${name}, with a key`, value: BODIES[name], keyed: true })),
+  ...ALSO_WITH_KEY.map((name) => ({ name: `${name}, with a key`, value: BODIES[name], keyed: true })),
 ];
 
 /** CPU time of a refusal in µs: of all threads of the server. */

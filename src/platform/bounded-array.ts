@@ -1,26 +1,29 @@
 import { z } from 'zod';
 import { MOST_DETAILS } from './errors.ts';
 
+const countOf = (items: number) => `${items} ${items === 1 ? 'item' : 'items'}`;
+
 /**
- * The schema of an array from a client. Refusing a long one costs no more than reading it: the items are counted before any is
- * checked, and checking ends after 100 errors. (`z.array(item).max(n)` checks every item first.)
+ * Returns the schema of an array that a client sends. The length is checked before any item, and the check ends after 100 errors, so
+ * that refusing a long array is cheap. (`z.array(item).max(n)` checks every item first.)
  *
  * @param item the schema of each item
- * @param bounds the fewest and most items, and messages for fewer, for more, and for a value that is no array
+ * @param limits `min` and `max` items; `error`: the message for a value that is not an array; `tooFew`, `tooMany`: other messages
  */
 export function boundedArray<Item extends z.ZodType>(
   item: Item,
-  bounds: {
+  limits: {
     min?: number;
     max: number;
-    tooFew?: string;
-    tooMany: string;
     error: string | ((issue: { input: unknown }) => string);
+    tooFew?: string | undefined;
+    tooMany?: string | undefined;
   },
 ) {
-  const { min = 0, max, tooFew = 'Must be at least 1 item', tooMany, error } = bounds;
+  const { min = 0, max, error } = limits;
+  const { tooFew = `Must be at least ${countOf(min)}`, tooMany = `Must be at most ${countOf(max)}` } = limits;
 
-  function faultOf(input: unknown): string | undefined {
+  function arrayError(input: unknown): string | undefined {
     if (!Array.isArray(input)) return typeof error === 'string' ? error : error({ input });
     if (input.length < min) return tooFew;
     return input.length > max ? tooMany : undefined;
@@ -31,23 +34,24 @@ export function boundedArray<Item extends z.ZodType>(
     .unknown()
     .meta({ type: 'array', items, ...(min > 0 ? { minItems: min } : {}), maxItems: max })
     .transform((input, context): z.output<Item>[] => {
-      const message = faultOf(input);
+      const message = arrayError(input);
       if (message !== undefined) {
+        // Without `input`: an issue that refers to a large value keeps it alive until the next full garbage collection.
         context.issues.push({ code: 'custom', message } as z.core.$ZodRawIssue);
         return z.NEVER;
       }
       const values: z.output<Item>[] = [];
-      let faults = 0;
-      for (const [i, one] of (input as unknown[]).entries()) {
-        const parsed = item.safeParse(one);
+      let errorCount = 0;
+      for (const [i, value] of (input as unknown[]).entries()) {
+        const parsed = item.safeParse(value);
         if (parsed.success) {
           values.push(parsed.data);
           continue;
         }
-        const placed = parsed.error.issues.map((issue) => ({ ...issue, path: [i, ...issue.path] }));
-        context.issues.push(...(placed as z.core.$ZodRawIssue[]));
-        faults += parsed.error.issues.length;
-        if (faults >= MOST_DETAILS) break;
+        const issues = parsed.error.issues.map((issue) => ({ ...issue, path: [i, ...issue.path] }));
+        context.issues.push(...(issues as z.core.$ZodRawIssue[]));
+        errorCount += issues.length;
+        if (errorCount >= MOST_DETAILS) break;
       }
       return values;
     });

@@ -1,5 +1,5 @@
 /** How deep arrays and objects may be nested. */
-export const MOST_LEVELS = 32;
+const MOST_LEVELS = 32;
 
 const MOST_VALUES = 100_000;
 
@@ -13,8 +13,8 @@ export function tooManyKeys(maxKeys: number): string {
 }
 
 // The bytes that matter outside of strings; all others (numbers, literals, white space) are 0 and skipped.
-const MEANING = new Uint8Array(256);
-for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) MEANING[byte] = byte;
+const STRUCTURAL = new Uint8Array(256);
+for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STRUCTURAL[byte] = byte;
 
 // indexOf() skips a long string many times faster than a loop does, but one call costs about as much as this many iterations.
 const SHORT_STRING = 64;
@@ -35,21 +35,21 @@ function endOfString(json: Uint8Array, start: number): number {
 }
 
 /**
- * Checks the limits of a JSON text: its levels, its values, the fields of each object. 100 kB of `[` is 50,000 levels, on which
- * JSON.stringify, zod and jsonb fail one after the other. Reads the text and not the parsed value: walking the objects of a
+ * Checks the limits of a JSON text: its levels, its values, the fields of each object. 100 kB of brackets can be nested
+ * 50,000 levels deep, which breaks JSON.stringify, zod and jsonb. Reads the text and not the parsed value: walking the objects of a
  * large value costs several times as much as parsing it.
  *
- * @param json valid JSON in UTF-8; for anything else the result means nothing
+ * @param json valid JSON in UTF-8; for anything else the result is meaningless
  * @param maxKeys the most fields of one object
  * @param maxRootKeys the most fields of the value itself; infinite if its fields are counted later, so that errors can name them
  * @returns the message of the limit that is exceeded first; undefined if none is
  */
-export function excessOf(json: Uint8Array, maxKeys: number, maxRootKeys = maxKeys): string | undefined {
+export function exceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys = maxKeys): string | undefined {
   // The number of fields so far of each open object, by level; 0 for an open array.
   const fields: number[] = [];
   let values = 0;
   for (let at = 0; at < json.length; at++) {
-    switch (MEANING[json[at]!]) {
+    switch (STRUCTURAL[json[at]!]) {
       case 0:
         continue;
       case QUOTE:

@@ -84,7 +84,7 @@ const wholeNumber = () => {
 /** The shape of a push message; `readMessage` checks more. */
 export const messageShape = z.strictObject(
   {
-    // Not a union: its error would not name the id in the list.
+    // Not a union, because the error of a union would not say which id in the list is invalid.
     to: z
       .unknown()
       .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: AUDIENCE_MAX }] })

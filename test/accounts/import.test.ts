@@ -128,7 +128,7 @@ test('every faulty row is refused with its line and what is wrong, and costs no 
     {
       line: 16,
       email: 'deep@example.com',
-      faults: { line: 'Must not be nested deeper than 32 levels or have too many values' },
+      faults: { line: 'Must be nested at most 32 levels deep' },
     },
   ]);
   expect(JSON.stringify(result.rows)).not.toContain(secret);

@@ -10,12 +10,11 @@ const item = z.string({ error: 'Must be a string' }).transform((text) => {
 const schema = boundedArray(item, {
   min: 1,
   max: 1000,
-  tooMany: 'Must be at most 1000 items',
   error: ({ input }) => (input === undefined ? 'Is required' : 'Must be a list'),
 });
 const issuesOf = (input: unknown) => schema.safeParse(input).error?.issues.map(({ path, message }) => [path, message]);
 
-test('the values are those of the schema of the items', () => {
+test('each item is parsed by the schema of the items', () => {
   expect(schema.parse(['a', 'b'])).toEqual(['A', 'B']);
 });
 
@@ -24,7 +23,7 @@ test.each([
   ['an object', {}, 'Must be a list'],
   ['an empty list', [], 'Must be at least 1 item'],
   ['too many items', Array(1001).fill('a'), 'Must be at most 1000 items'],
-])('refused with one error, and without a look at the items: %s', (_, input, message) => {
+])('a value of the wrong type or length gives one error, and no item is checked: %s', (_, input, message) => {
   checked = 0;
   expect(issuesOf(input)).toEqual([[[], message]]);
   expect(checked).toBe(0);
@@ -49,7 +48,7 @@ describe('wrong items', () => {
   });
 });
 
-test('the JSON Schema of the input tells the items and their number', () => {
+test('the JSON Schema has the schema of the items and both limits', () => {
   expect(z.toJSONSchema(z.strictObject({ list: schema }), { io: 'input' })).toMatchObject({
     properties: { list: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 1000 } },
     required: ['list'],

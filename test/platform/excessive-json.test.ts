@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { excessOf } from '../../src/platform/excessive-json.ts';
+import { exceededJsonLimit } from '../../src/platform/excessive-json.ts';
 import { runs } from '../support/runs.ts';
 
 const LEVELS = 'Must be nested at most 32 levels deep';
 const VALUES = 'Must have at most 100000 values';
 const FIELDS = 'Must have at most 10 fields in one object';
 
-const check = (json: string, maxRootKeys?: number) => excessOf(Buffer.from(json), 10, maxRootKeys);
+const check = (json: string, maxRootKeys?: number) => exceededJsonLimit(Buffer.from(json), 10, maxRootKeys);
 const fields = (count: number) => `{${Array.from({ length: count }, (_, i) => `"${i}":1`).join(',')}}`;
 
 describe('levels', () => {
@@ -16,7 +16,7 @@ describe('levels', () => {
     ['objects', '{"a":', '1', '}'],
     ['empty arrays', '[', '[]', ']'],
     ['with white space', ' [ \n', '\t1', ' ] '],
-  ])('33 containers in one another are accepted, 34 are not: %s', (_, open, inner, close) => {
+  ])('33 nested containers are accepted, 34 are refused: %s', (_, open, inner, close) => {
     const nested = (count: number) => open.repeat(count) + inner + close.repeat(count);
     const own = inner === '[]' ? 1 : 0;
     expect(check(nested(33 - own))).toBeUndefined();
@@ -40,7 +40,7 @@ describe('values', () => {
     expect(check(list(100_001))).toBe(VALUES);
   });
 
-  test('those of all objects and arrays are counted together', () => {
+  test('the values of all objects and arrays count towards one limit', () => {
     const list = (count: number) => `[${Array(count).fill('[1,{"a":1}]').join(', ')}]`;
     expect(check(list(25_000))).toBeUndefined();
     expect(check(list(25_001))).toBe(VALUES);
@@ -61,7 +61,7 @@ describe('fields of one object', () => {
     expect(check(`{"a":${fields(10)},"b":${fields(10)},"c":1}`)).toBeUndefined();
   });
 
-  test('the body itself may have a limit of its own', () => {
+  test('the root object may have its own limit', () => {
     expect(check(fields(500), Number.POSITIVE_INFINITY)).toBeUndefined();
     expect(check(`{"a":${fields(11)}}`, Number.POSITIVE_INFINITY)).toBe(FIELDS);
     expect(check(`[${fields(11)}]`, Number.POSITIVE_INFINITY)).toBe(FIELDS);
@@ -114,7 +114,7 @@ test('for any JSON, with any white space, the text exceeds the limits when the v
   );
 });
 
-test('a text that is no JSON is read to its end without an error', () => {
+test('invalid JSON does not throw', () => {
   const piece = fc.constantFrom('{', '}', '[', ']', '"', ':', ',', '\\', '1', ' ', 'a');
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {

@@ -36,7 +36,7 @@ test('two bodies have the same text exactly when they are equal, whatever the or
   fc.assert(property, { numRuns: runs(1000) });
 });
 
-test('the query counts, and so does whether there is a body', () => {
+test('the text depends on the query, and on whether there is a body', () => {
   expect(canonicalRequest(request({ a: '1', b: '2' }), { x: 1 })).toBe(
     canonicalRequest(request({ b: '2', a: '1' }), { x: 1 }),
   );
@@ -45,7 +45,7 @@ test('the query counts, and so does whether there is a body', () => {
   expect(canonicalRequest(request({}), {})).not.toBe(canonicalRequest(request({}), undefined));
 });
 
-test('a body that middleware has parsed counts as the JSON that it is', () => {
+test('a body parsed by middleware is compared as JSON', () => {
   const parsed = (body: unknown) => canonicalRequest(request({}, { body }), undefined);
   const at = new Date('2026-01-02T03:04:05.678Z');
   expect(parsed({ b: 1, a: { at, left: undefined } })).toBe(textOf({ a: { at: at.toISOString() }, b: 1 }));

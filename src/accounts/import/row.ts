@@ -1,5 +1,5 @@
 import { type ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
-import { excessOf, MOST_LEVELS } from '../../platform/excessive-json.ts';
+import { exceededJsonLimit } from '../../platform/excessive-json.ts';
 import { isId, newId } from '../../platform/ids.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
 import type { CompiledResource } from '../../records/compiled.ts';
@@ -34,8 +34,8 @@ function parse(line: string): Record<string, unknown> {
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return fault({ line: 'Must be a JSON object' });
-  if (excessOf(Buffer.from(line), Number.POSITIVE_INFINITY) !== undefined)
-    return fault({ line: `Must not be nested deeper than ${MOST_LEVELS} levels or have too many values` });
+  const excess = exceededJsonLimit(Buffer.from(line), Number.POSITIVE_INFINITY);
+  if (excess !== undefined) return fault({ line: excess });
   return parsed as Record<string, unknown>;
 }
 

@@ -37,7 +37,6 @@ function scopesSchema({ all }: Scopes) {
   return boundedArray(z.string({ error: 'Must be a string' }).meta({ enum: valid }), {
     min: 1,
     max: MOST_SCOPES,
-    tooMany: `Must be at most ${MOST_SCOPES} items`,
     error: 'Must be an array of scopes',
   })
     .superRefine((list, context) => {

@@ -58,7 +58,6 @@ function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
   return boundedArray(z.string({ error: 'Must be a string' }).meta({ enum: names }), {
     min: 1,
     max: settings.maxEventsPerEndpoint,
-    tooMany: `Must be at most ${settings.maxEventsPerEndpoint} items`,
     ...required('an array of event names'),
   })
     .superRefine((list, context) => {

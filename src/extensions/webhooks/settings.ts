@@ -42,7 +42,7 @@ const schema = z.strictObject({
   concurrency: count.max(1000).default(10),
   /** Deliveries in a row that use up their schedule before an endpoint is disabled; 0: never. */
   disableAfterFailures: z.number().int().min(0).default(5),
-  /** Whether the owner of an endpoint that is disabled automatically is e-mailed. */
+  /** Whether owners are e-mailed when an endpoint is created, and when one is disabled automatically. */
   notifyOwner: z.boolean().default(true),
   /** Days that a delivery stays in the log after it has finished. */
   keepDeliveriesDays: z.number().positive().default(14),

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ApiError, validationError } from '../errors.ts';
-import { excessOf } from '../excessive-json.ts';
+import { exceededJsonLimit } from '../excessive-json.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
 // Each step takes a semicolon or the end: linear in whatever is sent.
@@ -102,7 +102,7 @@ export async function readJsonBody(
   const bytes = await collect(req, limit);
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);
-  const excess = excessOf(bytes, bodyKeys, countsRoot ? bodyKeys : Number.POSITIVE_INFINITY);
+  const excess = exceededJsonLimit(bytes, bodyKeys, countsRoot ? bodyKeys : Number.POSITIVE_INFINITY);
   if (excess !== undefined) throw validationError({ body: excess });
   return value;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** One value for each request that has one. */
+/** One value per request, for the requests that have one. */
 export interface PerRequest<Value> {
   get(req: IncomingMessage): Value | undefined;
   set(req: IncomingMessage, value: Value): void;
@@ -8,8 +8,8 @@ export interface PerRequest<Value> {
 }
 
 /**
- * Creates a place for a value on each request, which nothing else can read. Not a WeakMap: V8 keeps what a value of one refers to until
- * the next full garbage collection, so that a value that refers to its request would keep every request and body that long.
+ * Stores one value per request, under a symbol of its own. A WeakMap would keep the request and its body until the next full garbage
+ * collection if the value refers to the request.
  */
 export function perRequest<Value>(name: string): PerRequest<Value> {
   const key = Symbol(name);

@@ -23,14 +23,13 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
     schema: (spec, context) => {
       const min = spec.min === undefined ? 0 : Number(spec.min.value);
       const max = spec.max === undefined ? MOST_ITEMS : Number(spec.max.value);
-      const count = (n: number) => `${n} ${n === 1 ? 'item' : 'items'}`;
       const item = spec.inner!.spec;
       const schema = context.inner(item, holdsJson(spec) ? undefined : indexRoom(spec, undefined));
       return boundedArray(presentSchema(item, schema), {
         min,
         max,
-        tooFew: spec.min?.message ?? `Must be at least ${count(min)}`,
-        tooMany: spec.max?.message ?? `Must be at most ${count(max)}`,
+        tooFew: spec.min?.message,
+        tooMany: spec.max?.message,
         error: 'Must be an array',
       });
     },

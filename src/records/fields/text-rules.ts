@@ -113,7 +113,7 @@ export function textSchema(spec: FieldSpec, mostBytes?: number, normalized = nor
     .string({ error: 'Must be a string' })
     .transform((text) => normalized(text, spec))
     .superRefine((text, context) => {
-      // Skip the further checks of a field type: they would parse a text that is refused for its length already.
+      // Skip the field type's own checks, such as URL parsing: the text is already invalid.
       const fault = (message: string) => context.addIssue({ code: 'custom', message, input: text, continue: false });
       if (spec.required && text === '') return fault(spec.requiredMessage ?? 'Is required');
       if (!isStorable(text)) return fault(UNSTORABLE);

@@ -16,20 +16,26 @@ import {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the URL parser drops or escapes
 const PLAIN = /^https?:\/\/[^\u0000-\u001f\u007f\\/?#][^\u0000-\u001f\u007f\\]*$/i;
 /** Scheme, user name and password, host and port of a plain URL. */
-const ORIGIN = /^\w+:\/\/[^/?#]*/;
+const SCHEME_AND_AUTHORITY = /^\w+:\/\/[^/?#]*/;
 // 32 times the longest host name.
-const MOST_ORIGIN = 8192;
+const MAX_AUTHORITY_LENGTH = 8192;
+
+function parseWebUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined;
+}
 
 /**
- * Whether the WHATWG parser accepts a text as an `http://` or `https://` URL. Of a plain URL only the part before the path is parsed:
- * no path, query or fragment makes one invalid, and parsing a long one costs ten times as much as parsing its JSON.
+ * Returns what is wrong with a text as a URL. A plain URL is valid if the part before its path is valid, so only that part is parsed:
+ * parsing a long URL costs ten times as much as parsing its JSON.
  */
-function isWebUrl(text: string): boolean {
+function urlError(text: string): string | undefined {
   const isPlain = PLAIN.test(text);
-  const decisive = isPlain ? ORIGIN.exec(text)![0] : text;
-  if (isPlain && decisive.length > MOST_ORIGIN) return false;
-  const protocol = URL.parse(decisive)?.protocol;
-  return protocol === 'http:' || protocol === 'https:';
+  const partToParse = isPlain ? SCHEME_AND_AUTHORITY.exec(text)![0] : text;
+  if (isPlain && partToParse.length > MAX_AUTHORITY_LENGTH) {
+    return `Must have at most ${MAX_AUTHORITY_LENGTH} characters before its path`;
+  }
+  return parseWebUrl(partToParse) === undefined ? 'Must be an http:// or https:// URL' : undefined;
 }
 
 /**
@@ -40,8 +46,8 @@ function normalizeUrl(text: string, spec: FieldSpec): string {
   const normalized = normalize(text, spec);
   const isTooLong = spec.max !== undefined && longerThan(normalized, Number(spec.max.value));
   if (isTooLong || PLAIN.test(normalized) || !isStorable(normalized)) return normalized;
-  const url = URL.parse(normalized);
-  return url?.protocol === 'http:' || url?.protocol === 'https:' ? normalize(url.href, spec) : normalized;
+  const url = parseWebUrl(normalized);
+  return url === undefined ? normalized : normalize(url.href, spec);
 }
 
 /** Every `http://` and `https://` URL that the WHATWG parser accepts (https://url.spec.whatwg.org/#concept-basic-url-parser). */
@@ -49,7 +55,10 @@ export const urlType: FieldType = {
   kind: 'url',
   column: () => 'text',
   schema: (spec, context) =>
-    shortTextSchema(spec, context, normalizeUrl).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
+    shortTextSchema(spec, context, normalizeUrl).superRefine((text, issues) => {
+      const message = urlError(text);
+      if (message !== undefined) issues.addIssue({ code: 'custom', message, input: text });
+    }),
   // A URL of the WHATWG parser need be no URI (RFC 3986), and is stored as it was sent.
   jsonSchema: (spec, _inner, direction) => ({
     ...textKeywords(spec, direction),

@@ -18,8 +18,8 @@ export interface ExportedField {
   held: boolean;
   /** Whether answers never have it. */
   concealed: boolean;
-  /** Whether every viewer of the record sees it. */
-  open: boolean;
+  /** Whether every viewer who may read the record sees the field. */
+  visibleToAll: boolean;
 }
 
 /**
@@ -35,7 +35,7 @@ export function exportedFields(resource: AnyResource, isUser: boolean): Exported
     const concealed = spec.hidden === true || spec.writeOnly === true;
     const marked = isMarked(resource, name);
     const held = marked || (personal.has(name) && !isSecret(name));
-    return [{ name, held, concealed, open: !concealed && spec.visibleTo === undefined }];
+    return [{ name, held, concealed, visibleToAll: !concealed && spec.visibleTo === undefined }];
   });
 }
 

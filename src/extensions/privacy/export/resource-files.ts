@@ -32,7 +32,7 @@ export function ownRecords(parts: Parts, view: ResourceView, users: ResourceView
     const looking = { user };
     const told: string[] = [];
     for (const field of fields) {
-      if (field.held || field.open || (await view.sees(record, field.name, looking))) told.push(field.name);
+      if (field.held || field.visibleToAll || (await view.sees(record, field.name, looking))) told.push(field.name);
       else if (record[field.name] !== undefined) leftOut.add(field.name);
     }
     const shown = recordOf(record, told, times);
@@ -71,7 +71,8 @@ export function namingRecords(parts: Parts, view: ResourceView, users: ResourceV
     const readable = record.deletedAt === undefined && (await view.readableBy(record, looking));
     const seen: string[] = [];
     if (readable) {
-      for (const { name, open } of fields) if (open || (await view.sees(record, name, looking))) seen.push(name);
+      for (const { name, visibleToAll } of fields)
+        if (visibleToAll || (await view.sees(record, name, looking))) seen.push(name);
     }
     const by = naming.filter(
       ({ name, marked, names }) => names(record[name], user.id) && (marked || seen.includes(name)),
