@@ -1,3 +1,8 @@
+/** Whether JSON.stringify writes a value as it is: it would write null for 1e400, which is parsed as Infinity. */
+function isNative(value: unknown): boolean {
+  return typeof value === 'number' ? Number.isFinite(value) : typeof value !== 'object' || value === null;
+}
+
 /**
  * Returns a JSON value as the one text that all equal values have: fields sorted by name (their order is insignificant, RFC 8259 §4), no
  * white space. Hand-written, because JSON.stringify with a replacer is several times slower than parsing.
@@ -7,7 +12,7 @@ export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   let text = '';
   if (Array.isArray(value)) {
-    if (!value.some((item) => typeof item === 'object' && item !== null)) return JSON.stringify(value);
+    if (value.every(isNative)) return JSON.stringify(value);
     for (const item of value) text += `${text === '' ? '' : ','}${canonicalJson(item)}`;
     return `[${text}]`;
   }

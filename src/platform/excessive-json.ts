@@ -36,8 +36,8 @@ function endOfString(json: Uint8Array, start: number): number {
 
 /**
  * Checks the limits of a JSON text: its levels, its values, the fields of each object. 100 kB of brackets can be nested
- * 50,000 levels deep, which breaks JSON.stringify, zod and jsonb. Reads the text and not the parsed value: walking the objects of a
- * large value costs several times as much as parsing it.
+ * 50,000 levels deep, which breaks JSON.stringify, zod and jsonb. Reads the text and not the parsed value: walking
+ * thousands of small objects costs more than parsing them. Counts as written: a repeated name counts each time.
  *
  * @param json valid JSON in UTF-8; for anything else the result is meaningless
  * @param maxKeys the most fields of one object

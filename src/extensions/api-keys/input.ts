@@ -74,7 +74,7 @@ export interface NewKeyInput {
 export function createSchema(settings: ApiKeySettings, scopes: () => Scopes): z.ZodType<NewKeyInput, unknown> {
   return z.strictObject({
     name,
-    scopes: z.lazy(() => scopesSchema(scopes())).default(settings.defaultScopes),
+    scopes: z.lazy(() => scopesSchema(scopes())).prefault(settings.defaultScopes),
     expiresInDays: expirySchema(settings).default(settings.defaultExpiryDays),
   });
 }

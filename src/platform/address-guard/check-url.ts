@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { authorityOf, parseUrl } from '../parse-url.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
 /**
@@ -10,8 +11,6 @@ type UrlFault = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'encoded' | 'host'
 
 // Names that mean this machine or this network (RFC 6761, RFC 6762 appendix G, RFC 8375, and .internal by ICANN).
 const LOCAL_DOMAINS = /(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa)$/;
-// The WHATWG parser skips any number of slashes and backslashes before the authority of an http or https URL.
-const AUTHORITY = /^[^:]*:[/\\\t\n\r]*([^/\\?#]*)/;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
@@ -26,7 +25,7 @@ export function checkUrl(
   text: string,
   { allowPrivate, requireHttps }: { allowPrivate: boolean; requireHttps: boolean },
 ): { ok: true; url: URL } | { ok: false; reason: UrlFault } {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   const reason = url ? faultOf(url, text, allowPrivate, requireHttps) : 'invalid';
   return url && !reason ? { ok: true, url } : { ok: false, reason: reason ?? 'invalid' };
 }
@@ -36,7 +35,7 @@ function faultOf(url: URL, text: string, allowPrivate: boolean, requireHttps: bo
   if (requireHttps && url.protocol !== 'https:') return 'https';
   if (url.username || url.password) return 'userinfo';
   // The parser decodes it, so the host that is called would differ from the one that was stored.
-  if (AUTHORITY.exec(text)?.[1]?.includes('%')) return 'encoded';
+  if (authorityOf(text).includes('%')) return 'encoded';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host)) {
     if (!allowPrivate && !isPublicAddress(host)) return 'address';

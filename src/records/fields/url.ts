@@ -1,4 +1,5 @@
 import type { FieldSpec } from '../../declare/field.ts';
+import { parseUrl } from '../../platform/parse-url.ts';
 import { isStorable } from '../../platform/postgres/storable.ts';
 import { EQUALITY, ORDER } from './comparisons.ts';
 import type { FieldType } from './field-type.ts';
@@ -15,27 +16,21 @@ import {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the URL parser drops or escapes
 const PLAIN = /^https?:\/\/[^\u0000-\u001f\u007f\\/?#][^\u0000-\u001f\u007f\\]*$/i;
-/** Scheme, user name and password, host and port of a plain URL. */
 const SCHEME_AND_AUTHORITY = /^\w+:\/\/[^/?#]*/;
-// 32 times the longest host name.
-const MAX_AUTHORITY_LENGTH = 8192;
 
 function parseWebUrl(text: string): URL | undefined {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined;
 }
 
 /**
- * Returns what is wrong with a text as a URL. A plain URL is valid if the part before its path is valid, so only that part is parsed:
+ * Whether a text is an http or https URL. Of a plain URL only the part before its path is parsed, because the rest is always valid:
  * parsing a long URL costs ten times as much as parsing its JSON.
  */
-function urlError(text: string): string | undefined {
-  const isPlain = PLAIN.test(text);
-  const partToParse = isPlain ? SCHEME_AND_AUTHORITY.exec(text)![0] : text;
-  if (isPlain && partToParse.length > MAX_AUTHORITY_LENGTH) {
-    return `Must have at most ${MAX_AUTHORITY_LENGTH} characters before its path`;
-  }
-  return parseWebUrl(partToParse) === undefined ? 'Must be an http:// or https:// URL' : undefined;
+function isWebUrl(text: string): boolean {
+  const start = PLAIN.test(text) ? SCHEME_AND_AUTHORITY.exec(text)![0] : text;
+  // The slash, because the parser ignores white space at the end of a text, but not at the end of a host.
+  return parseWebUrl(start === text ? text : `${start}/`) !== undefined;
 }
 
 /**
@@ -50,15 +45,15 @@ function normalizeUrl(text: string, spec: FieldSpec): string {
   return url === undefined ? normalized : normalize(url.href, spec);
 }
 
-/** Every `http://` and `https://` URL that the WHATWG parser accepts (https://url.spec.whatwg.org/#concept-basic-url-parser). */
+/**
+ * `http://` and `https://` URLs that the WHATWG parser accepts (https://url.spec.whatwg.org/#concept-basic-url-parser), within the
+ * limits of `parseUrl`.
+ */
 export const urlType: FieldType = {
   kind: 'url',
   column: () => 'text',
   schema: (spec, context) =>
-    shortTextSchema(spec, context, normalizeUrl).superRefine((text, issues) => {
-      const message = urlError(text);
-      if (message !== undefined) issues.addIssue({ code: 'custom', message, input: text });
-    }),
+    shortTextSchema(spec, context, normalizeUrl).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
   // A URL of the WHATWG parser need be no URI (RFC 3986), and is stored as it was sent.
   jsonSchema: (spec, _inner, direction) => ({
     ...textKeywords(spec, direction),

@@ -49,13 +49,36 @@ describe('long URLs', () => {
     expect((await sendLink({ link })).link).toBe(link);
   });
 
-  test('scheme, user name, host and port have at most 8,192 characters together', async () => {
-    const url = (length: number) => `https://u:p@${'h'.repeat(length - 'https://u:p@'.length)}`;
+  test('user name, password, host and port have at most 8,192 characters together', async () => {
+    const url = (length: number) => `https://u:p@${'h'.repeat(length - 'u:p@'.length)}`;
     expect((await sendLink({ link: `${url(8192)}/path` })).link).toBe(`${url(8192)}/path`);
     expect(await sendLink({ link: `${url(8193)}/path` })).toEqual({
-      details: { link: 'Must have at most 8192 characters before its path' },
+      details: { link: 'Must be an http:// or https:// URL' },
     });
   });
+
+  // Converting these takes the square of their length, so that a few kilobytes would cost seconds.
+  test.each([
+    ['beyond ASCII', (length: number) => 'ж'.repeat(length)],
+    ['in punycode', (length: number) => `xn--${'a'.repeat(length - 4)}`],
+  ])(
+    'an international host name has at most 63 characters between dots and 260 with its port: %s',
+    async (_, label) => {
+      const accepted = [
+        `https://${label(50)}.org`,
+        `https:\\\\${label(50)}.org`,
+        `https://${`${label(50)}.`.repeat(4)}org`,
+      ];
+      const refused = [
+        `https://${label(64)}.org`,
+        `https:\\\\${label(64)}.org`,
+        `https://${`${label(50)}.`.repeat(6)}org`,
+      ];
+      for (const link of accepted)
+        expect(URL.canParse(link) ? await sendLink({ link }) : {}).not.toHaveProperty('details');
+      for (const link of refused) expect(await sendLink({ link })).toHaveProperty('details.link');
+    },
+  );
 
   test('a URL over its declared maximum gives only that error', async () => {
     const link = 'https://example.org';
@@ -64,6 +87,14 @@ describe('long URLs', () => {
     }
   });
 });
+
+test.each(['http://example.com /path', 'http://example.com:80 ?x', 'http://u@h #f'])(
+  'a host that ends in white space is refused: %s',
+  async (link) => {
+    expect(URL.canParse(link)).toBe(false);
+    expect(await sendLink({ link })).toHaveProperty('details.link');
+  },
+);
 
 test('an unusual URL form is stored in the declared case', async () => {
   const { id } = await app.service('page').create({ link: 'https://e.org', shouted: 'https:\\\\e.org\\a' });

@@ -3,13 +3,20 @@ import { canonicalJson } from '../../../platform/canonical-json.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { hasBody } from '../../../platform/http/json-body.ts';
 
+/** Whether JSON holds all of a value: of a Map or URLSearchParams it would hold nothing. */
+function isJson(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
 /**
  * The body of a route that leaves it to its middleware, as that has left it in `req.body`. Files stand elsewhere, wherever the
  * middleware puts them.
  */
 function parsedElsewhere(req: Request): unknown {
   const parsed: unknown = req.body;
-  const comparable = parsed !== undefined && !/^multipart\//i.test(req.headers['content-type'] ?? '');
+  const comparable = parsed !== undefined && isJson(parsed) && !/^multipart\//i.test(req.headers['content-type'] ?? '');
   if (!comparable && hasBody(req)) {
     throw new ApiError('BAD_REQUEST', 'This body cannot be compared with another: send it without Idempotency-Key');
   }
