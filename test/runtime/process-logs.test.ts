@@ -1,4 +1,5 @@
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { app } from '../fixtures/logging/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type AppProcess, envOfOneRole, startProcess } from '../support/processes.ts';
 
@@ -14,7 +15,14 @@ const development = {
 };
 const production = { ...development, NODE_ENV: 'production', APP_URL: 'https://api.example.com' };
 
+const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
 const FILE = 'test/fixtures/logging/process.ts';
+
+beforeAll(async () => {
+  const own = app({ ...development, LOG_LEVEL: 'error' });
+  await own.migrate({ mode: 'sync' });
+  await own.close();
+});
 
 /** Every line that a process printed, parsed. Throws for one that is no JSON. */
 const linesOf = (one: AppProcess) =>
@@ -30,12 +38,25 @@ async function running(one: AppProcess): Promise<void> {
   await Promise.race([said, one.ended.then(() => expect.fail(`it ended: ${one.said()}`))]);
 }
 
+test('a web process that runs all roles calls itself web, and its first line lists the roles', async () => {
+  const { RELAY: _, WEBHOOKS_WORKER: __, PUSH_WORKER: ___, ...all } = development;
+  const one = startProcess(FILE, all, 'web');
+  const url = await one.url();
+  one.child.kill('SIGTERM');
+  expect(await one.ended).toBe(0);
+  const first = one
+    .said()
+    .split('\n')
+    .find((line) => line.includes('with the roles'))!;
+  expect(JSON.parse(first)).toMatchObject({
+    process: 'web',
+    roles: ['web', 'relay', 'webhook-worker', 'push-worker'],
+    url,
+  });
+});
+
 test('in production every process prints JSON lines that name its role, from the first to the last', async () => {
-  const prepare = startProcess(FILE, development, 'web');
-  await prepare.url();
-  prepare.child.kill('SIGTERM');
-  expect(await prepare.ended).toBe(0);
-  for (const role of ['web', 'relay', 'webhook-worker', 'push-worker']) {
+  for (const role of ROLES) {
     const one = startProcess(FILE, production, role);
     await running(one);
     one.child.kill('SIGTERM');
@@ -51,34 +72,31 @@ test('in production every process prints JSON lines that name its role, from the
   }
 });
 
-test('a web process that runs all roles calls itself web, and its first line lists the roles', async () => {
-  const { RELAY: _, WEBHOOKS_WORKER: __, PUSH_WORKER: ___, ...all } = development;
-  const one = startProcess(FILE, all, 'web');
-  const url = await one.url();
-  const first = one
-    .said()
-    .split('\n')
-    .find((line) => line.includes('with the roles'))!;
-  expect(JSON.parse(first)).toMatchObject({
-    process: 'web',
-    roles: ['web', 'relay', 'webhook-worker', 'push-worker'],
-    url,
-  });
-});
-
-test('in production a start that fails is one JSON line, whatever the log level, and the exit code is 1', async () => {
-  const { DATABASE_URL: _, ...incomplete } = production;
-  for (const [env, args, msg] of [
-    [{ ...incomplete, PORT: 'http', LOG_LEVEL: 'silent' }, ['relay'], /PORT must be[\s\S]*DATABASE_URL is missing/],
-    [{ ...production, LOG_LEVEL: 'loud' }, ['web'], /LOG_LEVEL must be one of/],
-    [{ ...production, NODE_ENV: 'prod' }, ['web'], /NODE_ENV must be/],
-    [{ ...production, FAULT: 'load' }, ['push-worker'], /cannot start/],
+test('in production a start that fails is one JSON line with every fault of the environment, whatever the log level, and the exit code is 1', async () => {
+  const faulty = { PORT: '70000', REDIS_URL: 'http://x', SVC_ENCRYPTION_KEYS: 'short', RELAY: 'maybe' };
+  const always = ['DATABASE_URL', ...Object.keys(faulty)];
+  for (const [role, env, more] of [
+    ['web', {}, ['APP_URL']],
+    ['relay', { NODE_ENV: 'production', LOG_LEVEL: 'silent' }, ['APP_URL']],
+    ['webhook-worker', { LOG_LEVEL: 'loud' }, ['APP_URL', 'LOG_LEVEL']],
+    ['push-worker', { NODE_ENV: 'prod' }, ['NODE_ENV']],
   ] as const) {
-    const one = startProcess(FILE, env, ...args);
+    const one = startProcess(FILE, { ...faulty, ...env }, role);
     expect(await one.ended).toBe(1);
     const lines = linesOf(one).filter((line) => line.level === 'fatal');
-    expect(lines).toEqual([expect.objectContaining({ process: args[0], msg: expect.stringMatching(msg) })]);
+    expect(lines).toEqual([expect.objectContaining({ process: role, msg: expect.any(String) })]);
+    const named = [...String(lines[0]!.msg).matchAll(/\n {2}- (\w+)/g)].map((match) => match[1]);
+    expect(named.toSorted()).toEqual([...always, ...more].toSorted());
+    expect(one.said()).not.toMatch(/listens|with the roles| {4}at /);
   }
+});
+
+test('in production declarations that cannot be loaded are one JSON line, and the exit code is 1', async () => {
+  const one = startProcess(FILE, { ...production, FAULT: 'load' }, 'push-worker');
+  expect(await one.ended).toBe(1);
+  expect(linesOf(one)).toEqual([
+    expect.objectContaining({ level: 'fatal', process: 'push-worker', msg: expect.stringMatching(/cannot start/) }),
+  ]);
 });
 
 test('in production an error that nothing catches is one JSON line with its stack, and the exit code is 1', async () => {
@@ -100,22 +118,4 @@ test('in production an error that nothing catches is one JSON line with its stac
       }),
     ]);
   }
-});
-
-test('in development a failed start is text for a person', async () => {
-  const one = startProcess(FILE, { ...development, PORT: 'http' }, 'relay');
-  expect(await one.ended).toBe(1);
-  expect(one.said()).toContain('\n  - PORT must be a number');
-});
-
-test('a command that loads the app names itself in its log lines', async () => {
-  const env = { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' };
-  const one = startProcess('scripts/migrate.ts', env);
-  expect(await one.ended).toBe(1);
-  const lines = one
-    .said()
-    .split('\n')
-    .filter((line) => line.startsWith('{'));
-  expect(lines.length).toBeGreaterThan(0);
-  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ process: 'migrate' });
 });

@@ -74,10 +74,13 @@ test('npm run migrate needs DATABASE_URL and nothing else, in production too', a
   await client.end();
 });
 
-test('npm run migrate says in plain words that Postgres does not answer, after trying a few times', async () => {
+test('npm run migrate says in plain words that Postgres does not answer, after a few tries whose log lines name the command', async () => {
   const { code, said } = await begin('migrate.ts', { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' }).ended;
   expect(code).toBe(1);
   expect(said).toContain('trying again');
   expect(said).toContain('  - Postgres at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1');
   expect(said).not.toMatch(/hidden|\n {4}at /);
+  const logged = said.split('\n').filter((line) => line.startsWith('{'));
+  expect(logged.length).toBeGreaterThan(0);
+  for (const line of logged) expect(JSON.parse(line)).toMatchObject({ process: 'migrate' });
 });
