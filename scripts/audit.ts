@@ -1,28 +1,19 @@
 // `npm run audit -- verify`: walks the chain of the audit trail and names the first row that is not as it was. It needs DATABASE_URL,
 // from the shell or from .env, or a running `npm run dev`.
 import { readAuditArguments } from './audit/arguments.ts';
-import { isSound, verificationLines } from './audit/report.ts';
+import { verify } from './audit/verify.ts';
 import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { fail } from './deployment/fail.ts';
 import { loadApp } from './deployment/load-app.ts';
 
-const LINE_MS = 5000;
 const UNDEFINED_TABLE = '42P01';
 
 try {
-  const { expected, json } = readAuditArguments(process.argv.slice(2));
+  const given = readAuditArguments(process.argv.slice(2));
   const app = await loadApp({ environment: DATABASE_ONLY, orDevelopment: true });
   if (app.audit === undefined) fail('This app has no audit trail: see docs/audit.md.');
-  let said = performance.now();
-  const onProgress = (rows: number) => {
-    if (json || performance.now() - said < LINE_MS) return;
-    said = performance.now();
-    console.log(`${rows.toLocaleString('en-US')} rows …`);
-  };
   try {
-    const found = await app.audit.verify({ expected, onProgress });
-    console.log(json ? JSON.stringify(found) : verificationLines(found).join('\n'));
-    if (!isSound(found)) process.exitCode = 1;
+    if (!(await verify(app.audit, given))) process.exitCode = 1;
   } finally {
     await app.close();
   }

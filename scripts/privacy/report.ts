@@ -1,4 +1,5 @@
 import type { PrivacyReport, ReportedData, ReportedField } from '../../src/extensions/privacy/index.ts';
+import type { PrivacyArguments } from './arguments.ts';
 
 const REASONS = {
   'pii()': 'marked pii()',
@@ -27,8 +28,7 @@ function dataLines({ name, description, storedIn, kept }: ReportedData): string[
   ];
 }
 
-/** What `report` prints. */
-export function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): string[] {
+function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): string[] {
   return [
     `Personal fields of resources: ${fields.length}`,
     '',
@@ -48,4 +48,14 @@ export function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport
         ]),
     ...unclaimed.map((one) => `  ${placeOf(one)}`),
   ];
+}
+
+/**
+ * Prints a report.
+ *
+ * @returns false when it is strict and something is not marked or not claimed
+ */
+export function tellReport(report: PrivacyReport, { json, strict }: PrivacyArguments): boolean {
+  console.log(json ? JSON.stringify(report) : reportLines(report).join('\n'));
+  return !strict || report.unmarked.length + report.unclaimed.length === 0;
 }

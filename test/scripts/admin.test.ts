@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readAdminArguments } from '../../scripts/admin/arguments.ts';
 import { run } from '../../scripts/admin/run.ts';
+import { createApp } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { blog } from '../fixtures/blog/app.ts';
 import { clientOf, startTestApp } from '../support/app.ts';
@@ -145,22 +146,25 @@ test('captured e-mails are shown, the newest first', async () => {
   expect((await admin('mails --limit 1')).said).toContain('b@example.com');
 });
 
-test.each<[string, Record<string, string>, RegExp]>([
-  ['no encryption key', { DATABASE_URL: stores.DATABASE_URL }, /^SVC_ENCRYPTION_KEYS is missing/],
-  [
-    'no database',
-    { SVC_ENCRYPTION_KEYS: stores.SVC_ENCRYPTION_KEYS, DATABASE_URL: 'mysql://x' },
-    /DATABASE_URL is malformed/,
-  ],
-])('with %s it says so in plain words', async (_what, env, text) => {
-  const { code, wrong } = await command('list', { env });
-  expect([code, wrong]).toEqual([1, expect.stringMatching(text)]);
+test('without an encryption key it says so in plain words', async () => {
+  const { code, wrong } = await command('list', { env: { DATABASE_URL: stores.DATABASE_URL } });
+  expect([code, wrong]).toEqual([1, expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
+  expect(wrong).not.toMatch(/\n {4}at /);
+});
+
+test('a malformed DATABASE_URL is told of in plain words', async () => {
+  const { code, wrong } = await command('list', { env: { ...stores, DATABASE_URL: 'mysql://x' } });
+  expect([code, wrong]).toEqual([1, expect.stringMatching(/DATABASE_URL is malformed/)]);
   expect(wrong).not.toMatch(/\n {4}at /);
 });
 
 test('a database without the tables is told of, with the command that makes them', async () => {
   const empty = await createTestDatabase();
-  onTestFinished(() => empty.drop());
-  const { code, wrong } = await command('list', { env: { ...stores, DATABASE_URL: empty.databaseUrl } });
-  expect([code, wrong]).toEqual([1, expect.stringContaining('npm run migrate')]);
+  const other = createApp(blog, { ...own, DATABASE_URL: empty.databaseUrl });
+  onTestFinished(async () => {
+    await other.close();
+    await empty.drop();
+  });
+  const work = run(other as unknown as App, readAdminArguments(['list']), new AbortController().signal);
+  await expect(work).rejects.toThrow('npm run migrate');
 });

@@ -1,12 +1,15 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { readAuditArguments } from '../../scripts/audit/arguments.ts';
+import { verify } from '../../scripts/audit/verify.ts';
+import type { AuditApi } from '../../src/extensions/audit/index.ts';
 import { audit, defineResource, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
+import { inProcess } from '../support/in-process.ts';
 import { makeProject } from '../support/project.ts';
 import { runScript } from '../support/scripts.ts';
 
-// Every command is a process that loads the whole app.
+// A command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const project = makeProject();
@@ -20,7 +23,10 @@ const client = new Client({ connectionString: own.DATABASE_URL! });
 await client.connect();
 afterAll(() => client.end());
 
-const run = (args: string) => runScript(project.folder, `audit.ts ${args}`, { DATABASE_URL: own.DATABASE_URL! });
+const { audit: trail } = app as unknown as { audit: AuditApi };
+
+/** Does `verify` in this process. */
+const verifying = (...args: string[]) => inProcess(() => verify(trail, readAuditArguments(['verify', ...args])));
 
 test.each([
   ['', 'Say what to do:'],
@@ -45,20 +51,20 @@ test('npm run audit -- verify says that all is well with the row to note, and el
   );
   const { rows } = await client.query('select hash from audit_entries where id = 3');
   const noted = `3:${rows[0].hash}`;
-  expect(await run(`verify --expect ${noted}`)).toEqual({
+  expect(await verifying('--expect', noted)).toEqual({
     code: 0,
     said: `3 rows are as they were.\nThe last one, to be noted for --expect: ${noted}\nThe expected row is there, as it was.`,
     wrong: '',
   });
   await client.query('alter table audit_entries disable trigger audit_row_stays');
   await client.query(`update audit_entries set ip = '192.0.2.1' where id = 2`);
-  const broken = await run('verify');
+  const broken = await runScript(project.folder, 'audit.ts verify', { DATABASE_URL: own.DATABASE_URL! });
   expect(broken).toEqual({
     code: 1,
     said: '1 row is as it was.\nRow 2 was changed. What follows was not looked at.\nA trigger that keeps the rows is missing or switched off: see docs/audit.md.',
     wrong: '',
   });
-  expect(JSON.parse((await run('verify --json')).said)).toMatchObject({
+  expect(JSON.parse((await verifying('--json')).said)).toMatchObject({
     broken: { id: 2, fault: 'changed' },
     guarded: false,
   });

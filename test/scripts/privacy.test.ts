@@ -1,12 +1,13 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { readPrivacyArguments } from '../../scripts/privacy/arguments.ts';
+import { tellReport } from '../../scripts/privacy/report.ts';
+import { createApp, defineResource, defineUser, f, privacy } from '../../src/index.ts';
+import { inProcess } from '../support/in-process.ts';
 import { makeProject } from '../support/project.ts';
 import { runScript } from '../support/scripts.ts';
 
 const project = makeProject();
 afterAll(project.remove);
-
-const run = (args: string) => runScript(project.folder, `privacy.ts ${args}`);
 
 test.each([
   ['', 'Say what to do:'],
@@ -22,13 +23,11 @@ test.each([
 test('npm run privacy -- report needs no database, and with --strict it fails where something personal is not marked', {
   timeout: 240_000,
 }, async () => {
-  const declare = (phone: string) =>
-    project.declare(`import { createApp, defineResource, defineUser, f, privacy } from '../index.ts';
-  const contact = defineResource('contact', { fields: { phone: ${phone} } });
+  project.declare(`import { createApp, defineResource, defineUser, f, privacy } from '../index.ts';
+  const contact = defineResource('contact', { fields: { phone: f.string() } });
   export const app = (environment) =>
     createApp({ resources: [defineUser(), contact], extensions: [privacy()] }, environment);`);
-  declare('f.string()');
-  const wrong = await run('report --strict');
+  const wrong = await runScript(project.folder, 'privacy.ts report --strict');
   expect(wrong).toMatchObject({ code: 1, wrong: '' });
   expect(wrong.said).toContain(`contact.phone (looks like it: NOT MARKED)
   stored   contacts.phone
@@ -36,8 +35,15 @@ test('npm run privacy -- report needs no database, and with --strict it fails wh
   kept     as long as its record
 `);
   expect(wrong.said).toMatch(/Looks personal, and is not marked\. [^\n]+\n {2}contact\.phone$/);
-  declare('f.string().pii()');
-  const { code, said } = await run('report --json --strict');
+
+  const contact = defineResource('contact', { fields: { phone: f.string().pii() } });
+  const app = createApp(
+    { resources: [defineUser(), contact], extensions: [privacy()] },
+    { NODE_ENV: 'test', DATABASE_URL: 'postgres://none', REDIS_URL: 'redis://none' },
+  );
+  onTestFinished(() => app.close());
+  const given = readPrivacyArguments(['report', '--json', '--strict']);
+  const { code, said } = await inProcess(async () => tellReport(app.privacy.report(app.tables), given));
   expect(code).toBe(0);
   expect(JSON.parse(said)).toMatchObject({ unmarked: [], unclaimed: [] });
 });

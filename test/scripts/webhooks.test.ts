@@ -1,20 +1,24 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { readWebhookArguments } from '../../scripts/webhooks/arguments.ts';
+import { run } from '../../scripts/webhooks/run.ts';
+import type { WebhookOperations } from '../../src/extensions/webhooks/operations.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { blog } from '../fixtures/blog/app.ts';
 import { startTestApp } from '../support/app.ts';
+import { inProcess } from '../support/in-process.ts';
 import { newKey } from '../support/patients.ts';
 import { BLOG, makeProject } from '../support/project.ts';
 import { runScript } from '../support/scripts.ts';
 
-// Every command is a process that loads the whole app.
+// A command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const project = makeProject();
 project.declare(BLOG);
 afterAll(project.remove);
 const SVC_ENCRYPTION_KEYS = newKey();
-const { env: own, person } = await startTestApp(blog, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
+const { app, env: own, person } = await startTestApp(blog, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
 const client = new Client({ connectionString: own.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());
@@ -25,11 +29,15 @@ const stores = {
   SVC_ENCRYPTION_KEYS,
 };
 
-const webhooks = (args: string, env: Record<string, string> = stores) =>
-  runScript(project.folder, `webhooks.ts ${args}`, env);
+/** Runs a command in a process of its own, as its npm command does. */
+const command = (args: string) => runScript(project.folder, `webhooks.ts ${args}`, stores);
+
+const { webhooks: operations } = app as unknown as { webhooks: WebhookOperations };
+
+/** Does a command in this process, on the app that runs. */
+const webhooks = (args: string) => inProcess(() => run(operations, readWebhookArguments(args.split(' '))));
 
 test('what is wrong at the command line is told with how the command is called', async () => {
-  const { readWebhookArguments } = await import('../../scripts/webhooks/arguments.ts');
   const says = (args: string) => {
     try {
       readWebhookArguments(args.split(' ').filter(Boolean));
@@ -50,7 +58,7 @@ test('what is wrong at the command line is told with how the command is called',
   expect(says('status all')).toMatch(/^Unknown argument all\./);
   for (const right of ['status', 'status --json --worst 3', 'retry --since 2h', 'drain --timeout 90s'])
     expect(says(right)).toBe('');
-  const { code, said, wrong } = await webhooks('retry');
+  const { code, said, wrong } = await command('retry');
   expect({ code, said }).toEqual({ code: 1, said: '' });
   expect(wrong).toMatch(/^Say of which endpoint/);
 });
@@ -87,7 +95,9 @@ test('status tells what waits and what failed, retry sends that again, drain wai
     `select count(*)::int as n from webhook_deliveries where status = 'failed' and type = 'post.created'`,
   );
 
-  const told = JSON.parse((await webhooks('status --json')).said);
+  const shown = await command('status --json');
+  expect(shown).toMatchObject({ code: 0, wrong: '' });
+  const told = JSON.parse(shown.said);
   expect(told).toMatchObject({
     endpoints: { disabled: { failing: 1 } },
     queue: { due: 0, inFlight: 0, events: 0, oldestMs: null },
@@ -107,7 +117,7 @@ test('status tells what waits and what failed, retry sends that again, drain wai
     working,
   ]);
   const before = receiver.requests.length;
-  const retried = await webhooks('retry --since 1d');
+  const retried = await command('retry --since 1d');
   expect(retried.said.split('\n').toSorted()).toEqual(
     [`${working}: 2 deliveries are sent again`, `${off} is disabled: its owner enables it first`].toSorted(),
   );

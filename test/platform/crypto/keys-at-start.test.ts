@@ -1,24 +1,22 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { clientOf } from '../../support/app.ts';
 import { idOf, newKey, patientsDatabase, valuesOf } from '../../support/patients.ts';
 
 const web = { port: 0, roles: ['web' as const] };
-// Each test has a database and several apps of its own.
+// Each test has several apps of its own.
 vi.setConfig({ testTimeout: 240_000 });
 
-/** A database whose tables are made and in which nothing is noted yet. */
-async function freshDatabase() {
-  const database = await patientsDatabase(onTestFinished);
+const database = await patientsDatabase();
+beforeAll(async () => {
   const made = database.app([newKey()]);
   await made.migrate({ mode: 'sync' });
   await made.close();
-  return database;
-}
-
-type Database = Awaited<ReturnType<typeof freshDatabase>>;
+});
+// Nothing is noted when a test begins.
+beforeEach(() => database.rows('truncate patients, encryption_keys, encryption_processes, outbox'));
 
 /** Starts an app, stops it, and gives what the start said when it failed. */
-async function startWith(database: Database, keys: readonly string[], env: Record<string, string> = {}) {
+async function startWith(keys: readonly string[], env: Record<string, string> = {}) {
   const app = database.app(keys, { env });
   try {
     await app.start(web);
@@ -31,22 +29,23 @@ async function startWith(database: Database, keys: readonly string[], env: Recor
   }
 }
 
-const inUse = async ({ rows }: Database) =>
-  (await rows('select key_id from encryption_keys where retired_at is null order by 1')).map(({ key_id }) => key_id);
+const inUse = async () =>
+  (await database.rows('select key_id from encryption_keys where retired_at is null order by 1')).map(
+    ({ key_id }) => key_id,
+  );
 
 test('the key that encrypts is noted at the first start, and must be among the keys from then on', async () => {
-  const database = await freshDatabase();
   const [old, next] = [newKey(), newKey()];
-  expect(await startWith(database, [old])).toBe('started');
-  expect(await inUse(database)).toEqual([idOf(old)]);
-  expect(await startWith(database, [old, next])).toBe('started');
-  expect(await inUse(database)).toEqual([idOf(old)]);
-  expect(await startWith(database, [next, old])).toBe('started');
-  expect(await inUse(database)).toEqual([idOf(old), idOf(next)].sort());
-  const refusal = await startWith(database, [next]);
+  expect(await startWith([old])).toBe('started');
+  expect(await inUse()).toEqual([idOf(old)]);
+  expect(await startWith([old, next])).toBe('started');
+  expect(await inUse()).toEqual([idOf(old)]);
+  expect(await startWith([next, old])).toBe('started');
+  expect(await inUse()).toEqual([idOf(old), idOf(next)].sort());
+  const refusal = await startWith([next]);
   expect(refusal).toContain(`key ${idOf(old)}, in use since`);
   expect(refusal).toContain(`which has ${idOf(next)}: add it after the first one`);
-  expect(await startWith(database, [old])).toContain(`key ${idOf(next)}, in use since`);
+  expect(await startWith([old])).toContain(`key ${idOf(next)}, in use since`);
 });
 
 test.each([
@@ -55,70 +54,63 @@ test.each([
 ])(
   'with none of the keys that the data was written with, %s does not start, and is told ids, never keys',
   async (mode, env) => {
-    const database = await freshDatabase();
     const [right, wrong] = [newKey(), newKey()];
-    await startWith(database, [right]);
-    const refusal = await startWith(database, [wrong], env);
+    await startWith([right]);
+    const refusal = await startWith([wrong], env);
     expect(refusal).toContain('The encryption keys are not those that the database was written with');
     expect(refusal).toContain(idOf(right));
     for (const key of [right, wrong]) expect(refusal).not.toContain(key);
     expect(refusal.includes('npm run dev -- --fresh')).toBe(mode === 'development');
-    expect(await inUse(database)).toEqual([idOf(right)]);
-    expect(await startWith(database, [right], env)).toBe('started');
+    expect(await inUse()).toEqual([idOf(right)]);
+    expect(await startWith([right], env)).toBe('started');
   },
 );
 
 test('a key that only has the same id is found out by the canary', async () => {
-  const database = await freshDatabase();
   const key = newKey();
-  await startWith(database, [key]);
+  await startWith([key]);
   await database.rows(`update encryption_keys set canary = overlay(canary placing '0' from length(canary))`);
-  expect(await startWith(database, [key])).toContain(`key ${idOf(key)} of SVC_ENCRYPTION_KEYS is another key`);
+  expect(await startWith([key])).toContain(`key ${idOf(key)} of SVC_ENCRYPTION_KEYS is another key`);
 });
 
 test('of instances that start at once with different keys on an empty database one starts, and it alone goes on to', async () => {
-  const database = await freshDatabase();
   const keys = [newKey(), newKey(), newKey()];
-  const outcomes = await Promise.all(keys.map((key) => startWith(database, [key])));
+  const outcomes = await Promise.all(keys.map((key) => startWith([key])));
   const winner = keys[outcomes.indexOf('started')]!;
   expect(outcomes.filter((outcome) => outcome === 'started')).toHaveLength(1);
-  expect(await inUse(database)).toEqual([idOf(winner)]);
-  expect(await startWith(database, [winner])).toBe('started');
+  expect(await inUse()).toEqual([idOf(winner)]);
+  expect(await startWith([winner])).toBe('started');
 });
 
 test('ten instances that start at once with the same keys all start', async () => {
-  const database = await freshDatabase();
   const keys = [newKey(), newKey()];
-  const outcomes = await Promise.all(Array.from({ length: 10 }, () => startWith(database, keys)));
+  const outcomes = await Promise.all(Array.from({ length: 10 }, () => startWith(keys)));
   expect(new Set(outcomes)).toEqual(new Set(['started']));
 });
 
 test('a database with values and without notes is searched for the keys of those', async () => {
-  const database = await freshDatabase();
   const [old, next] = [newKey(), newKey()];
   const writer = database.app([old]);
   await writer.service('patient').create({ name: 'Ann', ...valuesOf('ann') });
   await writer.close();
-  expect(await inUse(database)).toEqual([]);
-  expect(await startWith(database, [next])).toContain(`values are encrypted with key ${idOf(old)}`);
-  expect(await inUse(database)).toEqual([]);
-  expect(await startWith(database, [next, old])).toBe('started');
-  expect(await inUse(database)).toEqual([idOf(old), idOf(next)].sort());
+  expect(await inUse()).toEqual([]);
+  expect(await startWith([next])).toContain(`values are encrypted with key ${idOf(old)}`);
+  expect(await inUse()).toEqual([]);
+  expect(await startWith([next, old])).toBe('started');
+  expect(await inUse()).toEqual([idOf(old), idOf(next)].sort());
 });
 
 test('a retired key may be missing, and is in use again once it is put first', async () => {
-  const database = await freshDatabase();
   const [old, next] = [newKey(), newKey()];
-  await startWith(database, [old]);
-  await startWith(database, [next, old]);
+  await startWith([old]);
+  await startWith([next, old]);
   await database.rows('update encryption_keys set retired_at = now() where key_id = $1', [idOf(old)]);
-  expect(await startWith(database, [next])).toBe('started');
-  expect(await startWith(database, [old, next])).toBe('started');
-  expect(await startWith(database, [next])).toContain(`key ${idOf(old)}`);
+  expect(await startWith([next])).toBe('started');
+  expect(await startWith([old, next])).toBe('started');
+  expect(await startWith([next])).toContain(`key ${idOf(old)}`);
 });
 
 test('a process is among those that run until it is closed', async () => {
-  const database = await freshDatabase();
   const keys = [newKey(), newKey()];
   const app = database.app(keys);
   await app.start(web);
@@ -128,7 +120,6 @@ test('a process is among those that run until it is closed', async () => {
 });
 
 test('a roll-out in two steps: a key that is known and not first reads what others encrypt with it, at every moment', async () => {
-  const database = await freshDatabase();
   const [old, next] = [newKey(), newKey()];
   const steps = [[old], [old, next], [next, old]];
   const record = { name: 'Ann', ...valuesOf('ann') };
@@ -150,7 +141,6 @@ test('a roll-out in two steps: a key that is known and not first reads what othe
 });
 
 test('an instance that lacks a key answers 500 for what is under it, with neither text, and serves all else', async () => {
-  const database = await freshDatabase();
   const [old, next] = [newKey(), newKey()];
   const [behind, ahead] = [database.app([old]), database.app([next, old])];
   const [call, callAhead] = [clientOf((await behind.start(web)).url), clientOf((await ahead.start(web)).url)];
@@ -167,11 +157,10 @@ test('an instance that lacks a key answers 500 for what is under it, with neithe
   expect((await call('GET', `/api/patients/${known}`)).status).toBe(200);
   expect((await callAhead('GET', `/api/patients/${known}`)).status).toBe(200);
   await Promise.all([behind.close(), ahead.close()]);
-  expect(await startWith(database, [old])).toContain(`key ${idOf(next)}`);
+  expect(await startWith([old])).toContain(`key ${idOf(next)}`);
 });
 
 test('a process that runs is told once when others encrypt with a key that it lacks', async () => {
-  const database = await freshDatabase();
   const [old, next] = [newKey(), newKey()];
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const said: string[] = [];
@@ -182,7 +171,7 @@ test('a process that runs is told once when others encrypt with a key that it la
   try {
     const behind = database.app([old], { env: { LOG_LEVEL: 'error' } });
     await behind.start({ roles: [] });
-    await startWith(database, [next, old]);
+    await startWith([next, old]);
     vi.advanceTimersByTime(15_000);
     vi.advanceTimersByTime(15_000);
     await behind.close();
