@@ -75,12 +75,13 @@ test('in production every process prints JSON lines that name its role, from the
 test('in production a start that fails is one JSON line with every fault of the environment, whatever the log level, and the exit code is 1', async () => {
   const faulty = { PORT: '70000', REDIS_URL: 'http://x', SVC_ENCRYPTION_KEYS: 'short', RELAY: 'maybe' };
   const always = ['DATABASE_URL', ...Object.keys(faulty)];
-  for (const [role, env, more] of [
+  const starts = [
     ['web', {}, ['APP_URL']],
     ['relay', { NODE_ENV: 'production', LOG_LEVEL: 'silent' }, ['APP_URL']],
     ['webhook-worker', { LOG_LEVEL: 'loud' }, ['APP_URL', 'LOG_LEVEL']],
     ['push-worker', { NODE_ENV: 'prod' }, ['NODE_ENV']],
-  ] as const) {
+  ] as const;
+  const ended = starts.map(async ([role, env, more]) => {
     const one = startProcess(FILE, { ...faulty, ...env }, role);
     expect(await one.ended).toBe(1);
     const lines = linesOf(one).filter((line) => line.level === 'fatal');
@@ -88,7 +89,8 @@ test('in production a start that fails is one JSON line with every fault of the 
     const named = [...String(lines[0]!.msg).matchAll(/\n {2}- (\w+)/g)].map((match) => match[1]);
     expect(named.toSorted()).toEqual([...always, ...more].toSorted());
     expect(one.said()).not.toMatch(/listens|with the roles| {4}at /);
-  }
+  });
+  await Promise.all(ended);
 });
 
 test('in production declarations that cannot be loaded are one JSON line, and the exit code is 1', async () => {

@@ -23,10 +23,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Runs `npm run dev` in a project of its own until it says what to try. It is stopped when the test ends. */
+const project = makeProject();
+project.declare(APP);
+afterAll(project.remove);
+
+/** Runs `npm run dev` in a project of this file's until it says what to try. It is stopped when the test ends. */
 async function startDev(env: Record<string, string>) {
-  const project = makeProject();
-  project.declare(APP);
   const port = await freePort();
   const services = {
     DATABASE_URL: database.databaseUrl,
@@ -38,7 +40,6 @@ async function startDev(env: Record<string, string>) {
   onTestFinished(async () => {
     dev.child.kill('SIGTERM');
     await dev.ended;
-    project.remove();
   });
   const ready = vi.waitUntil(() => dev.out.said.includes('README.md has a tour'), { timeout: 90_000, interval: 50 });
   await Promise.race([ready, dev.ended.then(({ said }) => expect.fail(`it ended: ${said}`))]);
@@ -84,8 +85,6 @@ test('npm run dev with HOST=0.0.0.0 answers other machines, but not in the conso
 });
 
 test('npm run dev names a HOST that this machine does not have', { timeout: 240_000 }, async () => {
-  const project = makeProject();
-  onTestFinished(() => project.remove());
   const dev = startScript(project.folder, 'dev.ts', { HOST: '203.0.113.9', PORT: String(await freePort()) });
   const { code, said } = await dev.ended;
   expect([code, said]).toEqual([
