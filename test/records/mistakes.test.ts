@@ -384,15 +384,9 @@ test('accounts need an e-mail that is unique', () => {
   expect(startupError({ resources: [user] })).toMatch(/resource "user": field "email": .*unique/);
 });
 
-test.each([
-  ['nested repetition', /(a+)+b/],
-  ['nested repetition in two groups', /^((a+))+$/],
-  ['nested repetition after a prefix', /^id:(\w+\s?)*$/],
-  ['alternatives that overlap', /^(a|aa)+$/],
-  ['many repetitions of one thing', /^\w*\w*\w*\w*\w*1$/],
-  ['a counted repetition', /^(.*a){12}$/],
-])('a pattern that takes for ever on a hostile text is refused: %s', (_what, regex) => {
-  expect(withField(f.text().pattern(regex))).toContain('pattern');
+// Which patterns are slow, slow-patterns.test.ts shows: each one takes more than a second to refuse.
+test('a pattern that takes for ever on a hostile text is refused', () => {
+  expect(withField(f.text().pattern(/(a+)+b/))).toContain('pattern');
 });
 
 test.each([
