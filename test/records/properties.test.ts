@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { anyCharacter, anyQuery, anyUrl } from '../support/any-text.ts';
 import { startTestApp } from '../support/app.ts';
+import { runs } from '../support/runs.ts';
 
 const SECRET = 'S3CRET-VALUE';
 const thing = defineResource('thing', {
@@ -230,7 +231,7 @@ test('any query string of a list or a read', async () => {
   const property = fc.asyncProperty(query, fc.boolean(), fc.boolean(), (text, signedIn, one) =>
     ask(signedIn ? ann.call : call, 'GET', `/api/things${one ? `/${base.id}` : ''}?${text}`),
   );
-  await fc.assert(property, { numRuns: 500 });
+  await fc.assert(property, { numRuns: runs(200) });
   expect(statuses.get(200)).toBeGreaterThan(10);
 });
 
@@ -238,7 +239,7 @@ test('any body of a create or an update', async () => {
   const property = fc.asyncProperty(body, fc.boolean(), (text, creating) =>
     creating ? ask(ann.call, 'POST', '/api/things', text) : ask(ann.call, 'PATCH', `/api/things/${base.id}`, text),
   );
-  await fc.assert(property, { numRuns: 500 });
+  await fc.assert(property, { numRuns: runs(200) });
   expect(statuses.get(201)).toBeGreaterThan(10);
 });
 
@@ -263,7 +264,7 @@ test('what was taken comes back as it was sent, trimmed where strings are, from 
     if (value.data !== undefined && value.data !== null) expect(data).toEqual(JSON.parse(JSON.stringify(value.data)));
     expect((await ann.call('GET', `/api/things/${id}`)).body.data).toEqual(made.body.data);
   });
-  await fc.assert(property, { numRuns: 100 });
+  await fc.assert(property, { numRuns: runs(50) });
 });
 
 test('any JSON to every route', async () => {
@@ -297,7 +298,7 @@ test('any JSON to every route', async () => {
     fc.boolean(),
     ([method, path], value, signedIn) => ask(signedIn ? ann.call : call, method, path, JSON.stringify(value)),
   );
-  await fc.assert(property, { numRuns: 250 });
+  await fc.assert(property, { numRuns: runs(100) });
 });
 
 test('any path below a resource', async () => {
@@ -315,5 +316,5 @@ test('any path below a resource', async () => {
         method === 'PATCH' ? '{}' : undefined,
       ),
   );
-  await fc.assert(property, { numRuns: 100 });
+  await fc.assert(property, { numRuns: runs(50) });
 });

@@ -7,7 +7,7 @@ import { defineResource, defineUser, f } from '../../src/index.ts';
 import { type Client, startTestApp } from '../support/app.ts';
 import { runs } from '../support/runs.ts';
 
-const RUNS = runs(80);
+const RUNS = runs(40);
 
 const VIEWERS = ['nobody', 'stranger', 'owner', 'admin'] as const;
 type Viewer = (typeof VIEWERS)[number];
@@ -251,18 +251,17 @@ for (const viewer of VIEWERS) {
       'include=author.X',
       'count=none&X=v',
     ];
-    for (const field of ['hidden', 'hiddenTag', 'written', 'writtenTag', 'word', 'sealed', 'sealedHidden']) {
-      const texts = field === 'sealed' ? shapes : [...shapes, 'fields=X', 'fields=open,X'];
-      for (const shape of texts) {
-        for (const path of ['reds', `reds/${ids[0]!.id}`]) {
-          const answers = await Promise.all(
-            [field, 'abcdefgh'].map(async (one) => {
-              const answer = await as(viewer)('GET', `/api/${path}?${shape.replace('X', one)}`);
-              return comparable(answer).replaceAll(one, 'X');
-            }),
-          );
-          expect(answers[0]).toBe(answers[1]);
-          expect(answers[0]).toContain('"status":400');
+    for (const shape of [...shapes, 'fields=X', 'fields=open,X']) {
+      for (const path of ['reds', `reds/${ids[0]!.id}`]) {
+        const answerWith = async (field: string) => {
+          const answer = await as(viewer)('GET', `/api/${path}?${shape.replace('X', field)}`);
+          return comparable(answer).replaceAll(field, 'X');
+        };
+        const unknown = await answerWith('abcdefgh');
+        expect(unknown).toContain('"status":400');
+        for (const field of ['hidden', 'hiddenTag', 'written', 'writtenTag', 'word', 'sealed', 'sealedHidden']) {
+          if (field === 'sealed' && shape.startsWith('fields=')) continue;
+          expect(await answerWith(field)).toBe(unknown);
         }
       }
     }

@@ -32,14 +32,14 @@ test('20 producers, 20 consumers, 2,000 deliveries: each is sent once, and nobod
     ),
   );
   // The first half waits before anybody sends; the second is made meanwhile.
-  const produce = async ({ id }: { id: string }) => {
-    for (let i = 0; i < EACH / 2; i++) await app.service('note').create({ text: `${i}`, owner: id });
+  const produce = async ({ id }: { id: string }, service: typeof app.service) => {
+    for (let i = 0; i < EACH / 2; i++) await service('note').create({ text: `${i}`, owner: id });
   };
-  await Promise.all(people.map(produce));
+  await Promise.all(people.map((one) => app.transaction(({ service }) => produce(one, service as typeof app.service))));
   await Promise.all(workers.map((worker) => worker.start({ roles: ['webhook-worker', 'relay'] })));
-  await Promise.all(people.map(produce));
+  await Promise.all(people.map((one) => produce(one, app.service)));
   const total = PRODUCERS * EACH;
-  await vi.waitUntil(() => receiver.requests.length >= total, { timeout: 90_000, interval: 20 });
+  await vi.waitUntil(() => receiver.requests.length >= total, { timeout: 90_000, interval: 100 });
 
   const records = receiver.requests.map(({ body }) => JSON.parse(body).data.id as string);
   expect(new Set(records).size).toBe(total);

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -15,9 +16,16 @@ const { env, person } = await startTestApp(notes, { start: { roles: ['web', 'rel
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 
-/** Resident memory of a process, in MB. */
-const memoryOf = (pid: number) =>
-  Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) / 1024;
+/** Resident memory of a process, in MB: `most`, so far, where the system tells it, and now otherwise. */
+function memoryOf(pid: number): { now: number; most: number } {
+  if (process.platform === 'linux') {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const [now, most] = ['VmRSS', 'VmHWM'].map((name) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)![1]));
+    return { now: now! / 1024, most: most! / 1024 };
+  }
+  const now = Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) / 1024;
+  return { now, most: now };
+}
 
 /** Writes as fast as the other side reads, to the end or for as long as it reads. */
 function pour(socket: Socket, head: string, chunk: Buffer, times: number): void {
@@ -87,21 +95,21 @@ test('a worker with 64 MB of heap lives through 100 MB bodies, gzip bombs and dr
   closing.push(healthy.close);
   await subscribe('healthy', healthy.url);
   await ann.call('POST', '/api/notes', { text: 'warm-up' });
-  await vi.waitUntil(() => areDone('healthy', 1), { timeout: 60_000, interval: 50 });
+  await vi.waitUntil(() => areDone('healthy', 1), { timeout: 60_000, interval: 200 });
 
   for (const [name, [script]] of Object.entries(hostile)) {
     const receiver = await startRawReceiver(script);
     closing.push(receiver.close);
     await subscribe(name, receiver.url);
   }
-  const before = memoryOf(worker.child.pid!);
+  const before = memoryOf(worker.child.pid!).now;
   let most = before;
   await Promise.all(Array.from({ length: EACH }, (_, i) => ann.call('POST', '/api/notes', { text: `note ${i}` })));
   for (const name of Object.keys(hostile)) {
-    for (const end = Date.now() + 60_000; !(await areDone(name, EACH)); await sleep(50)) {
+    for (const end = Date.now() + 60_000; !(await areDone(name, EACH)); await sleep(200)) {
       expect(worker.child.exitCode, worker.said()).toBeNull();
       expect(Date.now()).toBeLessThan(end);
-      most = Math.max(most, memoryOf(worker.child.pid!));
+      most = Math.max(most, memoryOf(worker.child.pid!).most);
     }
     const [, status, error] = hostile[name]!;
     const list = await log(name);
@@ -110,7 +118,7 @@ test('a worker with 64 MB of heap lives through 100 MB bodies, gzip bombs and dr
   }
   // Buffers are not on the heap: were the bodies read, they would show here.
   expect(most - before).toBeLessThan(150);
-  await vi.waitUntil(() => areDone('healthy', 1 + EACH), { timeout: 60_000, interval: 50 });
+  await vi.waitUntil(() => areDone('healthy', 1 + EACH), { timeout: 60_000, interval: 200 });
   expect((await log('healthy')).every(({ status }) => status === 'succeeded')).toBe(true);
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toBe(0);

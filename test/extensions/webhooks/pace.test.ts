@@ -43,7 +43,7 @@ async function subscribe(name: string, pace: object, who?: Person): Promise<Subs
   return { who: owner, receiver, id: body.data.id };
 }
 
-const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 100 });
 const write = async ({ who }: Subscriber, text: string) => {
   expect((await who.call('POST', '/api/notes', { text })).status).toBe(201);
 };

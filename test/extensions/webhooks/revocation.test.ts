@@ -13,7 +13,7 @@ const note = defineResource('note', {
 });
 const declared = (options: object = {}) => ({
   resources: [defineUser(), note] as const,
-  extensions: [apiKeys({ revokeOnPasswordReset: false }), webhooks({ pollMs: 50, ...options }), privacy()],
+  extensions: [apiKeys({ revokeOnPasswordReset: false }), webhooks({ pollMs: 200, ...options }), privacy()],
 });
 const told: { webhook: { id: string }; owner: string; reason: string }[] = [];
 const { app, call, person, env, url } = await startTestApp(declared(), {
@@ -27,7 +27,7 @@ afterAll(() => sql.end());
 const receiver = await startReceiver();
 afterAll(() => receiver.close());
 
-const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 25 });
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 100 });
 const mailsTo = async ({ email }: Person, subject: RegExp, of = app) =>
   (await of.captured.mails()).filter((mail) => mail.to === email && subject.test(mail.subject));
 const endpointsOf = async (who: Person) => (await who.call('GET', '/api/webhooks')).body.data;

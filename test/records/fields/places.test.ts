@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { startTestApp } from '../../support/app.ts';
+import { type Answer, startTestApp } from '../../support/app.ts';
 
 const HEX = '0123456789abcdef01234567';
 const WHOLE = 'Must be a whole number';
@@ -174,32 +174,79 @@ const boxes = Object.keys(places).map((place) =>
 );
 const { call } = await startTestApp({ resources: boxes });
 
-const all = Object.entries(places).flatMap(([place, { at, path }]) =>
-  Object.entries(cases).flatMap(([name, { good, bad }]) => {
+/** A value as it is sent in a field of its own, and what must come of it. */
+interface Sent {
+  title: string;
+  field: string;
+  sent: unknown;
+  stored?: unknown;
+  path: string;
+  message?: string | undefined;
+}
+
+/** One record of a place, with a value for each field that has one more to try: all are accepted, or all are refused. */
+interface Batch {
+  title: string;
+  url: string;
+  values: Sent[];
+}
+
+const batches: Batch[] = Object.entries(places).flatMap(([place, { at, path }]) => {
+  const url = place === 'top' ? '/api/boxes' : `/api/box-${place}s`;
+  const batchesOf = new Map<string, Sent[]>();
+  const add = (batch: string, value: Sent) => {
+    const values = batchesOf.get(batch);
+    if (values === undefined) batchesOf.set(batch, [value]);
+    else values.push(value);
+  };
+  for (const [name, { good, bad }] of Object.entries(cases)) {
     const field = `${name}_${place}`;
-    const url = place === 'top' ? '/api/boxes' : `/api/box-${place}s`;
     // Where a field may be left out, null is nothing; and no field of the record itself is required here.
     const passes = (sent: unknown) =>
       (sent === null && ['top', 'member', 'list'].includes(place) && !name.startsWith('required')) ||
       (place === 'top' && name.startsWith('required') && (sent === null || String(sent).trim() === ''));
-    const one = (sent: unknown, rest: { stored?: unknown; message?: string }) => {
+    const one = (sent: unknown, rest: Pick<Sent, 'stored' | 'message'>): Sent => {
       const title = `${field} ${rest.message === undefined ? 'accepts' : 'refuses'} ${JSON.stringify(sent)}`;
-      return { title, url, field, sent: at(sent), path: field + path, ...rest };
+      return { title, field, sent: at(sent), path: field + path, ...rest };
     };
-    return [
-      ...good.map(([sent, stored = sent]) => one(sent, { stored: at(stored) })),
-      ...bad.filter(([sent]) => !passes(sent)).map(([sent, message]) => one(sent, { message })),
-    ];
-  }),
-);
-
-test.each(all)('$title', async ({ url, field, sent, path, stored, message }) => {
-  const { status, body } = await call('POST', url, { [field]: sent });
-  if (message !== undefined) {
-    expect([status, body.error?.details]).toEqual([422, { [path]: message }]);
-    return;
+    for (const [i, [sent, stored = sent]] of good.entries())
+      add(`accepted ${i + 1}`, one(sent, { stored: at(stored) }));
+    // Checks run once every other rule is met.
+    const refused =
+      name === 'checks'
+        ? 'refused by one of several checks'
+        : name.startsWith('check')
+          ? 'refused by a check'
+          : 'refused';
+    for (const [i, [sent, message]] of bad.filter(([sent]) => !passes(sent)).entries())
+      add(`${refused} ${i + 1}`, one(sent, { message }));
   }
-  expect([status, body.data?.[field] ?? body.error]).toEqual([201, stored]);
-  expect((await call('GET', `${url}/${body.data.id}`)).body.data[field]).toEqual(stored);
-  expect((await call('PATCH', `${url}/${body.data.id}`, { [field]: sent })).body.data[field]).toEqual(stored);
+  return [...batchesOf].map(([what, values]) => ({ title: `${place}, ${what}`, url, values }));
+});
+
+describe.each(batches)('$title', ({ url, values }) => {
+  const body = Object.fromEntries(values.map(({ field, sent }) => [field, sent]));
+  let created: Answer;
+  let shown: Answer;
+  let updated: Answer;
+  beforeAll(async () => {
+    created = await call('POST', url, body);
+    if (created.status !== 201) return;
+    shown = await call('GET', `${url}/${created.body.data.id}`);
+    updated = await call('PATCH', `${url}/${created.body.data.id}`, body);
+  });
+
+  test.each(values)('$title', ({ field, path, stored, message }) => {
+    if (message !== undefined) expect([created.status, created.body.error?.details[path]]).toEqual([422, message]);
+    else {
+      expect([created.status, created.body.data?.[field] ?? created.body.error]).toEqual([201, stored]);
+      expect(shown.body.data[field]).toEqual(stored);
+      expect(updated.body.data[field]).toEqual(stored);
+    }
+  });
+
+  test('nothing else is refused', () => {
+    const refused = values.filter(({ message }) => message !== undefined).map(({ path }) => path);
+    expect(Object.keys(created.body.error?.details ?? {}).sort()).toEqual(refused.sort());
+  });
 });

@@ -8,7 +8,7 @@ import { requestsOf } from './arbitrary.ts';
 import { readContract } from './contract.ts';
 import { everyApp, SECRET } from './every-app.ts';
 
-const RUNS = runs(20);
+const RUNS = runs(10);
 
 // Web alone: nothing is sent to the addresses that come up.
 const { app, url, person } = await startTestApp(everyApp, { start: { roles: ['web'] } });

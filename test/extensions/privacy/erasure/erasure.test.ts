@@ -116,7 +116,7 @@ const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());
 const root = await person('Root', ['user', 'admin']);
-const patience = { timeout: 60_000, interval: 25 };
+const patience = { timeout: 60_000, interval: 100 };
 
 // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
 const rows = async (text: string, ...values: unknown[]): Promise<any[]> => (await database.query(text, values)).rows;

@@ -63,7 +63,7 @@ export async function finished(call: Client, path = '/api/auth/me/export') {
       if (status !== 200) throw new Error(`still ${status} ${JSON.stringify(body)}`);
       return body.data;
     },
-    { timeout: 60_000, interval: 50 },
+    { timeout: 60_000, interval: 100 },
   );
 }
 

@@ -21,7 +21,7 @@ afterAll(() => client.end());
 const PATH = '/api/auth/me/export';
 const TIMES = { createdAt: expect.any(String), updatedAt: expect.any(String) };
 const statusOf = async (link: string) => (await fetch(hereOf(link, url))).status;
-const waitFor = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
+const waitFor = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
 
 test('the first call begins an export and answers 202, later ones tell its state, and then the link, which needs no sign-in', async () => {
   const ada = await person('Ada');
