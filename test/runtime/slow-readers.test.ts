@@ -69,31 +69,28 @@ async function makeSheets(kind: string, count: number, values: object): Promise<
 
 const list = (kind: string) => `/api/sheets?limit=100&kind=${kind}`;
 
-test.skipIf(!isLinux).each([
-  [
-    'control',
-    'text of control characters, which JSON writes with six bytes each',
-    100,
-    { text: '\u0001'.repeat(20_000) },
-  ],
-  ['json', 'JSON values of a megabyte', 10, { json: { text: 'x'.repeat(1_000_000) } }],
-  ['included', 'records that are included', 40, { text: '\u0001'.repeat(100_000) }],
-])(
-  'a web process with 200 readers that stall stays below 768 MB, and other clients are served (%s: %s)',
-  async (kind, _, count, values) => {
-    const ids = await makeSheets(kind, count, values);
-    await app.service('folder').create({ sheets: ids });
-    const path = kind === 'included' ? '/api/folders?include=sheets' : list(kind);
+test.skipIf(!isLinux)(
+  'a web process with 200 readers that stall stays below 768 MB, and other clients are served, whatever makes the answers large',
+  async () => {
+    // JSON writes a control character with six bytes.
+    await makeSheets('control', 100, { text: '\u0001'.repeat(20_000) });
+    await makeSheets('json', 10, { json: { text: 'x'.repeat(1_000_000) } });
+    const included = await makeSheets('included', 40, { text: '\u0001'.repeat(100_000) });
+    await app.service('folder').create({ sheets: included });
+    const paths = [list('control'), list('json'), '/api/folders?include=sheets'];
     const web = startWeb();
     const url = await web.url();
 
-    const readers = Array.from({ length: READERS }, () => stall(url, [path]));
+    const readers = Array.from({ length: READERS }, (_, i) => stall(url, [paths[i % paths.length]!]));
     await Promise.all(readers.map((socket) => once(socket, 'readable')));
 
-    // Another client gets the very same page; from the address of the readers there is still room for small answers.
-    const other = await readFrom(url, path, '127.0.0.2');
-    expect(other.status).toBe(200);
-    expect(other.bytes).toBeGreaterThan(MEBIBYTE);
+    for (const path of paths) {
+      // Another client gets the very same page.
+      const other = await readFrom(url, path, '127.0.0.2');
+      expect(other.status).toBe(200);
+      expect(other.bytes).toBeGreaterThan(MEBIBYTE);
+    }
+    // From the address of the readers there is still room for small answers.
     expect((await readFrom(url, '/healthz', '127.0.0.1')).status).toBe(200);
     expect((await readFrom(url, '/api/sheets?limit=100&kind=none', '127.0.0.1')).status).toBe(200);
     expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MOST_RESIDENT);

@@ -35,7 +35,17 @@ const HOSTILE = fc.constantFrom<unknown>(
 );
 const anything = fc.oneof(HOSTILE, fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<unknown>);
 
+/** Each made once: one of a pattern takes milliseconds to make. */
+const texts = new Map<string, fc.Arbitrary<string>>();
+
 function text({ minLength = 0, maxLength = 30, format, pattern }: Json): fc.Arbitrary<string> {
+  const key = JSON.stringify([minLength, maxLength, format, pattern]);
+  const made = texts.get(key) ?? makeText({ minLength, maxLength, format, pattern });
+  texts.set(key, made);
+  return made;
+}
+
+function makeText({ minLength, maxLength, format, pattern }: Json): fc.Arbitrary<string> {
   if (format === 'date-time') {
     const [min, max] = [new Date('0001-01-01'), new Date('9999-12-31')];
     return fc.date({ min, max, noInvalidDate: true }).map((date) => date.toISOString());

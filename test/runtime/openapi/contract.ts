@@ -53,10 +53,14 @@ export async function readContract(url: string): Promise<Contract> {
   const compiled = new Map<string, ValidateFunction>();
 
   const validator = (key: string, schema: Json) => {
-    // References in a part are to the document that it was taken from.
-    const text = JSON.stringify(closed(schema)).replaceAll('"$ref":"#/', '"$ref":"document#/');
-    if (!compiled.has(key)) compiled.set(key, ajv.compile(JSON.parse(text)));
-    return compiled.get(key)!;
+    let validate = compiled.get(key);
+    if (validate === undefined) {
+      // References in a part are to the document that it was taken from.
+      const text = JSON.stringify(closed(schema)).replaceAll('"$ref":"#/', '"$ref":"document#/');
+      validate = ajv.compile(JSON.parse(text));
+      compiled.set(key, validate);
+    }
+    return validate;
   };
   const resolve = (part: Json): Json => {
     if (typeof part.$ref !== 'string') return part;
