@@ -17,7 +17,14 @@ const { call } = await startTestApp({
 let gate: Promise<void> | undefined;
 const held = await startTestApp({
   resources: [defineUser()],
-  settings: { auth: { legacyPassword: async () => (await gate, false) } },
+  settings: {
+    auth: {
+      async legacyPassword() {
+        await gate;
+        return false;
+      },
+    },
+  },
 });
 
 test('while a flood of logins is hashed, other routes are answered, files are read and hosts looked up', {
