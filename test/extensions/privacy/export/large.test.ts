@@ -62,7 +62,7 @@ test('an export of 100,000 records whose worker is killed in the middle is done 
   await ada.call('GET', PATH);
   const progress = async () => (await ada.call('GET', PATH)).body.data;
   const hasBegun = async () => (await progress()).records > 1000;
-  const patience = { timeout: 120_000, interval: 100 };
+  const patience = { timeout: 120_000, interval: 20 };
 
   const first = worker();
   await vi.waitUntil(hasBegun, patience);
@@ -81,7 +81,7 @@ test('an export of 100,000 records whose worker is killed in the middle is done 
       expect(second.child.exitCode, second.said()).toBeNull();
       return (await progress()).status === 'ready';
     },
-    { timeout: 360_000, interval: 500 },
+    { timeout: 360_000, interval: 250 },
   );
   const files = await fetched((await finished(ada.call)).url, running);
   const ids = new Set(files['records/diaries.ndjson'].map(({ id }: { id: string }) => id));
