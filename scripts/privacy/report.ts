@@ -55,7 +55,7 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
  *
  * @returns false when it is strict and something is not marked or not claimed
  */
-export function tellReport(report: PrivacyReport, { json, strict }: PrivacyArguments): boolean {
+export function printReport(report: PrivacyReport, { json, strict }: PrivacyArguments): boolean {
   console.log(json ? JSON.stringify(report) : reportLines(report).join('\n'));
   return !strict || report.unmarked.length + report.unclaimed.length === 0;
 }

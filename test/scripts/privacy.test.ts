@@ -1,6 +1,6 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { readPrivacyArguments } from '../../scripts/privacy/arguments.ts';
-import { tellReport } from '../../scripts/privacy/report.ts';
+import { printReport } from '../../scripts/privacy/report.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../src/index.ts';
 import { inProcess } from '../support/in-process.ts';
 import { makeProject } from '../support/project.ts';
@@ -43,7 +43,7 @@ test('npm run privacy -- report needs no database, and with --strict it fails wh
   );
   onTestFinished(() => app.close());
   const given = readPrivacyArguments(['report', '--json', '--strict']);
-  const { code, said } = await inProcess(async () => tellReport(app.privacy.report(app.tables), given));
+  const { code, said } = await inProcess(async () => printReport(app.privacy.report(app.tables), given));
   expect(code).toBe(0);
   expect(JSON.parse(said)).toMatchObject({ unmarked: [], unclaimed: [] });
 });

@@ -271,3 +271,10 @@ test('an admin’s key may look at and revoke keys within its scopes, and loses 
   await app.service('user').update(ada.id, { roles: ['user'] } as never);
   expect((await script('GET', '/api/admin/api-keys')).status).toBe(403);
 });
+
+test('the OpenAPI document names the scopes of a new key, their default, and how many there can be', async () => {
+  const { paths } = (await call('GET', '/api/openapi.json')).body;
+  const { schema } = paths['/api/auth/api-keys'].post.requestBody.content['application/json'];
+  expect(schema.properties.scopes).toMatchObject({ type: 'array', default: ['read'], minItems: 1, maxItems: 1000 });
+  expect(schema.properties.scopes.items.enum).toContain('read');
+});
