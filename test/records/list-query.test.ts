@@ -5,7 +5,7 @@ import { parseListQuery, parseReadQuery, type RawQuery } from '../../src/records
 import type { Sight } from '../../src/records/query/visibility.ts';
 
 const open = { list: 'public', read: 'public' } as const;
-const [, note, kept, counted, hiddenCount] = compileResources(
+const [user, note, kept, counted, hiddenCount, prose] = compileResources(
   [
     defineUser(),
     defineResource('note', {
@@ -24,6 +24,17 @@ const [, note, kept, counted, hiddenCount] = compileResources(
     defineResource('kept', { fields: { name: f.string().filterable() }, policies: open, softDelete: true }),
     defineResource('counted', { fields: { count: f.integer().filterable() }, policies: open, timestamps: false }),
     defineResource('hiddenCount', { fields: { count: f.integer() }, policies: open }),
+    defineResource('prose', {
+      fields: {
+        long: f.text().index(),
+        words: f.string().searchable(),
+        once: f.text().unique(),
+        prefix: f.text().sortable(),
+        data: f.json(),
+        sealed: f.string().encrypted(),
+      },
+      policies: open,
+    }),
   ],
   'reject',
 );
@@ -98,6 +109,7 @@ describe('a list that may take long', () => {
     ['an empty search', { q: '' }, undefined, false],
     ['a page behind 10,000 records', { page: '501' }, undefined, false],
     ['a page behind more than 10,000 records', { page: '502' }, undefined, true],
+    ['a page behind 10,001 records', { page: '10002', limit: '1' }, undefined, true],
     ['a filter of a client', { 'title[eq]': 'a' }, undefined, false],
     ['an order of a client', { sort: '-views' }, undefined, false],
     ['a filter of code by a field without an index', { plain: 'a' }, 'system', true],
@@ -109,6 +121,15 @@ describe('a list that may take long', () => {
     ['an order of code by a field without an index', { sort: 'plain' }, 'system', true],
   ])('%s: %j', (_, query, viewer, slow) => {
     expect(list(query, viewer).slow).toBe(slow);
+  });
+
+  test.each<[string, boolean]>([
+    ['long', false],
+    ['words', true],
+    ['once', true],
+    ['prefix', true],
+  ])('a filter of code is fast only if an index answers it: %s', (name, slow) => {
+    expect(list({ [name]: 'a' }, 'system', prose!).slow).toBe(slow);
   });
 
   test('deleted records are looked for without an index, whichever are meant', () => {
@@ -137,6 +158,7 @@ describe('count', () => {
       conditions: [{ field: 'count', op: 'eq', value: 3 }],
     });
     expect(list({ count: 'none' }, 'system', hiddenCount!)).toMatchObject({ counted: false, conditions: [] });
+    expect(refusal(() => list({ count: 3 }, 'system'))).toContain('can only be "none"');
   });
 });
 
@@ -166,6 +188,8 @@ describe('filters', () => {
       'The field "title" cannot be filtered with "like"; its operators: eq, ne, in, nin, exists',
     ],
     [{ secret: 'x' }, 'Unknown query parameter "secret"; filterable fields: title, views, tags, private, pay'],
+    [{ 'title[in': 'x' }, 'Unknown query parameter "title[in"; filterable fields: title, views, tags, private, pay'],
+    [{ 'title[]': 'x' }, 'Unknown query parameter "title[]"; filterable fields: title, views, tags, private, pay'],
     [{ views: '1', 'views[eq]': '1' }, 'The query parameter "views" must be given once'],
   ])('%j is refused: %s', (query, message) => {
     expect(refusal(() => list(query))).toBe(message);
@@ -215,6 +239,16 @@ describe('an order', () => {
     expect(list({ sort: 'plain,views' }, 'system').open).toBe(true);
     expect(refusal(() => list({ sort: 'tags' }, 'system'))).toContain('Cannot sort by "tags"');
     expect(refusal(() => list({ sort: 'createdAt' }, undefined, counted!))).toContain('sortable fields: none');
+  });
+
+  test('of code is by fields whose values have an order: not by JSON, encrypted texts and passwords', () => {
+    const names = 'long, words, once, prefix, id, createdAt, updatedAt';
+    for (const field of ['data', 'sealed']) {
+      expect(refusal(() => list({ sort: field }, 'system', prose!))).toBe(
+        `Cannot sort by "${field}"; sortable fields: ${names}`,
+      );
+    }
+    expect(refusal(() => list({ sort: 'password' }, 'system', user!))).toContain('Cannot sort by "password"');
   });
 
   test('takes 8 fields, none of them twice', () => {

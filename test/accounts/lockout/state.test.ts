@@ -60,6 +60,15 @@ test('a lock outlasts an attempt that passes while it holds', () => {
   expect(pass(locked, rule, 'x', 6).state.lockedUntil).toBe(locked.lockedUntil);
 });
 
+test('an attempt that fails after others have locked the name leaves the lock as it is and is not counted', () => {
+  const reserved = reserve(CLEAN, rule, 'late', 1).state;
+  const locked = { ...failing([1, 2, 3, 4, 5]), flights: reserved.flights };
+  expect(fail(locked, rule, 'late', 6)).toEqual({
+    state: { failures: [], flights: {}, lockedUntil: locked.lockedUntil },
+    answer: undefined,
+  });
+});
+
 test('an attempt whose process says nothing more gives its place back; renewed in time it keeps it', () => {
   let state: LockoutState = CLEAN;
   for (const id of ['a', 'b', 'c', 'd', 'e']) state = reserve(state, rule, id, 0).state;
