@@ -206,6 +206,62 @@ describe('filters', () => {
   });
 });
 
+describe('filters of code', () => {
+  const byCode = (query: RawQuery, viewer: Sight = 'system', resource = note!) =>
+    parseListQuery(resource, query, viewer, { limits, resourceOf, byCode: true }).conditions;
+
+  test.each<[RawQuery, unknown]>([
+    [{ title: 5 }, { field: 'title', op: 'eq', value: '5' }],
+    [{ title: true }, { field: 'title', op: 'eq', value: 'true' }],
+    [{ title: { in: ['a', 5] } }, { field: 'title', op: 'in', value: ['a', '5'] }],
+    [{ 'title[nin]': 'a,b' }, { field: 'title', op: 'nin', value: ['a', 'b'] }],
+    [{ views: null }, { field: 'views', op: 'exists', value: false }],
+    [{ views: { ne: null } }, { field: 'views', op: 'exists', value: true }],
+    [{ views: { exists: 'true' } }, { field: 'views', op: 'exists', value: true }],
+    [{ views: { exists: 'false' } }, { field: 'views', op: 'exists', value: false }],
+    [{ createdAt: new Date(0) }, { field: 'createdAt', op: 'eq', value: '1970-01-01T00:00:00.000Z' }],
+  ])('%j compares as the field stores its values', (query, condition) => {
+    expect(byCode(query)).toEqual([condition]);
+  });
+
+  test.each<[RawQuery, string]>([
+    [{ title: new Date(0) }, 'The filter "title" has a value of the wrong type'],
+    [{ views: { gt: null } }, 'The filter "views" has a value of the wrong type'],
+    [{ views: { exists: null } }, 'The operator "exists" of the filter "views" takes true or false'],
+    [{ 'title[in': 'x' }, 'There is no field "title[in" to filter by; fields: '],
+  ])('%j is refused: %s', (query, message) => {
+    expect(refusal(() => byCode(query))).toContain(message);
+  });
+
+  test('take 1,000 values and no more', () => {
+    expect(byCode({ views: Array(1000).fill(1) })).toMatchObject([{ op: 'in', value: { length: 1000 } }]);
+    expect(refusal(() => byCode({ views: Array(1001).fill(1) }))).toBe('The filter "views" takes at most 1000 values');
+  });
+
+  test('for the system are by every field except passwords', () => {
+    const fields = user!.fields.map(({ name }) => name).filter((name) => name !== 'password');
+    for (const name of ['password', 'nope']) {
+      expect(refusal(() => byCode({ [name]: 'x' }, 'system', user!))).toBe(
+        `There is no field "${name}" to filter by; fields: id, ${fields.join(', ')}`,
+      );
+    }
+  });
+
+  test('for a user are those of the user: fields that clients may filter by, on records where the user sees them', () => {
+    expect(byCode({ private: 'x' }, ann)).toEqual([
+      { field: 'author', op: 'eq', value: ID },
+      { field: 'private', op: 'eq', value: 'x' },
+    ]);
+    for (const name of ['plain', 'secret', 'nope']) {
+      expect(refusal(() => byCode({ [name]: 'x' }, ann))).toContain(`Unknown query parameter "${name}"`);
+    }
+  });
+
+  test.each([undefined, { gt: undefined }, [1, undefined], { in: [undefined] }])('are never undefined: %j', (views) => {
+    expect(() => byCode({ views })).toThrow(TypeError);
+  });
+});
+
 describe('a search', () => {
   test('is over every searchable field, where the viewer sees it, and takes 500 characters', () => {
     const [title, hidden] = [
