@@ -108,6 +108,8 @@ test.each<[unknown, string[]]>([
   [{ count: { gte: 0, lt: 5 } }, ['']],
   [{ count: null }, ['lonely']],
   [{ count: { ne: null } }, ['', 'Zebra ä', 'apple']],
+  [{ count: { gt: null } }, []],
+  [{ data: null }, ['', 'apple', 'lonely']],
   [{ count: { in: [5, null] } }, ['Zebra ä', 'lonely']],
   [{ count: [5, -5] }, ['Zebra ä', 'apple']],
   [{ count: { nin: [5, null] } }, ['', 'apple']],
@@ -179,6 +181,8 @@ test('any scope gives the same answer in the database and in memory, and never a
 test.each<[unknown, string]>([
   [{ nope: 1 }, 'unknown field "nope"'],
   [{ count: { like: 1 } }, 'uses "like" on "count"'],
+  [{ count: { like: null } }, 'uses "like" on "count"'],
+  [{ data: { gt: null } }, 'uses "gt" on "data"'],
   [{ data: { a: 1 } }, 'uses "a" on "data"'],
   [{ sealed: 'x' }, 'uses "eq" on "sealed"'],
   [{ tags: { gt: 'x' } }, 'uses "gt" on "tags"'],
@@ -206,6 +210,18 @@ test.each<[unknown, string]>([
   expect((await call('GET', '/api/things')).status).toBe(500);
   filter = undefined;
 });
+
+test.each(['word', 'createdAt', 'updatedAt'])(
+  'a scope cannot name a password, or a time that the resource does not keep: %s',
+  (name) => {
+    const fields = { word: f.password() };
+    const timeless = defineResource('timeless', { fields, timestamps: false, scope: () => ({ [name]: null }) });
+    const resource = compileResources([timeless], 'reject')[0]!;
+    expect(() => scopeConditions(resource, { user: undefined, service: app.service as never })).toThrow(
+      `names the unknown field "${name}"`,
+    );
+  },
+);
 
 test('what is out of scope does not exist: on list, count, read, update, delete, custom references', async () => {
   const ann = await person('Ann');

@@ -5,11 +5,8 @@ import { fieldTypeOf } from '../fields/registry.ts';
 import type { Condition } from './condition.ts';
 import { isFilterable, LIST_OPERATORS, MOST_VALUES, PARAMETER, unknownFilter } from './filter.ts';
 import { badQuery, names, single } from './parameter.ts';
-import { comparable, comparison, isOperators, specOf } from './scope.ts';
+import { comparable, comparison, EQUAL, isOperators, specOf } from './scope.ts';
 import { type Sight, visibility } from './visibility.ts';
-
-/** Operators that ask for a field without a value, or with one, when they compare it with null. */
-const EQUAL: ReadonlySet<string> = new Set(['eq', 'ne']);
 
 /** A field that code may filter by here, and how. */
 interface Filterable {

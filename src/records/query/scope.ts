@@ -11,6 +11,8 @@ import type { Condition } from './condition.ts';
 
 const NEVER: Condition = { never: true };
 const LISTS: readonly Operator[] = ['in', 'nin', 'all'];
+/** Operators that ask for a field without a value, or with one, when they compare it with null. */
+export const EQUAL: ReadonlySet<string> = new Set(['eq', 'ne']);
 
 /**
  * A value of a filter in the form in which records hold it, so that the database and `matches` compare alike; undefined for
@@ -45,7 +47,7 @@ export function comparison(field: string, spec: FieldSpec, op: Operator, wanted:
       throw new Error(`the scope filter's "${op}" on "${field}" takes ${op === 'exists' ? 'a boolean' : 'a list'}`);
     return op === 'exists' ? { field, op, value: wanted } : listCondition(field, spec, op, wanted as unknown[]);
   }
-  if (wanted === null) return op === 'eq' || op === 'ne' ? { field, op: 'exists', value: op === 'ne' } : NEVER;
+  if (wanted === null) return EQUAL.has(op) ? { field, op: 'exists', value: op === 'ne' } : NEVER;
   const value = comparable(spec, wanted);
   return value === undefined ? NEVER : { field, op, value };
 }
@@ -92,8 +94,8 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
   const terms = operators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
   const possible: readonly string[] = possibleOperators(spec);
   return terms.map(([op, value]) => {
-    const missing = value === null && possible.includes('exists');
-    if (!missing && !possible.includes(op)) {
+    const missing = value === null && EQUAL.has(op);
+    if (!possible.includes(missing ? 'exists' : op)) {
       throw new Error(`the scope filter uses "${op}" on "${field}"; it can be ${possible.join(', ')}`);
     }
     return comparison(field, spec, op as Operator, value);

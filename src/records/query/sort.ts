@@ -11,7 +11,7 @@ function ownFields(resource: CompiledResource): string[] {
 
 /** Whether a field holds single values that can be compared. */
 function isScalar({ spec, type }: CompiledField): boolean {
-  return type.comparable !== undefined && spec.inner === undefined && !spec.encrypted && !type.concealed;
+  return type.comparable !== undefined && spec.inner === undefined && !spec.encrypted;
 }
 
 /** The fields by which some client or other may sort. */

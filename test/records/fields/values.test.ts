@@ -121,6 +121,37 @@ test('an e-mail address has at most 254 characters', () => {
   expect(checked(f.email(), address(255))).toBe('Must be a valid e-mail address');
 });
 
+describe('a password', () => {
+  const letters = '💚a'.repeat(64);
+
+  test('has 8 to 128 characters, whatever they take in memory', () => {
+    for (const text of ['a bell!!', letters, `${'💚'.repeat(127)}a`])
+      expect(checked(f.password(), text)).toEqual({ stored: text });
+    for (const text of ['a bell!', '💚a💚a💚a💚', `${letters}a`, 'a bell'.repeat(1000)]) {
+      expect(checked(f.password(), text)).toBe('Must be 8 to 128 characters');
+    }
+  });
+
+  test.each<[string, string | undefined]>([
+    ['a bell\0 rings', STORABLE],
+    ['password', 'This password is too common, choose another one'],
+    ['ijklmnop', 'This password is too easy to guess'],
+    ['ponmlkji', 'This password is too easy to guess'],
+    ['💚💚💚💚💚💚💚💚', 'This password is too easy to guess'],
+    ['acegikmo', undefined],
+    ['ijklmnoq', undefined],
+    ['hjklmnop', undefined],
+    ['wwwwwwwx', undefined],
+  ])('%j: %s', (text, message) => {
+    expect(checked(f.password(), text)).toEqual(message ?? { stored: text });
+  });
+});
+
+test('an enum takes the bytes of its longest value in an index', () => {
+  const { spec } = f.enum(['a', 'ää', 'abc']);
+  expect(fieldTypeOf(spec).indexedBytes!(spec)).toBe(4);
+});
+
 describe('an array', () => {
   test('of too few or too many items is refused with the message of the bound', () => {
     const field = f.array(f.integer()).min(1, 'Too few').max(2, 'Too many');
@@ -280,6 +311,23 @@ describe('the JSON Schema', () => {
     [f.json().required(), 'output', {}],
     [f.json(), 'input', {}],
   ])('%# for %s is %j', (field, direction, schema) => {
+    expect(fieldJsonSchema(field.spec, direction)).toEqual(schema);
+  });
+
+  const plain = { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+  const standard = { '~standard': { version: 1 as const, vendor: 'test', validate: (value: unknown) => ({ value }) } };
+
+  test.each<[AnyField, Direction, object]>([
+    [f.integer().describe('Bells').example(3), 'input', { ...plain, description: 'Bells', examples: [3] }],
+    [f.integer().default(7), 'input', { ...plain, default: 7 }],
+    [f.integer().default(7), 'output', plain],
+    [f.integer().default(7), 'query', plain],
+    [f.integer().default(() => 7), 'input', plain],
+    [f.integer().schema(standard), 'input', plain],
+    [f.integer().schema(standard), 'output', { type: 'integer' }],
+    [f.integer().encrypted().schema(standard), 'output', {}],
+    [f.integer().encrypted(), 'output', plain],
+  ])('%# for %s has the description, the example and the default that hold there: %j', (field, direction, schema) => {
     expect(fieldJsonSchema(field.spec, direction)).toEqual(schema);
   });
 
