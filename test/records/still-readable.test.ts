@@ -48,6 +48,7 @@ const views = viewsOf(
       staff: f.string().visibleTo('admin'),
       mine: f.string().visibleTo('owner'),
       hidden: f.string().hidden(),
+      data: f.json(),
       author: f.ref('user').owner(),
       label: f.ref('label').populate(),
       labels: f.array(f.ref('label')).populate(),
@@ -55,6 +56,7 @@ const views = viewsOf(
     policies: open,
   }),
   defineResource('sealed', { fields: { code: f.string().encrypted(), title: f.string() }, policies: open }),
+  defineResource('guarded', { fields: { staff: f.string().visibleTo('admin') }, policies: open }),
   defineResource('draft', { fields: { author: f.ref('user').owner() }, policies: { read: 'owner | admin' } }),
   defineResource('judged', { fields: { n: f.integer() }, policies: { read: () => true } }),
   defineResource('scoped', { fields: { n: f.integer() }, policies: open, scope: () => ({ n: 1 }) }),
@@ -123,6 +125,9 @@ test('the scope decides, even if the viewer may read any record', async () => {
 test('data of a record that is not known is readable only if the record is not needed', async () => {
   expect(await readable({ resource: 'sealed', data: { title: 't' } })).toBe(true);
   expect(await readable({ resource: 'draft', data: {}, user: admin })).toBe(true);
+  for (const user of [admin, ann]) {
+    expect(await readable({ resource: 'guarded', data: { staff: 'x' }, user })).toBe(user === admin);
+  }
   for (const resource of ['scoped', 'judged']) expect(await readable({ resource, data: {} })).toBe(false);
   for (const user of [ann, undefined]) expect(await readable({ resource: 'draft', data: {}, user })).toBe(false);
 });
@@ -159,6 +164,7 @@ test.each<[string, Viewer | undefined, boolean, boolean]>([
   ['scoped', admin, true, true],
   ['sealed', undefined, false, false],
   ['secret', ann, false, false],
+  ['guarded', ann, false, false],
 ])('whether the access to a %s depends on the record, for %j, any record %j: %j', (name, user, anyRecord, expected) => {
   expect(views.get(name)!.needsRecord(user, anyRecord)).toBe(expected);
 });
@@ -166,7 +172,7 @@ test.each<[string, Viewer | undefined, boolean, boolean]>([
 test('the expanded records and the encrypted values of serialized data are found, in references and lists of them', () => {
   const view = views.get('page')!;
   const [a, b] = [{ id: idOf(4) }, { id: idOf(5), code: 'x' }];
-  expect(view.expandedIn({ title: 't', author: ann.id, label: null, labels: [] })).toEqual([]);
+  expect(view.expandedIn({ title: 't', author: ann.id, label: null, labels: [], data: a })).toEqual([]);
   expect(view.expandedIn({ label: a, labels: [b, idOf(6)] })).toEqual([
     { resource: 'label', id: a.id },
     { resource: 'label', id: b.id },
