@@ -85,7 +85,7 @@ describe('the conditions of a scope', () => {
     asked += 1;
     return filter as never;
   };
-  const fields = { n: f.integer(), text: f.string(), tags: f.array(f.string()), other: f.ref('thing') };
+  const fields = { n: f.integer(), text: f.string(), tags: f.array(f.string()), other: f.ref('thing'), data: f.json() };
   const resource = compileResources([defineResource('thing', { fields, scope })], 'reject')[0]!;
   const conditionsOf = (given: unknown) => {
     filter = given;
@@ -108,6 +108,7 @@ describe('the conditions of a scope', () => {
     [[{ n: 1 }, {}], [{ any: [{ every: [{ field: 'n', op: 'eq', value: 1 }] }, { every: [] }] }]],
     [{ n: null }, [exists(false)]],
     [{ n: { ne: null } }, [exists(true)]],
+    [{ data: null }, [{ field: 'data', op: 'exists', value: false }]],
     [{ n: { exists: false } }, [exists(false)]],
     [{ n: undefined }, [NEVER]],
     [{ n: 'x' }, [NEVER]],
@@ -143,6 +144,16 @@ describe('the conditions of a scope', () => {
   ])('%#: of what is no filter are an error: %j', (given, message) => {
     expect(() => conditionsOf(given)).toThrow(message);
   });
+
+  test.each(['word', 'createdAt', 'updatedAt'])(
+    'are an error for a password, or a time that the resource does not keep: %s',
+    (name) => {
+      const timeless = { fields: { word: f.password() }, timestamps: false, scope: () => ({ [name]: null }) };
+      const [compiled] = compileResources([defineResource('timeless', timeless)], 'reject');
+      const viewer = { user: undefined, service: (() => undefined) as never };
+      expect(() => scopeConditions(compiled!, viewer)).toThrow(`names the unknown field "${name}"`);
+    },
+  );
 
   test('are asked of the scope once for a viewer, if the scope gives a promise', async () => {
     filter = Promise.resolve({ n: 1 });

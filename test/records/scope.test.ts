@@ -211,18 +211,6 @@ test.each<[unknown, string]>([
   filter = undefined;
 });
 
-test.each(['word', 'createdAt', 'updatedAt'])(
-  'a scope cannot name a password, or a time that the resource does not keep: %s',
-  (name) => {
-    const fields = { word: f.password() };
-    const timeless = defineResource('timeless', { fields, timestamps: false, scope: () => ({ [name]: null }) });
-    const resource = compileResources([timeless], 'reject')[0]!;
-    expect(() => scopeConditions(resource, { user: undefined, service: app.service as never })).toThrow(
-      `names the unknown field "${name}"`,
-    );
-  },
-);
-
 test('what is out of scope does not exist: on list, count, read, update, delete, custom references', async () => {
   const ann = await person('Ann');
   const closed = await app.service('paper').create({ title: 'Ann', open: false });

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
 import { columnValue } from '../../../src/records/fields/column-value.ts';
+import { folded } from '../../../src/records/fields/folded-text.ts';
 import { isStorableJson } from '../../../src/records/fields/json.ts';
 import { columnJsonSchema, type Direction } from '../../../src/records/fields/json-schema.ts';
 import { fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/registry.ts';
@@ -145,6 +146,16 @@ describe('a password', () => {
   ])('%j: %s', (text, message) => {
     expect(checked(f.password(), text)).toEqual(message ?? { stored: text });
   });
+});
+
+test.each([
+  ['STRASSE', 'straße'],
+  ['𝐀𝐁', 'ab'],
+  ['Ｂｅｌｌ', 'bell'],
+  ['É', 'e\u0301'],
+  ['\u0390', '\u0399\u0308\u0301'],
+])('%j and %j read alike, so that a list of passwords knows both', (one, other) => {
+  expect(folded(one)).toBe(folded(other));
 });
 
 test('an enum takes the bytes of its longest value in an index', () => {
