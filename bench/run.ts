@@ -50,7 +50,7 @@ const GROUPS: readonly Group[] = [
   start,
   scale,
 ];
-const LONGEST_MS = 20 * 60_000;
+const LONGEST_MS = 40 * 60_000;
 
 const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,
