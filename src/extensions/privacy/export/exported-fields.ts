@@ -18,7 +18,7 @@ export interface ExportedField {
   held: boolean;
   /** Whether answers never have it. */
   concealed: boolean;
-  /** Whether every viewer who may read the record sees the field. */
+  /** Whether the field is visible to every reader of the record. */
   visibleToAll: boolean;
 }
 
