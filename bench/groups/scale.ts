@@ -11,7 +11,7 @@ import { tokenOf } from '../seed.ts';
 
 const PAGE = 10_000;
 const LIMIT = 20;
-const MOST_SECONDS = 1;
+const MAX_SECONDS = 1;
 
 const get = (path: string, user: number): Shot => ({ method: 'GET', path, token: tokenOf(user), status: 200 });
 
@@ -43,7 +43,7 @@ const ASKED: Record<string, { note: string; shot: (server: Child, size: Size) =>
 
 async function measure(bench: Bench, server: Child, name: string): Promise<Figure> {
   const { note, shot } = ASKED[name]!;
-  const seconds = Math.min(MOST_SECONDS, bench.seconds);
+  const seconds = Math.min(MAX_SECONDS, bench.seconds);
   const one = async (size: Size) => {
     const next = await shot(server, size);
     const run = () => load(server.url, () => next, { connections: 1, seconds });

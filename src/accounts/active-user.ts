@@ -1,8 +1,8 @@
-import type { ResourceView } from '../declare/host.ts';
+import type { ResourceGateway } from '../declare/host.ts';
 import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
 
 /** What statements need to know of the user resource. */
-export type UserTable = Pick<ResourceView, 'table' | 'declaration'>;
+export type UserTable = Pick<ResourceGateway, 'table' | 'declaration'>;
 
 /**
  * The condition in SQL that a user is active, as `isActive` decides it for a record.

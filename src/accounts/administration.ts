@@ -1,4 +1,4 @@
-import type { Host, ResourceView, StoredRecord } from '../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../declare/host.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { create } from '../records/operations/create.ts';
 import type { AccountsContext } from './context.ts';
@@ -39,25 +39,25 @@ export function createAdministration(
   host: Host,
   context: RecordsContext,
   entity: Entity,
-  view: ResourceView,
+  gateway: ResourceGateway,
   { users, sessions, revoke }: Pick<AccountsContext, 'users' | 'sessions' | 'revoke'>,
 ): Administration {
   const { service } = context;
   const roles = entity.resource.field.get('roles')?.column;
   const newest = (where: string) =>
-    `select ${view.columns('u')} from "${view.table}" u ${where} order by u."id" desc limit $1`;
+    `select ${gateway.columns('u')} from "${gateway.table}" u ${where} order by u."id" desc limit $1`;
 
   return {
     find: async (email) => (await users.findForLogin(email.trim().toLowerCase()))?.user,
     create(input) {
-      const acting = { user: undefined, system: true, service };
-      return create(context, entity, input, acting, { faults: registrationFaults });
+      const operation = { user: undefined, system: true, service };
+      return create(context, entity, input, operation, { faults: registrationFaults });
     },
     async list({ role, limit }) {
       if (role !== undefined && roles === undefined) return [];
       const where = role === undefined ? '' : `where $2 = any(u."${roles}")`;
       const values = role === undefined ? [limit] : [limit, role];
-      return (await host.database.readSlowly({ text: newest(where), values })).map((row) => view.fromRow(row));
+      return (await host.database.readSlowly({ text: newest(where), values })).map((row) => gateway.fromRow(row));
     },
     async sessions(userId) {
       const listed = await sessions.list(userId, '');

@@ -1,10 +1,10 @@
-import type { ResourceView } from '../declare/host.ts';
+import type { ResourceGateway } from '../declare/host.ts';
 import type { OutboxConsumer } from '../platform/outbox/relay.ts';
 import type { OutboxRow } from '../platform/outbox/table.ts';
 import type { Executor } from '../platform/postgres/database.ts';
 import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
 
-type Users = Pick<ResourceView, 'table' | 'archiveTable'>;
+type Users = Pick<ResourceGateway, 'table' | 'archiveTable'>;
 
 /**
  * Returns which of the users in these deletions are still deleted: with soft delete, a user may have been restored before the relay runs.

@@ -1,6 +1,6 @@
 import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from '../declare/accounts.ts';
 import type { FeatureParts } from '../declare/extension.ts';
-import type { Host, ResourceView } from '../declare/host.ts';
+import type { Host, ResourceGateway } from '../declare/host.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
@@ -50,14 +50,14 @@ export function createAccounts(
   hasher: PasswordHasher,
   context: RecordsContext,
   user: Entity,
-  view: ResourceView,
+  gateway: ResourceGateway,
   deviceTokens: TokenRule,
 ): AppAccounts {
-  const sessions = createSessions(host, user, view);
-  const resets = createResets(host.database, view, host.settings.auth.resetTokenTtlMinutes);
+  const sessions = createSessions(host, user, gateway);
+  const resets = createResets(host.database, gateway, host.settings.auth.resetTokenTtlMinutes);
   const ownSteps = [sessions.revoke, revokeDevices, resets.revoke];
   let revocationSteps: readonly RevocationStep[] = ownSteps;
-  const { revoke, holdCredential } = createRevocation(view, () => revocationSteps);
+  const { revoke, holdCredential } = createRevocation(gateway, () => revocationSteps);
   context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
     revoke({ cause: 'user_deleted', userIds, ip: req && addressOf(req) }, tx),
   );
@@ -66,14 +66,14 @@ export function createAccounts(
     hasher,
     user,
     sessions,
-    users: createUsers(host, context, user, view),
+    users: createUsers(host, context, user, gateway),
     lockout: createLockout(host),
     resets,
     revoke,
   };
   let confirmSteps: readonly ConfirmStep[] = [];
   return {
-    administration: createAdministration(host, context, user, view, accounts),
+    administration: createAdministration(host, context, user, gateway, accounts),
     api: {
       revoke,
       holdCredential,
@@ -90,7 +90,7 @@ export function createAccounts(
       confirmSteps = confirm;
       revocationSteps = [...ownSteps, ...revocation];
       const whole = { ...accounts, steps: signIn };
-      const reset = resetFeature(whole, view);
+      const reset = resetFeature(whole, gateway);
       return {
         routes: [
           ...accountRoutes(whole, context),
@@ -101,13 +101,13 @@ export function createAccounts(
         authenticators: [sessions.authenticator],
         mails: reset.mails,
         consumers: [
-          sessionsOfDeletedUsers(view),
-          devicesOfDeletedUsers(view),
-          mailsToFormerAddresses(view),
+          sessionsOfDeletedUsers(gateway),
+          devicesOfDeletedUsers(gateway),
+          mailsToFormerAddresses(gateway),
           ...reset.consumers,
         ],
         sweeps: [sessionSweep(host.database), ...reset.sweeps],
-        userData: accountData(host.database, view),
+        userData: accountData(host.database, gateway),
       };
     },
   };

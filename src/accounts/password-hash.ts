@@ -47,7 +47,7 @@ interface StoredHash extends ScryptCost {
 }
 
 /** At some nine hashes a second the last of them waits half a minute: for longer no client does. */
-const MOST_WAITING = 256;
+const MAX_WAITING = 256;
 /** A verifier that hangs must not keep its place: with two of them nobody could sign in any more. */
 const LEGACY_MS = 10_000;
 const SALT_BYTES = 16;
@@ -72,7 +72,7 @@ export function createPasswordHasher(
   cost: ScryptCost,
   {
     concurrency = 2,
-    maxQueue = MOST_WAITING,
+    maxQueue = MAX_WAITING,
     legacy,
   }: { concurrency?: number; maxQueue?: number; legacy?: Legacy | undefined } = {},
 ): PasswordHasher {

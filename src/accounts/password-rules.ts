@@ -1,10 +1,10 @@
 import type { StoredRecord } from '../declare/host.ts';
 import { type ErrorDetails, validationError } from '../platform/errors.ts';
-import type { CompiledResource } from '../records/compiled.ts';
 import { folded } from '../records/fields/folded-text.ts';
 import { isBlank, missingMessage } from '../records/fields/presence.ts';
-import { applyRules } from '../records/rules.ts';
-import { everyField } from '../records/stored.ts';
+import { applyRules } from '../records/operations/rules.ts';
+import type { CompiledResource } from '../records/schema/compiled.ts';
+import { everyField } from '../records/store/codec.ts';
 
 const HAS_EMAIL = 'Your password must not contain your email address';
 const HAS_NAME = 'Your password must not contain your name';

@@ -1,6 +1,6 @@
 import type { Accounts, RevocationStep } from '../declare/accounts.ts';
 import { watchOf } from '../declare/authenticated-by.ts';
-import type { ResourceView } from '../declare/host.ts';
+import type { ResourceGateway } from '../declare/host.ts';
 import { invalidSession } from '../platform/errors.ts';
 import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
 import { activeUserSql } from './active-user.ts';
@@ -11,7 +11,7 @@ import { activeUserSql } from './active-user.ts';
  * @param steps of accounts and extensions, known once all features are set up
  */
 export function createRevocation(
-  users: ResourceView,
+  users: ResourceGateway,
   steps: () => readonly RevocationStep[],
 ): Pick<Accounts, 'revoke' | 'holdCredential'> {
   const table = quoteIdentifier(users.table);

@@ -64,8 +64,8 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       summary: 'Change the own profile',
       async handler(ctx) {
         const { user, req, service } = ctx;
-        const acting = { user, req, requestId: requestIdOf(req), system: false, service };
-        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, acting);
+        const operation = { user, req, requestId: requestIdOf(req), system: false, service };
+        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, operation);
         return accounts.users.showToSelf(changed, ctx.req);
       },
     },

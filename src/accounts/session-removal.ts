@@ -1,4 +1,4 @@
-import type { ResourceView } from '../declare/host.ts';
+import type { ResourceGateway } from '../declare/host.ts';
 import type { Sweep } from '../platform/outbox/relay.ts';
 import { removeInBatches } from '../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../platform/postgres/database.ts';
@@ -24,4 +24,4 @@ export function sessionSweep(database: Pick<Database, 'write'>): Sweep {
 }
 
 /** Removes the sessions of users who are deleted: they ended at once, addresses and user agents must not outlive them. */
-export const sessionsOfDeletedUsers = (users: ResourceView) => whenUsersAreDeleted(users, REMOVE_OF_USERS);
+export const sessionsOfDeletedUsers = (users: ResourceGateway) => whenUsersAreDeleted(users, REMOVE_OF_USERS);

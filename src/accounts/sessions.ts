@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { RevocationStep } from '../declare/accounts.ts';
-import type { Authenticator, Host, ResourceView, StoredRecord } from '../declare/host.ts';
+import type { Authenticator, Host, ResourceGateway, StoredRecord } from '../declare/host.ts';
 import type { Viewer } from '../declare/policy.ts';
 import { isActive } from '../declare/viewer.ts';
 import { hashToken, isWellFormedToken, newToken } from '../platform/crypto/token.ts';
@@ -13,7 +13,7 @@ import type { Entity } from '../records/context.ts';
 import { storedHash } from './password-hash.ts';
 
 /** Beyond any that a person could look through. */
-const MOST_LISTED = 1000;
+const MAX_LISTED = 1000;
 
 // All times are by the clock of the database, which is the same for all processes.
 const UNUSED = `"last_used_at" < now() - interval '5 minutes'`;
@@ -39,7 +39,7 @@ const ENDED = `
 // Index sessions_user_id_index.
 const LIST = `
   select "id", "created_at", "last_used_at", "expires_at", "ip", "user_agent" from "sessions"
-  where "user_id" = $1 and "expires_at" > now() order by "id" = $2 desc, "created_at" desc, "id" desc limit ${MOST_LISTED}`;
+  where "user_id" = $1 and "expires_at" > now() order by "id" = $2 desc, "created_at" desc, "id" desc limit ${MAX_LISTED}`;
 // Devices that follow sessions go with their rows, by their foreign key.
 const REMOVE = 'delete from "sessions" where "id" = $1 and "user_id" = $2 returning 1';
 const REMOVE_ALL = 'delete from "sessions" where "user_id" = any($1) and "id" is distinct from $2';
@@ -85,7 +85,7 @@ export interface Sessions {
 }
 
 /** @param users the user resource: its records are what policies see as the user */
-export function createSessions(host: Host, { resource }: Entity, users: ResourceView): Sessions {
+export function createSessions(host: Host, { resource }: Entity, users: ResourceGateway): Sessions {
   const { database, settings, log } = host;
   const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
   const hash = storedHash(resource.field.get('password')!.column);

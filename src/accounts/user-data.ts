@@ -1,4 +1,4 @@
-import type { ResourceView } from '../declare/host.ts';
+import type { ResourceGateway } from '../declare/host.ts';
 import type { UserData } from '../declare/user-data.ts';
 import type { OutboxConsumer } from '../platform/outbox/relay.ts';
 import type { Database } from '../platform/postgres/database.ts';
@@ -19,7 +19,7 @@ const REMOVE_RESETS = `
   delete from password_resets where user_id in (select user_id from password_resets where user_id = $1 limit $2) returning 1`;
 
 /** E-mails to a user, and those that are still to be made for them. They are few, and go after a week: no index is worth its cost. */
-function toUser(users: ResourceView): string {
+function toUser(users: ResourceGateway): string {
   const email = `(select email from "${users.table}" where id = $1)`;
   return `(user_id = $1 or data->>'owner' = $1
     or user_id is null and (lower(recipient) = ${email} or lower(trim(data->>'email')) = ${email}))`;
@@ -31,7 +31,7 @@ const KEEP_USER = `
   where mails.user_id is null and (lower(recipient) = former.email or lower(trim(data->>'email')) = former.email)`;
 
 /** When a user's address changes, marks the e-mails to the former address with the user, so that erasures and exports find them. */
-export function mailsToFormerAddresses(users: Pick<ResourceView, 'name'>): OutboxConsumer {
+export function mailsToFormerAddresses(users: Pick<ResourceGateway, 'name'>): OutboxConsumer {
   const emailIn = (columns: unknown) => (columns as { email?: string } | undefined)?.email;
   return {
     wants: ({ name, payload }) =>
@@ -47,7 +47,7 @@ export function mailsToFormerAddresses(users: Pick<ResourceView, 'name'>): Outbo
 }
 
 /** What accounts hold of a user besides their record. */
-export function accountData(database: Database, users: ResourceView): UserData[] {
+export function accountData(database: Database, users: ResourceGateway): UserData[] {
   const mails = `
     select id, kind, recipient, status, created_at, finished_at from mails
     where ${toUser(users)} and id > $2 order by id limit $3`;

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Host, ResourceView, StoredRecord } from '../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../declare/host.ts';
 import type { Viewer } from '../declare/policy.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Executor } from '../platform/postgres/database.ts';
@@ -33,27 +33,27 @@ export interface Users {
 }
 
 /** Makes the account side of the user resource. */
-export function createUsers(host: Host, context: RecordsContext, entity: Entity, view: ResourceView): Users {
+export function createUsers(host: Host, context: RecordsContext, entity: Entity, gateway: ResourceGateway): Users {
   const { database } = host;
-  const table = `"${view.table}"`;
+  const table = `"${gateway.table}"`;
   const password = entity.resource.field.get('password')!.column;
   const hash = storedHash(password);
   // Relies on the unique index of the e-mail.
-  const find = (by: string) => `select ${hash}, ${view.columns('u')} from ${table} u where u."${by}" = $1`;
+  const find = (by: string) => `select ${hash}, ${gateway.columns('u')} from ${table} u where u."${by}" = $1`;
   const [findByEmail, findById] = [find('email'), find('id')];
   const read = `select ${hash} from ${table} u where u."id" = $1`;
   const replace = `update ${table} set "${password}" = $2 where "id" = $1 returning 1`;
   const change = `update ${table} u set "${password}" = $3 where u."id" = $1 and ${hash} = $2 returning 1`;
 
   function accountOf([row]: [string, ...unknown[]][]): Account | undefined {
-    return row === undefined ? undefined : { passwordHash: row[0], user: view.fromRow(row.slice(1)) };
+    return row === undefined ? undefined : { passwordHash: row[0], user: gateway.fromRow(row.slice(1)) };
   }
 
   return {
     register(body, req) {
       const { service } = context;
-      const acting = { user: undefined, req, requestId: requestIdOf(req), system: false, service };
-      return create(context, entity, body, acting, { authorized: true, faults: registrationFaults });
+      const operation = { user: undefined, req, requestId: requestIdOf(req), system: false, service };
+      return create(context, entity, body, operation, { authorized: true, faults: registrationFaults });
     },
     async findForLogin(email) {
       return accountOf(await database.read({ name: 'user_login', text: findByEmail, values: [email] }));
@@ -71,7 +71,7 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
       return (await on.write({ text: replace, values: [id, hash] })).length > 0;
     },
     async showToSelf(user, req) {
-      return (await view.serialize([user], { user: user as StoredRecord & Viewer, req }))[0]!;
+      return (await gateway.serialize([user], { user: user as StoredRecord & Viewer, req }))[0]!;
     },
   };
 }

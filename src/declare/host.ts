@@ -16,7 +16,7 @@ export interface StoredRecord {
 }
 
 /** Who looks at a record, and through which request. */
-export interface Looking {
+export interface ViewContext {
   user: Viewer | undefined;
   req?: Request | undefined;
   /** What scope and policy functions get as `service`; left out: that of the app. */
@@ -64,27 +64,27 @@ export interface Following {
  * The compiled view of a resource: the one way by which a record leaves the system, whatever the channel. HTTP answers,
  * webhook payloads, realtime and exports all take their data through it.
  */
-export interface ResourceView {
+export interface ResourceGateway {
   readonly name: string;
   readonly declaration: AnyResource;
   readonly readPolicy: CompiledPolicy;
   /** The record's owner, or undefined when it has none. */
   ownerOf(record: StoredRecord): string | undefined;
   /** Whether this viewer may read the record: scope filter, then read policy. */
-  readableBy(record: StoredRecord, looking: Looking): Promise<boolean>;
+  readableBy(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
   /** Whether the record is inside the service scope filter of this viewer. */
-  inScope(record: StoredRecord, looking: Looking): Promise<boolean>;
+  inScope(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
   /** Whether this viewer may see a field of a record that they may read. */
-  sees(record: StoredRecord, field: string, looking: Looking): Promise<boolean>;
+  sees(record: StoredRecord, field: string, viewContext: ViewContext): Promise<boolean>;
   /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
-  serialize(records: readonly StoredRecord[], looking: Looking): Promise<Record<string, unknown>[]>;
+  serialize(records: readonly StoredRecord[], viewContext: ViewContext): Promise<Record<string, unknown>[]>;
   /**
    * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, the visibility of each
    * field, and the same for the records expanded in it. An expanded record that no longer exists is not readable.
    *
    * @param anyRecord whether the read policy is not asked
    */
-  stillReadable(before: SerializedBefore, looking: Looking, anyRecord: boolean): Promise<boolean>;
+  stillReadable(before: SerializedBefore, viewContext: ViewContext, anyRecord: boolean): Promise<boolean>;
   /** Whether `stillReadable` needs the record for this viewer: without it, all records are alike. */
   needsRecord(viewer: Viewer | undefined, anyRecord: boolean): boolean;
   /** The records that are expanded in serialized data. */
@@ -96,7 +96,7 @@ export interface ResourceView {
    *
    * @throws ApiError as a list does, or the read of a single record; BAD_REQUEST for a filter that this viewer may not use
    */
-  follow(followed: Followed, looking: Looking): Promise<Following>;
+  follow(followed: Followed, viewContext: ViewContext): Promise<Following>;
   /** Viewers with equal keys are shown the same of every record, but for those whom `ownersIn` names. */
   visibilityKey(viewer: Viewer | undefined): string;
   /** Users who may be shown more of a record than others with the same key. */
@@ -153,9 +153,9 @@ export interface Authenticator {
 export interface Host extends Platform {
   /** The records of a resource, for code. Throws for an unknown name. */
   service: Services;
-  resources: readonly ResourceView[];
+  resources: readonly ResourceGateway[];
   /** The user resource when accounts are enabled. */
-  users: ResourceView | undefined;
+  users: ResourceGateway | undefined;
   push: PushSender;
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;

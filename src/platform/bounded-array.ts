@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MOST_DETAILS } from './errors.ts';
+import { MAX_DETAILS } from './errors.ts';
 
 const countOf = (items: number) => `${items} ${items === 1 ? 'item' : 'items'}`;
 
@@ -51,7 +51,7 @@ export function boundedArray<Item extends z.ZodType>(
         const issues = parsed.error.issues.map((issue) => ({ ...issue, path: [i, ...issue.path] }));
         context.issues.push(...(issues as z.core.$ZodRawIssue[]));
         errorCount += issues.length;
-        if (errorCount >= MOST_DETAILS) break;
+        if (errorCount >= MAX_DETAILS) break;
       }
       return values;
     });

@@ -31,15 +31,15 @@ export type ErrorDetails = Record<string, string>;
 
 // What is wrong with 90,000 fields is no help, and more than what was sent.
 /** The most details of an error. Validation stops collecting them there. */
-export const MOST_DETAILS = 100;
+export const MAX_DETAILS = 100;
 // The start of a very long name is enough to recognize it.
 const LONGEST_NAME = 256;
 
 function firstOf(details: ErrorDetails): ErrorDetails {
   const names = Object.keys(details);
-  if (names.length <= MOST_DETAILS && names.every((name) => name.length <= LONGEST_NAME)) return details;
+  if (names.length <= MAX_DETAILS && names.every((name) => name.length <= LONGEST_NAME)) return details;
   const shortened = (name: string) => (name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`);
-  return Object.fromEntries(names.slice(0, MOST_DETAILS).map((name) => [shortened(name), details[name]!]));
+  return Object.fromEntries(names.slice(0, MAX_DETAILS).map((name) => [shortened(name), details[name]!]));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** How deep arrays and objects may be nested. */
-const MOST_LEVELS = 32;
+const MAX_LEVELS = 32;
 
-const MOST_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -56,7 +56,7 @@ export function exceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys
         at = endOfString(json, at + 1);
         break;
       case COMMA:
-        if (++values > MOST_VALUES) return `Must have at most ${MOST_VALUES} values`;
+        if (++values > MAX_VALUES) return `Must have at most ${MAX_VALUES} values`;
         break;
       case COLON: {
         const count = ++fields[fields.length - 1]!;
@@ -65,12 +65,12 @@ export function exceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys
       }
       case OPEN_ARRAY:
       case OPEN_OBJECT: {
-        if (fields.push(0) > MOST_LEVELS + 1) return `Must be nested at most ${MOST_LEVELS} levels deep`;
+        if (fields.push(0) > MAX_LEVELS + 1) return `Must be nested at most ${MAX_LEVELS} levels deep`;
         while (json[at + 1]! <= SPACE) at++;
         const next = json[at + 1];
         // The first value has no comma before it.
-        if (next !== CLOSE_ARRAY && next !== CLOSE_OBJECT && ++values > MOST_VALUES)
-          return `Must have at most ${MOST_VALUES} values`;
+        if (next !== CLOSE_ARRAY && next !== CLOSE_OBJECT && ++values > MAX_VALUES)
+          return `Must have at most ${MAX_VALUES} values`;
         break;
       }
       default:

@@ -59,7 +59,7 @@ const DEFAULTS: JobsOptions = { removeOnComplete: true, removeOnFail: true, atte
 
 // The jobs of a worker that died are taken over within 20 s; BullMQ's own 30 s + 30 s would hold them up for a minute.
 const WATCH: Watch = { lockDuration: 15_000, stalledInterval: 5_000 };
-const MOST_TAKEOVERS = 10;
+const MAX_TAKEOVERS = 10;
 
 /** @param prefix carried by every key, so that two apps may share a Redis */
 export function createQueues(redis: RedisClients, prefix: string, log: Logger): Queues {
@@ -93,7 +93,7 @@ export function createQueues(redis: RedisClients, prefix: string, log: Logger): 
         prefix,
         concurrency,
         ...watch,
-        maxStalledCount: MOST_TAKEOVERS,
+        maxStalledCount: MAX_TAKEOVERS,
       });
       worker.on('error', (error) => log.warn({ err: error, queue: name }, 'a worker reported an error'));
       worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));

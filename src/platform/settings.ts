@@ -3,18 +3,18 @@ import { StartupError } from './environment.ts';
 import { limitRule, RULE_FORM } from './limits/rule.ts';
 import type { MailTemplate, PasswordResetMail } from './mail/templates.ts';
 
-const MOST_HASH_BYTES = 256 * 2 ** 20;
+const MAX_HASH_BYTES = 256 * 2 ** 20;
 
 /** A century. More is a slip of the pen, and no date can hold it. */
-const MOST_DAYS = 36_500;
+const MAX_DAYS = 36_500;
 
 /** A year. More is a slip of the pen. */
-const MOST_MINUTES = 525_600;
+const MAX_MINUTES = 525_600;
 
 const MEBIBYTE = 2 ** 20;
 
 /** An hour. More is a slip of the pen. */
-const MOST_STALL_MS = 3_600_000;
+const MAX_STALL_MS = 3_600_000;
 
 /** Checks passwords of another system against its hashes. */
 export type LegacyPassword = (hash: string, password: string) => boolean | Promise<boolean>;
@@ -28,13 +28,13 @@ const settingsSchema = z.strictObject({
     .strictObject({
       enabled: z.boolean().default(true),
       register: z.boolean().default(true),
-      sessionTtlDays: z.number().positive().max(MOST_DAYS).default(30),
+      sessionTtlDays: z.number().positive().max(MAX_DAYS).default(30),
       devicesFollowSessions: z.boolean().default(true),
       /** The page on which a new password is set; e-mails link to it with `token` in the query. Default `${APP_URL}/reset-password`. */
       resetUrl: z
         .url({ protocol: /^https?$/, error: 'must look like https://app.example.com/reset-password' })
         .optional(),
-      resetTokenTtlMinutes: z.number().positive().max(MOST_MINUTES).default(30),
+      resetTokenTtlMinutes: z.number().positive().max(MAX_MINUTES).default(30),
       /** Checks a password against a hash that came from another system; the first login replaces the hash. */
       legacyPassword: aFunction<LegacyPassword>().optional(),
       /** Of sign-ins under one e-mail. */
@@ -43,8 +43,8 @@ const settingsSchema = z.strictObject({
           /** The failed sign-in of this number locks; 0: none does. */
           maxAttempts: z.number().int().min(0).max(1000).default(5),
           /** In which they must fall. */
-          windowMinutes: z.number().positive().max(MOST_MINUTES).default(15),
-          lockMinutes: z.number().positive().max(MOST_MINUTES).default(15),
+          windowMinutes: z.number().positive().max(MAX_MINUTES).default(15),
+          lockMinutes: z.number().positive().max(MAX_MINUTES).default(15),
         })
         .prefault({}),
       password: z
@@ -53,7 +53,7 @@ const settingsSchema = z.strictObject({
           r: z.number().int().min(1).max(32),
           p: z.number().int().min(1).max(16),
         })
-        .refine(({ logN, r }) => 128 * 2 ** logN * r <= MOST_HASH_BYTES, {
+        .refine(({ logN, r }) => 128 * 2 ** logN * r <= MAX_HASH_BYTES, {
           error: 'one hash would need more than 256 MiB (128·2^logN·r)',
         })
         .default({ logN: 15, r: 8, p: 3 }),
@@ -91,7 +91,7 @@ const settingsSchema = z.strictObject({
         .positive()
         .default(64 * MEBIBYTE),
       /** ms for which a client may read almost nothing of its answer before its connection is destroyed. */
-      stallMs: z.number().int().min(100).max(MOST_STALL_MS).default(30_000),
+      stallMs: z.number().int().min(100).max(MAX_STALL_MS).default(30_000),
     })
     .refine(({ pendingBytesPerClient, pendingBytes }) => pendingBytesPerClient <= pendingBytes, {
       error: 'pendingBytesPerClient must be at most pendingBytes',

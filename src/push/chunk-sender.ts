@@ -13,7 +13,7 @@ import { type Sending, sendThrough, type Transport, type TransportResult } from 
 /** Devices that are claimed at once: what one call of a transport takes. */
 const GATHERED_DEVICES = 500;
 /** Devices that a sender has in progress: a few calls of a transport, and a bound of what a worker that dies may have sent. */
-const MOST_DEVICES_IN_PROGRESS = 2000;
+const MAX_DEVICES_IN_PROGRESS = 2000;
 /** Chunks whose answers are stored with one statement. */
 const STORED_AT_ONCE = 100;
 
@@ -163,7 +163,7 @@ export function createChunkSender(
   async function claimWaiting(): Promise<void> {
     if (claiming) return;
     claiming = true;
-    while (waiting.length > 0 && inProgress < MOST_DEVICES_IN_PROGRESS) {
+    while (waiting.length > 0 && inProgress < MAX_DEVICES_IN_PROGRESS) {
       const batch = takeBatch();
       try {
         await claim(batch);

@@ -11,7 +11,7 @@ import {
 } from '../accounts/devices/index.ts';
 import { checkUrl } from '../platform/address-guard.ts';
 import { boundedArray } from '../platform/bounded-array.ts';
-import { type ErrorDetails, MOST_DETAILS, validationError } from '../platform/errors.ts';
+import { type ErrorDetails, MAX_DETAILS, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 
 /** Entries of each of `to`, `deviceIds` and `tokens`: what can be checked and stored while the caller waits. */
@@ -143,7 +143,7 @@ function detailsOf(error: z.ZodError): ErrorDetails {
     const key = path.length === 0 ? 'message' : path.map(String).join('.');
     if (!details.has(key)) details.set(key, message);
   };
-  for (const issue of error.issues.slice(0, MOST_DETAILS)) {
+  for (const issue of error.issues.slice(0, MAX_DETAILS)) {
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], 'Unknown field');
     else add(issue.path, issue.message);
   }
@@ -167,7 +167,7 @@ function crossFaults(fields: Fields, content: PushContent, rule: TokenRule): Err
     const fault = tokenFault(platform, token, rule);
     if (fault === undefined) continue;
     details[`tokens.${i}`] = fault;
-    if (++faults === MOST_DETAILS) break;
+    if (++faults === MAX_DETAILS) break;
   }
   if (content.silent && fields.data === undefined) details.data = 'Is required for a silent message';
   if (!content.silent && content.title === undefined && content.body === undefined) {

@@ -7,7 +7,7 @@ import type { Transport, TransportDevice, TransportResult } from './transport.ts
 const FIRST_TRY_GRACE_MS = 60_000;
 
 /** A chunk whose workers die with it again and again is most likely what kills them. */
-const MOST_LOST = 4;
+const MAX_LOST = 4;
 
 /** The devices of a chunk that a transport is asked for, and what the others are told. */
 export interface Prepared {
@@ -22,7 +22,7 @@ export function prepare(chunk: ClaimedChunk, transport: Transport | undefined, n
 
   function refusalOf({ device, tries }: ClaimedDevice): string | undefined {
     if (device.token === null) return 'The device is no longer registered, or its user is not active';
-    if (chunk.unanswered > MOST_LOST + 1) return 'Given up: its workers were lost again and again';
+    if (chunk.unanswered > MAX_LOST + 1) return 'Given up: its workers were lost again and again';
     if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ran out before it was sent';
     if (transport === undefined) return undefined;
     if (!sizes.has(device.platform)) sizes.set(device.platform, tooLarge(transport, message, device.platform));

@@ -3,7 +3,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { createAlarm } from './alarm.ts';
 
 /** So many devices in a row are not gone: a wrong project, environment or key makes all of them look so. */
-const MOST_IN_A_ROW = 19;
+const MAX_IN_A_ROW = 19;
 
 // The row is removed by the next success of the transport (store-answers.ts); what was long ago says nothing of now.
 const COUNT = `
@@ -34,7 +34,7 @@ export function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm
       const values = [transport, gone.length];
       const rows = await database.write<[number]>({ name: 'push_gone', text: COUNT, values });
       const devices = rows[0]![0];
-      if (devices > MOST_IN_A_ROW) {
+      if (devices > MAX_IN_A_ROW) {
         alarm({ transport, reason: 'gone', error, devices });
         return 0;
       }

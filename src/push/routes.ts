@@ -10,9 +10,9 @@ import { readPush } from './read-push.ts';
 
 /** Of each client: a send may reach everybody. */
 const SENDS = { limit: 60, windowMs: 60_000 };
-const MOST_DEVICES = 100;
+const MAX_DEVICES = 100;
 /** A page beyond it says nothing that a later one would not. */
-const MOST_PAGES = 100_000;
+const MAX_PAGES = 100_000;
 
 const time = z.iso.datetime();
 const status = z.enum(['captured', 'sent', 'partial', 'failed', 'no-devices', 'queued']);
@@ -79,12 +79,12 @@ const pushShape = z
   .meta({ id: 'Push' });
 
 const querySchema = z.strictObject({
-  page: z.coerce.number().int().min(1).max(MOST_PAGES).default(1),
-  limit: z.coerce.number().int().min(1).max(MOST_DEVICES).default(20),
+  page: z.coerce.number().int().min(1).max(MAX_PAGES).default(1),
+  limit: z.coerce.number().int().min(1).max(MAX_DEVICES).default(20),
 });
 const queryShape = z.object({
-  page: z.int().min(1).max(MOST_PAGES).default(1).meta({ description: 'Of the devices' }),
-  limit: z.int().min(1).max(MOST_DEVICES).default(20).meta({ description: 'Devices of a page' }),
+  page: z.int().min(1).max(MAX_PAGES).default(1).meta({ description: 'Of the devices' }),
+  limit: z.int().min(1).max(MAX_DEVICES).default(20).meta({ description: 'Devices of a page' }),
 });
 
 function readQuery(query: RouteContext['query']): { page: number; limit: number } {
@@ -98,7 +98,7 @@ function readQuery(query: RouteContext['query']): { page: number; limit: number 
     );
   }
   const name = String(issue?.path[0]);
-  const most = name === 'limit' ? MOST_DEVICES : MOST_PAGES;
+  const most = name === 'limit' ? MAX_DEVICES : MAX_PAGES;
   throw new ApiError('BAD_REQUEST', `${name} must be a whole number from 1 to ${most}`);
 }
 

@@ -21,7 +21,7 @@ const LONGEST_LOOK_MS = 2000;
 /** Most time that `enqueue` gives Redis: the push is stored, and the sweep adds jobs that are missing. */
 const ADD_JOBS_MS = 500;
 /** Devices whose results a send waits for; a larger one answers `queued` at once. */
-const MOST_AWAITED = 10_000;
+const MAX_AWAITED = 10_000;
 
 /** What a send works with. */
 export type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
@@ -73,7 +73,7 @@ export function createSender(
     }));
     return {
       devices: page.devices.length,
-      large: audience.userIds.length + audience.deviceIds.length + audience.tokens.length > MOST_AWAITED,
+      large: audience.userIds.length + audience.deviceIds.length + audience.tokens.length > MAX_AWAITED,
       finished,
       async dispatch(maxWaitMs) {
         if (finished) return emitOutcome(events, { id, status: 'no-devices', devices: 0 });
@@ -89,7 +89,7 @@ export function createSender(
     for (let pause = LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_LOOK_MS)) {
       await waiter.wait(Math.min(pause, until - performance.now()));
       const { status, devices, finished, growing } = (await readProgress(database, id))!;
-      const large = devices > MOST_AWAITED;
+      const large = devices > MAX_AWAITED;
       if (finished && !large) return { id, status, devices, results: await readResults(database, id) };
       if (large || performance.now() >= until) return { id, status: 'queued', devices, results: [] };
       // Whether it is too large to wait for is known soon.

@@ -2,13 +2,13 @@ import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Services } from '../declare/service.ts';
 import type { CallerTransaction, Transaction } from '../declare/transaction.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { Acting } from './acting.ts';
-import type { Archive } from './archive.ts';
-import type { CompiledResource } from './compiled.ts';
-import type { KeyedQueue } from './keyed-queue.ts';
+import type { OperationContext } from './access/operation-context.ts';
+import type { VersionOf } from './operations/version.ts';
+import type { CompiledResource } from './schema/compiled.ts';
+import type { Archive } from './store/archive.ts';
+import type { Codec } from './store/codec.ts';
 import type { Store } from './store/store.ts';
-import type { Codec } from './stored.ts';
-import type { VersionOf } from './version.ts';
+import type { KeyedQueue } from './transaction/keyed-queue.ts';
 
 /** A resource with its store: what the operations work on. */
 export interface Entity {
@@ -25,11 +25,11 @@ export interface Entity {
  * A further step of deletions, in the same transaction, after the records are deleted.
  *
  * @param ids of the deleted records
- * @param acting the context of the deletion
+ * @param operation the context of the deletion
  */
 export type DeletionStep = (
   ids: readonly string[],
-  acting: Pick<Acting, 'req'>,
+  operation: Pick<OperationContext, 'req'>,
   tx: CallerTransaction,
 ) => Promise<void>;
 
@@ -70,8 +70,8 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
    */
   join<T>(
     entity: Entity,
-    acting: Acting,
-    work: (context: RecordsContext, entity: Entity, acting: Acting) => Promise<T>,
+    operation: OperationContext,
+    work: (context: RecordsContext, entity: Entity, operation: OperationContext) => Promise<T>,
     options?: { always?: boolean },
   ): Promise<T>;
 }

@@ -1,32 +1,32 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { ResourceView } from '../declare/host.ts';
+import type { ResourceGateway } from '../declare/host.ts';
 import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createArchive, withArchives } from './archive.ts';
-import type { CompiledResource } from './compiled.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { createJoin } from './join.ts';
-import { createKeyedQueue } from './keyed-queue.ts';
-import { createResourceView } from './resource-view.ts';
+import { createResourceGateway } from './gateway.ts';
+import { createVersionOf } from './operations/version.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
+import type { CompiledResource } from './schema/compiled.ts';
+import { resourceTable } from './schema/table.ts';
 import { createService } from './service.ts';
 import { servicesBy } from './services.ts';
+import { createArchive, withArchives } from './store/archive.ts';
+import { createCodec } from './store/codec.ts';
 import { createStore } from './store/store.ts';
-import { createCodec } from './stored.ts';
-import { resourceTable } from './table.ts';
-import { createTransactionGuard, type TransactionGuard } from './transaction-guard.ts';
-import { createVersionOf } from './version.ts';
+import { createKeyedQueue } from './transaction/keyed-queue.ts';
+import { createTransactionGuard, type TransactionGuard } from './transaction/transaction-guard.ts';
+import { createJoin } from './transaction/with-transaction.ts';
 
-export { withArchives } from './archive.ts';
-export { compileResources } from './compile.ts';
+export { compileResources } from './schema/compile.ts';
+export { withArchives } from './store/archive.ts';
 
 /** What an app's resources became. */
 export interface Records {
   context: RecordsContext;
   entities: ReadonlyMap<string, Entity>;
-  views: readonly ResourceView[];
+  gateways: readonly ResourceGateway[];
   service: Services;
   routes: readonly Route[];
   transactions: TransactionGuard;
@@ -74,7 +74,7 @@ export function createRecords(
   return {
     context,
     entities,
-    views: all.map((entity) => createResourceView(context, entity)),
+    gateways: all.map((entity) => createResourceGateway(context, entity)),
     service,
     transactions,
     routes: all.flatMap((entity) => [...customRoutes(entity), ...crudRoutes(context, entity)]),

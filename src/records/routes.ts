@@ -6,27 +6,27 @@ import type { Action } from '../declare/resource.ts';
 import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
 import { withMeta, withVersion } from '../platform/http/answer.ts';
 import { requestIdOf } from '../platform/http/request-id.ts';
-import type { Acting } from './acting.ts';
-import { declaredPolicy } from './compile.ts';
+import type { OperationContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { readIfMatch } from './if-match.ts';
 import { create } from './operations/create.ts';
+import { readIfMatch } from './operations/if-match.ts';
 import { list } from './operations/list.ts';
 import { read } from './operations/read.ts';
 import { remove } from './operations/remove.ts';
+import { reservedIdOf } from './operations/reserved-id.ts';
 import { restore } from './operations/restore.ts';
 import { update } from './operations/update.ts';
-import { present } from './populate.ts';
 import { parseReadQuery } from './query/parse.ts';
-import { reservedIdOf } from './reserved-id.ts';
+import { declaredPolicy } from './schema/compile.ts';
+import { present } from './serialize/populate.ts';
 
-function acting(ctx: RouteContext): Acting {
+function operationFor(ctx: RouteContext): OperationContext {
   const { user, req, service } = ctx;
   return { user, req, requestId: requestIdOf(req), system: false, service };
 }
 
-function guarded(ctx: RouteContext): Acting {
-  return { ...acting(ctx), ifMatch: readIfMatch(ctx.req) };
+function guarded(ctx: RouteContext): OperationContext {
+  return { ...operationFor(ctx), ifMatch: readIfMatch(ctx.req) };
 }
 
 /** The CRUD routes of a resource. Their handlers ask the policies themselves: often inside the statement that they run. */
@@ -51,7 +51,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `List ${spokenAll}`,
         output: z.array(whole),
         async handler(ctx) {
-          const { records, query, meta } = await list(context, entity, ctx.query, acting(ctx));
+          const { records, query, meta } = await list(context, entity, ctx.query, operationFor(ctx));
           return withMeta(await present(context, resource, records, ctx, query), meta);
         },
       },
@@ -64,7 +64,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Read a ${spoken}`,
         output: whole,
         async handler(ctx) {
-          const record = await read(entity, ctx.params.id!, acting(ctx));
+          const record = await read(entity, ctx.params.id!, operationFor(ctx));
           const query = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
           const [shown] = await present(context, resource, [record], ctx, query);
           return withVersion(shown, entity.versionOf(record));
@@ -83,7 +83,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         bodyShape: recordShape(name, 'create'),
         output: whole,
         async handler(ctx) {
-          return one(ctx, await create(context, entity, ctx.body, acting(ctx), { id: reservedIdOf(ctx.req) }));
+          return one(ctx, await create(context, entity, ctx.body, operationFor(ctx), { id: reservedIdOf(ctx.req) }));
         },
       },
     ],

@@ -1,7 +1,7 @@
 import { runAs } from '../declare/actor.ts';
 import type { StoredRecord } from '../declare/host.ts';
 import type { ActAs, ActAsOn, AnyService } from '../declare/service.ts';
-import { type Acting, actingOf, actorOf } from './acting.ts';
+import { actorOf, type OperationContext, operationContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { create } from './operations/create.ts';
 import { count, first, list, pages } from './operations/list.ts';
@@ -9,18 +9,18 @@ import { read } from './operations/read.ts';
 import { remove } from './operations/remove.ts';
 import { restore } from './operations/restore.ts';
 import { update } from './operations/update.ts';
+import { versionOfTime } from './operations/version.ts';
 import { serviceError } from './service-error.ts';
-import { versionOfTime } from './version.ts';
 
-function guarded(who: Acting, as: ActAsOn | undefined): Acting {
+function guarded(who: OperationContext, as: ActAsOn | undefined): OperationContext {
   return as?.ifMatch === undefined ? who : { ...who, ifMatch: [versionOfTime(as.ifMatch)] };
 }
 
 /** The records of a resource, for code: `app.service(name)`. Every error of the database is an ApiError. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
-  async function run(as: ActAs | undefined, work: (who: Acting) => Promise<unknown>) {
+  async function run(as: ActAs | undefined, work: (who: OperationContext) => Promise<unknown>) {
     context.assertReach();
-    const who = actingOf(as, context.service);
+    const who = operationContext(as, context.service);
     try {
       // Hooks and policies of the call carry the actor that it names.
       const done = as === undefined ? work(who) : runAs(actorOf(who), () => work(who));
@@ -30,7 +30,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     }
   }
 
-  async function* records(who: Acting, query: object | undefined) {
+  async function* records(who: OperationContext, query: object | undefined) {
     try {
       for await (const page of pages(context, entity, { ...query }, who)) {
         yield* page as (StoredRecord & never)[];
@@ -51,7 +51,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       }),
     each(query, as) {
       context.assertReach();
-      return records(actingOf(as, context.service), query);
+      return records(operationContext(as, context.service), query);
     },
     first: (query, as) => run(as, (who) => first(context, entity, { ...query }, who)),
     count: (query, as) => run(as, (who) => count(context, entity, { ...query }, who)),

@@ -26,11 +26,11 @@ import { openRedis } from '../platform/redis.ts';
 import type { Settings } from '../platform/settings.ts';
 import { createPush, type Push, pushTables, transportMistakes } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
-import { encryptedColumns } from '../records/encryption/columns.ts';
+import { createRuleErrorLog } from '../records/access/rule-errors.ts';
+import { findMistakes } from '../records/configuration/find-errors.ts';
+import { featureRouteMistakes, pageMistakes } from '../records/configuration/route-errors.ts';
 import { compileResources, createRecords, type Records, resourceTables, withArchives } from '../records/index.ts';
-import { findMistakes } from '../records/mistakes/find-mistakes.ts';
-import { featureRouteMistakes, pageMistakes } from '../records/mistakes/route-mistakes.ts';
-import { createRuleErrorLog } from '../records/rule-errors.ts';
+import { encryptedColumns } from '../records/store/encrypted-columns.ts';
 import { withPostgres } from './connect.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
 import { extensionMistakes } from './extension-mistakes.ts';
@@ -210,12 +210,12 @@ export function assemble(
   );
   const { enqueueWithin } = push;
   const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
-  const users = enabled ? records.views.find((view) => view.name === 'user') : undefined;
+  const users = enabled ? records.gateways.find((gateway) => gateway.name === 'user') : undefined;
   const mail = createMail(platform, () => Object.assign({}, ...features.map((feature) => feature.mails)));
   const host: Host = {
     ...platform,
     service: records.service,
-    resources: records.views,
+    resources: records.gateways,
     users,
     push: push.sender,
     simulated: push.simulated,

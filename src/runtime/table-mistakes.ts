@@ -1,8 +1,8 @@
 import type { Extension } from '../declare/extension.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
-import { MOST_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
-import { placesOf } from '../records/mistakes/option-mistakes.ts';
+import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
+import { placesOf } from '../records/configuration/option-errors.ts';
 import { archiveNames } from '../records/store/archive-table.ts';
 import { keptNames, overlongNames } from './migrations/relation-names.ts';
 
@@ -54,7 +54,7 @@ export function tableMistakes(
       const { name } = getTableConfig(table);
       for (const long of overlongNames(table)) {
         mistakes.push(
-          `extension "${extension.name}": table "${name}": the name "${long}" has ${Buffer.byteLength(long)} bytes, and Postgres cuts names at ${MOST_IDENTIFIER_BYTES}; give a shorter one`,
+          `extension "${extension.name}": table "${name}": the name "${long}" has ${Buffer.byteLength(long)} bytes, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; give a shorter one`,
         );
       }
       const names = keptNames(table);

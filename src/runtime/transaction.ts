@@ -3,9 +3,9 @@ import type { MailSender } from '../platform/mail/sender.ts';
 import type { Platform } from '../platform/platform.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import type { Push } from '../push/index.ts';
-import { createFollowUps } from '../records/follow-ups.ts';
 import type { Records } from '../records/index.ts';
-import { contextWithin } from '../records/transaction.ts';
+import { createFollowUps } from '../records/transaction/after-commit.ts';
+import { contextWithin } from '../records/transaction/transaction.ts';
 
 /** `app.transaction`: records and pushes in one transaction. */
 export function createTransact(

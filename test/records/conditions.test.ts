@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, f } from '../../src/index.ts';
-import { compileResources } from '../../src/records/compile.ts';
 import type { Comparison, Condition } from '../../src/records/query/condition.ts';
 import { matches, mayMatch } from '../../src/records/query/match.ts';
 import { scopeConditions } from '../../src/records/query/scope.ts';
+import { compileResources } from '../../src/records/schema/compile.ts';
 
 const record = { id: 'a'.repeat(24), n: 5, text: 'b', list: [1, 2] };
 const NOTHING: ReadonlySet<string> = new Set();

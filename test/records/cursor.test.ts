@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { compileResources } from '../../src/records/compile.ts';
 import { cursorBehind } from '../../src/records/query/cursor.ts';
+import { compileResources } from '../../src/records/schema/compile.ts';
 import { type Client, startTestApp } from '../support/app.ts';
 
 const row = defineResource('row', {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { defineResource, f } from '../../src/index.ts';
-import { compileResources } from '../../src/records/compile.ts';
 import { includablePaths, parseInclude } from '../../src/records/query/include.ts';
 import type { Includes } from '../../src/records/query/list-query.ts';
+import { compileResources } from '../../src/records/schema/compile.ts';
 
 const compiled = compileResources(
   [

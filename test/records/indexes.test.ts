@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../src/declare/field.ts';
 import { defineResource, f } from '../../src/index.ts';
-import { compileResources } from '../../src/records/compile.ts';
+import { compileResources } from '../../src/records/schema/compile.ts';
 import { startTestApp } from '../support/app.ts';
 
 const pair = defineResource('pair', {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { compileResources } from '../../src/records/compile.ts';
 import { parseListQuery, parseReadQuery, type RawQuery } from '../../src/records/query/parse.ts';
 import type { Sight } from '../../src/records/query/visibility.ts';
+import { compileResources } from '../../src/records/schema/compile.ts';
 
 const open = { list: 'public', read: 'public' } as const;
 const [user, note, kept, counted, hiddenCount, prose] = compileResources(

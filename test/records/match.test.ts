@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { compileResources } from '../../src/records/compile.ts';
 import { possibleOperators } from '../../src/records/fields/operators.ts';
 import type { Condition } from '../../src/records/query/condition.ts';
 import { matches } from '../../src/records/query/match.ts';
 import { parseListQuery } from '../../src/records/query/parse.ts';
 import { scopeConditions } from '../../src/records/query/scope.ts';
+import { compileResources } from '../../src/records/schema/compile.ts';
 import { startTestApp } from '../support/app.ts';
 
 const ORDERED = ['eq', 'ne', 'in', 'nin', 'exists', 'gt', 'gte', 'lt', 'lte'] as const;

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { LONGEST_SEARCH, MOST_VALUES } from '../../src/records/query/filter.ts';
-import { MOST_LEVELS, MOST_PATHS } from '../../src/records/query/include.ts';
-import { MOST_TERMS } from '../../src/records/query/sort.ts';
+import { LONGEST_SEARCH, MAX_VALUES } from '../../src/records/query/filter.ts';
+import { MAX_LEVELS, MAX_PATHS } from '../../src/records/query/include.ts';
+import { MAX_TERMS } from '../../src/records/query/sort.ts';
 import { startTestApp } from '../support/app.ts';
 
 const page = readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8');
@@ -38,12 +38,12 @@ test.each(examples)('GET %s', async (path) => {
 
 test('the bounds are those that the page tells', () => {
   for (const words of [
-    `up to ${MOST_VALUES.toLocaleString('en')} values`,
+    `up to ${MAX_VALUES.toLocaleString('en')} values`,
     `up to ${LONGEST_SEARCH} characters`,
-    `up to ${MOST_TERMS} \`sortable()\` fields`,
-    `up to ${MOST_PATHS} paths`,
+    `up to ${MAX_TERMS} \`sortable()\` fields`,
+    `up to ${MAX_PATHS} paths`,
   ]) {
     expect(page.replaceAll(/\s+/g, ' ')).toContain(words);
   }
-  expect([MOST_LEVELS, page.includes('over up to three references')]).toEqual([3, true]);
+  expect([MAX_LEVELS, page.includes('over up to three references')]).toEqual([3, true]);
 });

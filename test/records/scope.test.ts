@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { compileResources } from '../../src/records/compile.ts';
 import { matches } from '../../src/records/query/match.ts';
 import { scopeConditions } from '../../src/records/query/scope.ts';
+import { compileResources } from '../../src/records/schema/compile.ts';
 import { startTestApp } from '../support/app.ts';
 
 let filter: unknown;

@@ -1,6 +1,6 @@
 // Views of an app that is never started: without a database.
 import { expect, test } from 'vitest';
-import type { ResourceView, StoredRecord } from '../../src/declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../src/declare/host.ts';
 import type { Viewer } from '../../src/declare/policy.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp, defineExtension, defineResource, defineUser, f, softDelete } from '../../src/index.ts';
@@ -12,17 +12,17 @@ const ENV = {
 };
 
 /** The views of an app with these resources, by name. */
-function viewsOf(...resources: AnyResource[]): Map<string, ResourceView> {
-  const views = new Map<string, ResourceView>();
+function viewsOf(...resources: AnyResource[]): Map<string, ResourceGateway> {
+  const gateways = new Map<string, ResourceGateway>();
   const reading = defineExtension({
     name: 'reading',
     setup(host) {
-      for (const view of host.resources) views.set(view.name, view);
+      for (const gateway of host.resources) gateways.set(gateway.name, gateway);
       return {};
     },
   });
   createApp({ resources: [defineUser(), ...resources], extensions: [softDelete(), reading] }, ENV);
-  return views;
+  return gateways;
 }
 
 const idOf = (n: number) => String(n).padStart(24, '0');
@@ -31,7 +31,7 @@ const bob: Viewer = { id: idOf(2), roles: ['user'] };
 const admin: Viewer = { id: idOf(3), roles: ['user', 'admin'] };
 const open = { read: 'public' } as const;
 
-const views = viewsOf(
+const gateways = viewsOf(
   defineResource('label', {
     fields: {
       name: f.string(),
@@ -78,7 +78,7 @@ interface Read {
 
 function readable({ resource = 'page', data, record, user, anyRecord = false }: Read): Promise<boolean> {
   const find = (name: string, id: string) => (name === 'label' ? records.get(id) : undefined);
-  return views.get(resource)!.stillReadable({ data, record, find }, { user }, anyRecord);
+  return gateways.get(resource)!.stillReadable({ data, record, find }, { user }, anyRecord);
 }
 
 test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
@@ -166,19 +166,19 @@ test.each<[string, Viewer | undefined, boolean, boolean]>([
   ['secret', ann, false, false],
   ['guarded', ann, false, false],
 ])('whether the access to a %s depends on the record, for %j, any record %j: %j', (name, user, anyRecord, expected) => {
-  expect(views.get(name)!.needsRecord(user, anyRecord)).toBe(expected);
+  expect(gateways.get(name)!.needsRecord(user, anyRecord)).toBe(expected);
 });
 
 test('the expanded records and the encrypted values of serialized data are found, in references and lists of them', () => {
-  const view = views.get('page')!;
+  const gateway = gateways.get('page')!;
   const [a, b] = [{ id: idOf(4) }, { id: idOf(5), code: 'x' }];
-  expect(view.expandedIn({ title: 't', author: ann.id, label: null, labels: [], data: a })).toEqual([]);
-  expect(view.expandedIn({ label: a, labels: [b, idOf(6)] })).toEqual([
+  expect(gateway.expandedIn({ title: 't', author: ann.id, label: null, labels: [], data: a })).toEqual([]);
+  expect(gateway.expandedIn({ label: a, labels: [b, idOf(6)] })).toEqual([
     { resource: 'label', id: a.id },
     { resource: 'label', id: b.id },
   ]);
-  expect(view.holdsEncrypted({ label: a, labels: [a, b] })).toBe(true);
-  expect(view.holdsEncrypted({ label: a, labels: [a], title: 't' })).toBe(false);
-  expect(views.get('sealed')!.holdsEncrypted({ code: 'x' })).toBe(true);
-  expect(views.get('sealed')!.holdsEncrypted({ title: 't' })).toBe(false);
+  expect(gateway.holdsEncrypted({ label: a, labels: [a, b] })).toBe(true);
+  expect(gateway.holdsEncrypted({ label: a, labels: [a], title: 't' })).toBe(false);
+  expect(gateways.get('sealed')!.holdsEncrypted({ code: 'x' })).toBe(true);
+  expect(gateways.get('sealed')!.holdsEncrypted({ title: 't' })).toBe(false);
 });

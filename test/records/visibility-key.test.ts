@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ResourceView, StoredRecord } from '../../src/declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../src/declare/host.ts';
 import type { Viewer } from '../../src/declare/policy.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp, defineExtension, defineResource, defineUser, f } from '../../src/index.ts';
@@ -12,17 +12,17 @@ const ENV = {
 };
 
 /** The view of a resource of an app that is never started. */
-function viewOf(resource: AnyResource, ...others: AnyResource[]): ResourceView {
-  let found: ResourceView | undefined;
-  const looking = defineExtension({
-    name: 'looking',
+function viewOf(resource: AnyResource, ...others: AnyResource[]): ResourceGateway {
+  let found: ResourceGateway | undefined;
+  const viewContext = defineExtension({
+    name: 'viewing',
     setup(host) {
-      found = host.resources.find((view) => view.name === resource.name);
+      found = host.resources.find((gateway) => gateway.name === resource.name);
       return {};
     },
   });
   createApp(
-    { resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), resource, ...others], extensions: [looking] },
+    { resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), resource, ...others], extensions: [viewContext] },
     ENV,
   );
   return found!;
@@ -50,25 +50,25 @@ const records = fc.record({
   updatedAt: fc.constant('2030-01-01T00:00:00.000Z'),
 });
 
-async function seen(view: ResourceView, record: StoredRecord, user: Viewer | undefined) {
-  if (!(await view.readableBy(record, { user }))) return undefined;
-  return (await view.serialize([record], { user }))[0];
+async function seen(gateway: ResourceGateway, record: StoredRecord, user: Viewer | undefined) {
+  if (!(await gateway.readableBy(record, { user }))) return undefined;
+  return (await gateway.serialize([record], { user }))[0];
 }
 
 test('viewers with one visibility key are shown the same of every record, but for those whom it owns, whatever words policies are made of', async () => {
   await fc.assert(
     fc.asyncProperty(words, words, records, viewers, viewers, async (read, visibleTo, record, one, other) => {
-      const view = viewOf(
+      const gateway = viewOf(
         defineResource('thing', {
           fields: { title: f.string().visibleTo(visibleTo), author: f.ref('user').owner() },
           policies: { read },
         }),
       );
-      if ((one === undefined) !== (other === undefined) || view.visibilityKey(one) !== view.visibilityKey(other))
+      if ((one === undefined) !== (other === undefined) || gateway.visibilityKey(one) !== gateway.visibilityKey(other))
         return;
-      const owners = view.ownersIn(record);
+      const owners = gateway.ownersIn(record);
       if (owners.includes(one?.id ?? '') || owners.includes(other?.id ?? '')) return;
-      expect(await seen(view, record, one)).toEqual(await seen(view, record, other));
+      expect(await seen(gateway, record, one)).toEqual(await seen(gateway, record, other));
     }),
     { numRuns: 300 },
   );
@@ -101,14 +101,14 @@ test.each<[string, AnyResource, boolean]>([
     false,
   ],
 ])('with %s users of the same roles see alike: %#', (_, resource, alike) => {
-  const view = viewOf(resource, secret);
-  expect(view.visibilityKey(ann) === view.visibilityKey(bob)).toBe(alike);
-  expect(view.visibilityKey(undefined)).not.toBe(view.visibilityKey(ann));
-  expect(view.visibilityKey({ ...ann, roles: ['admin'] }) === view.visibilityKey(ann)).toBe(!alike);
+  const gateway = viewOf(resource, secret);
+  expect(gateway.visibilityKey(ann) === gateway.visibilityKey(bob)).toBe(alike);
+  expect(gateway.visibilityKey(undefined)).not.toBe(gateway.visibilityKey(ann));
+  expect(gateway.visibilityKey({ ...ann, roles: ['admin'] }) === gateway.visibilityKey(ann)).toBe(!alike);
 });
 
 test('whom a record, or a populated user in it, belongs to is named apart', () => {
-  const view = viewOf(
+  const gateway = viewOf(
     defineResource('thing', {
       fields: {
         note: f.string().visibleTo('owner'),
@@ -119,5 +119,5 @@ test('whom a record, or a populated user in it, belongs to is named apart', () =
     }),
   );
   const record = { id: idOf(9), author: ann.id, by: bob.id, all: [idOf(3)] };
-  expect(view.ownersIn(record).sort()).toEqual([ann.id, bob.id]);
+  expect(gateway.ownersIn(record).sort()).toEqual([ann.id, bob.id]);
 });

@@ -21,7 +21,7 @@ await app.migrate({ mode: 'sync' });
 
 const MEBIBYTE = 2 ** 20;
 const READERS = 200;
-const MOST_RESIDENT = 768 * MEBIBYTE;
+const MAX_RESIDENT = 768 * MEBIBYTE;
 // So that a busy machine has the time to look before stalled connections are destroyed.
 const PATIENT = { STALL_MS: '3600000' };
 const isLinux = process.platform === 'linux';
@@ -93,7 +93,7 @@ test.skipIf(!isLinux)(
     // From the address of the readers there is still room for small answers.
     expect((await readFrom(url, '/healthz', '127.0.0.1')).status).toBe(200);
     expect((await readFrom(url, '/api/sheets?limit=100&kind=none', '127.0.0.1')).status).toBe(200);
-    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MOST_RESIDENT);
+    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MAX_RESIDENT);
   },
 );
 
@@ -111,7 +111,7 @@ test.skipIf(!isLinux)(
     const refused = await readFrom(url, list('many'), '127.0.0.2');
     expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^[1-9]\d*$/) });
     expect((await readFrom(url, '/api/sheets?limit=1&kind=many', '127.0.0.2')).status).toBe(200);
-    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MOST_RESIDENT);
+    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MAX_RESIDENT);
   },
 );
 
@@ -127,7 +127,7 @@ test.skipIf(!isLinux)(
       timeout: 60_000,
     });
     expect((await readFrom(url, list('behind'), '127.0.0.2')).status).toBe(200);
-    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MOST_RESIDENT);
+    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MAX_RESIDENT);
   },
 );
 

@@ -1,5 +1,5 @@
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import { whenUsersAreDeleted } from '../deleted-users.ts';
 
 // Index devices_user_id_index.
@@ -12,4 +12,4 @@ export const revokeDevices: RevocationStep = async ({ cause, userIds }, tx) => {
 };
 
 /** Removes the devices of users who are deleted, those that follow no session included. Runs in the relay. */
-export const devicesOfDeletedUsers = (users: ResourceView) => whenUsersAreDeleted(users, REMOVE);
+export const devicesOfDeletedUsers = (users: ResourceGateway) => whenUsersAreDeleted(users, REMOVE);

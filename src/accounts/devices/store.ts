@@ -35,7 +35,7 @@ const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token,
   d.created_at, d.last_seen_at`;
 
 /** Devices of a user. Whoever has more has left them behind. */
-const MOST_DEVICES = 100;
+const MAX_DEVICES = 100;
 
 // A known token moves to the user who registered it last, and nothing of the former user stays on the device. The unique index of
 // token_hash decides between users who register one token at once. Beyond the most devices that a user may have, those that were
@@ -43,7 +43,7 @@ const MOST_DEVICES = 100;
 const REGISTER = `
   with old as (
     delete from devices where id in (
-      select id from devices where user_id = $2 and token_hash <> $5 order by last_seen_at desc, id desc offset ${MOST_DEVICES - 1}
+      select id from devices where user_id = $2 and token_hash <> $5 order by last_seen_at desc, id desc offset ${MAX_DEVICES - 1}
     )
   )
   insert into devices as d (id, user_id, session_id, token, token_hash, platform, name, app_version, locale)

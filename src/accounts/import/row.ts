@@ -2,13 +2,13 @@ import { type ApiError, type ErrorDetails, validationError } from '../../platfor
 import { exceededJsonLimit } from '../../platform/excessive-json.ts';
 import { isId, newId } from '../../platform/ids.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
-import type { CompiledResource } from '../../records/compiled.ts';
 import type { RecordsContext } from '../../records/context.ts';
 import { NO_DATE, parseDate } from '../../records/fields/date.ts';
-import { type Values, validate } from '../../records/validate.ts';
+import { type Values, validate } from '../../records/operations/validate.ts';
+import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { NO_PASSWORD } from '../password-hash.ts';
 
-const MOST_HASH = 1024;
+const MAX_HASH = 1024;
 
 /** A user of another system, checked. */
 export interface ImportRow {
@@ -48,7 +48,7 @@ function idOf(value: unknown): string {
 function hashOf(value: unknown): string {
   if (value === undefined || value === null) return NO_PASSWORD;
   if (typeof value !== 'string' || value.trim() === '') return fault({ passwordHash: 'Must be a text, or left out' });
-  if (value.length > MOST_HASH) return fault({ passwordHash: `Must be at most ${MOST_HASH} characters` });
+  if (value.length > MAX_HASH) return fault({ passwordHash: `Must be at most ${MAX_HASH} characters` });
   return isStorable(value) ? value : fault({ passwordHash: UNSTORABLE });
 }
 
@@ -73,11 +73,11 @@ export function createRowReader(
   { service }: Pick<RecordsContext, 'service'>,
 ): (line: string) => Promise<ImportRow> {
   const rules = withoutPasswords(resource);
-  const acting = { user: undefined, system: true, service };
+  const operation = { user: undefined, system: true, service };
   return async (line) => {
     const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parse(line);
     if ('password' in fields) fault({ password: 'Must not be there: give its hash as passwordHash' });
-    const values = await validate(rules, fields, acting, {
+    const values = await validate(rules, fields, operation, {
       unknownFields: 'reject',
       maxUnknown: Number.POSITIVE_INFINITY,
       updating: false,

@@ -15,7 +15,7 @@ export interface LockoutStore {
 }
 
 /** States that one process remembers while Redis is away: some 10 MB. */
-const MOST_KEYS = 50_000;
+const MAX_KEYS = 50_000;
 
 // Writes a state if it is still the one that was read; without ARGV[3] (ms to live) there is nothing left to remember.
 const SWAP = `
@@ -51,7 +51,7 @@ function createMemory() {
       states.delete(key);
       if (lifetime(state, rule, now) > 0) states.set(key, state);
       // A flood of ever new names must not fill the memory: the one that was used longest ago is forgotten.
-      if (states.size > MOST_KEYS) states.delete(states.keys().next().value!);
+      if (states.size > MAX_KEYS) states.delete(states.keys().next().value!);
       return answer;
     },
     clear: (key: string) => states.delete(key),

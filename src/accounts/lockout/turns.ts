@@ -4,7 +4,7 @@ import { createSemaphore } from '../../platform/semaphore.ts';
 const POLL_MS = 100;
 
 /** Attempts of one name in this process; those beyond are refused. */
-const MOST_WAITING = 1000;
+const MAX_WAITING = 1000;
 
 /** Lets those who ask about one key ask in turn: first come, first served, and one alone looks again and again. */
 export interface Turns {
@@ -38,7 +38,7 @@ export function createTurns(): Turns {
 
   function lineOf(key: string): Line {
     const line = lines.get(key) ?? {
-      turn: createSemaphore(1, { maxQueue: MOST_WAITING }),
+      turn: createSemaphore(1, { maxQueue: MAX_WAITING }),
       size: 0,
       wake: () => undefined,
     };

@@ -1,5 +1,5 @@
 import type { FeatureParts } from '../../declare/extension.ts';
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import type { AccountsContext } from '../context.ts';
 import { createResetComposer, forgot, forgotInput, forgotOutput, RESET_MAIL } from './request.ts';
 import { reset, resetInput } from './reset.ts';
@@ -9,7 +9,7 @@ export { createResets } from './store.ts';
 export { passwordResets } from './tables.ts';
 
 /** Passwords that are forgotten: the routes, and the e-mail with the link. */
-export function resetFeature(accounts: AccountsContext, users: ResourceView) {
+export function resetFeature(accounts: AccountsContext, users: ResourceGateway) {
   const tags = ['auth'];
   return {
     routes: [

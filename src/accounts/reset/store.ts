@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
@@ -62,7 +62,7 @@ export interface Resets {
 }
 
 /** @param minutes how long a link lives */
-export function createResets(database: Database, users: ResourceView, minutes: number): Resets {
+export function createResets(database: Database, users: ResourceGateway, minutes: number): Resets {
   const find = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
   return {
     async grant(user, requestedAt) {
@@ -100,4 +100,4 @@ export function resetSweep(database: Pick<Database, 'write'>): Sweep {
 }
 
 /** Removes the links of users who are deleted. */
-export const resetsOfDeletedUsers = (users: ResourceView) => whenUsersAreDeleted(users, REMOVE_OF_USERS);
+export const resetsOfDeletedUsers = (users: ResourceGateway) => whenUsersAreDeleted(users, REMOVE_OF_USERS);

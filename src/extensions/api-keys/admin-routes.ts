@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
@@ -11,7 +11,7 @@ import { EXISTS, listAll } from './sql.ts';
 type OwnedRow = [...ApiKeyRow, userId: string];
 
 /** The routes by which admins see and revoke everybody's keys. */
-export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: ResourceView, keys: Keys): Route[] {
+export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: ResourceGateway, keys: Keys): Route[] {
   const common = { policy: 'admin', tags: ['api-keys'] };
 
   /** Owners by id, as the admin who asks would see them. */

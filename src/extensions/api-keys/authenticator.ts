@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Authenticator, Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { Authenticator, Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { isActive } from '../../declare/viewer.ts';
@@ -35,7 +35,7 @@ type Reason = 'checksum' | 'unknown' | 'revoked' | 'expired' | 'user_disabled' |
  */
 export function createAuthenticator(
   { database, events, log }: Pick<Host, 'database' | 'events' | 'log'>,
-  users: ResourceView,
+  users: ResourceGateway,
   scopesOf: (route: Route) => readonly string[],
 ): Authenticator {
   const text = find(`"${users.table}"`, users.columns('u'));

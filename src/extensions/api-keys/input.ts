@@ -7,10 +7,10 @@ import { type KeyStatus, STATUSES } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
 
-const MOST_NAME = 100;
-const MOST_SCOPES = 1000;
+const MAX_NAME = 100;
+const MAX_SCOPES = 1000;
 /** Of what a client sent, as far as an error repeats it. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 const required = (what: string) => ({
   error: (issue: { input?: unknown }) =>
@@ -21,13 +21,13 @@ const name = z
   .string(required('a string'))
   .trim()
   .min(1, { error: 'Is required' })
-  .max(MOST_NAME, { error: `Must be at most ${MOST_NAME} characters` })
+  .max(MAX_NAME, { error: `Must be at most ${MAX_NAME} characters` })
   .refine(isStorable, { error: 'Must not contain invalid characters' })
   .meta({ description: 'What you call it', pattern: '\\S' });
 
 function quoted(scopes: readonly string[]): string {
   return scopes
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map((scope) => JSON.stringify(scope.slice(0, 100)))
     .join(', ');
 }
@@ -36,7 +36,7 @@ function scopesSchema({ all }: Scopes) {
   const valid = [...all.keys()];
   return boundedArray(z.string({ error: 'Must be a string' }).meta({ enum: valid }), {
     min: 1,
-    max: MOST_SCOPES,
+    max: MAX_SCOPES,
     error: 'Must be an array of scopes',
   })
     .superRefine((list, context) => {

@@ -1,5 +1,5 @@
 import type { Accounts, RevocationStep } from '../../declare/accounts.ts';
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -42,7 +42,7 @@ export interface Keys {
 export function createKeys(
   { database, events, transaction }: Pick<Host, 'database' | 'events' | 'transaction'>,
   accounts: Pick<Accounts, 'revoke' | 'holdCredential'>,
-  users: ResourceView,
+  users: ResourceGateway,
   { maxKeysPerUser: maxKeys, revokeOnPasswordReset }: Pick<ApiKeySettings, 'maxKeysPerUser' | 'revokeOnPasswordReset'>,
 ): Keys {
   const lockOwner = lockOwnerOf(quoteIdentifier(users.table));

@@ -1,5 +1,5 @@
 import { whenUsersAreDeleted } from '../../accounts/deleted-users.ts';
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -18,4 +18,4 @@ export function oldKeysSweep(database: Pick<Database, 'write'>): Sweep {
 }
 
 /** Revokes the keys of users who are deleted. They stopped working at once; this is for what is stored of them. */
-export const keysOfDeletedUsers = (users: ResourceView) => whenUsersAreDeleted(users, REVOKE_OF_DELETED);
+export const keysOfDeletedUsers = (users: ResourceGateway) => whenUsersAreDeleted(users, REVOKE_OF_DELETED);

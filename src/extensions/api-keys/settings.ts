@@ -3,9 +3,9 @@ import { policySetting, settingMistakes } from '../../declare/extension-settings
 import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
 
 /** A century. More is a slip of the pen. */
-const MOST_DAYS = 36_500;
+const MAX_DAYS = 36_500;
 
-const days = z.number().int().min(1).max(MOST_DAYS);
+const days = z.number().int().min(1).max(MAX_DAYS);
 
 const schema = z
   .strictObject({

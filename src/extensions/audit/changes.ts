@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldSpec, Fields } from '../../declare/field.ts';
-import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Changes, FieldChange } from './entry.ts';
 import { withoutPersonal } from './mask.ts';
@@ -31,14 +31,18 @@ function changeOf(
  *
  * @param personal fields that are personal whatever they are named
  */
-export function changesOf(view: ResourceView, { name, payload }: OutboxRow, personal: ReadonlySet<string>): Changes {
-  const record = view.fromOutbox(payload.record as Record<string, unknown>);
-  const previous = payload.previous && view.fromOutbox(payload.previous as Record<string, unknown>);
+export function changesOf(
+  gateway: ResourceGateway,
+  { name, payload }: OutboxRow,
+  personal: ReadonlySet<string>,
+): Changes {
+  const record = gateway.fromOutbox(payload.record as Record<string, unknown>);
+  const previous = payload.previous && gateway.fromOutbox(payload.previous as Record<string, unknown>);
   const isGone = name.endsWith('.deleted');
   const [before, after] = isGone ? [record, undefined] : [previous as StoredRecord | undefined, record];
   const passwords = (payload.passwords ?? {}) as Record<string, boolean>;
   const changes: Changes = {};
-  for (const [field, { spec }] of Object.entries(view.declaration.fields as Fields)) {
+  for (const [field, { spec }] of Object.entries(gateway.declaration.fields as Fields)) {
     const change =
       spec.kind === 'password'
         ? passwords[field] && ({ changed: true } as const)

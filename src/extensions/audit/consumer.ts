@@ -1,10 +1,10 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { isPersonal } from '../../declare/personal-data.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import { isRecordChange, type OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { erasurePlan } from '../../records/erasure-plan.ts';
+import { erasurePlan } from '../../records/schema/erasure-plan.ts';
 import { append } from './chain.ts';
 import { changesOf } from './changes.ts';
 import type { AuditEvent } from './entry.ts';
@@ -12,7 +12,7 @@ import { OWN_ROW, type OwnPayload } from './event-writer.ts';
 
 /** A resource whose changes the trail tells of. */
 interface Audited {
-  view: ResourceView;
+  gateway: ResourceGateway;
   /** What an erasure of an account takes out of its records, though it does not look personal: the trail, which cannot be changed,
    * never has it. */
   personal: ReadonlySet<string>;
@@ -21,19 +21,19 @@ interface Audited {
   ownerColumn: string | undefined;
 }
 
-function auditedOf(view: ResourceView, isUser: boolean): Audited {
-  const { personal, action, ownerColumn } = erasurePlan(view.declaration, isUser);
+function auditedOf(gateway: ResourceGateway, isUser: boolean): Audited {
+  const { personal, action, ownerColumn } = erasurePlan(gateway.declaration, isUser);
   // What looks personal by itself is masked as finely as it looks so: a member of an object alone.
   const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
   const erasable = {
     // The whole record is deleted.
-    delete: Object.keys(view.declaration.fields),
+    delete: Object.keys(gateway.declaration.fields),
     // An object is emptied whole, including members that are not personal.
     anonymize: personal.map(({ name }) => name),
     keep: [],
   };
   return {
-    view,
+    gateway,
     personal: new Set(others.map(({ name }) => name)),
     erasable: erasable[action],
     ownerColumn: isUser ? 'id' : ownerColumn,
@@ -49,10 +49,10 @@ interface Origin {
 
 /** The changes, and which of them an erasure can remove. Values of a record that an erasure has just removed are not stored at all. */
 function changesIn(
-  { view, personal, erasable, ownerColumn }: Audited,
+  { gateway, personal, erasable, ownerColumn }: Audited,
   row: OutboxRow,
 ): Pick<AuditEvent, 'changes' | 'erasable'> {
-  const changes = changesOf(view, row, personal);
+  const changes = changesOf(gateway, row, personal);
   const { record, erased } = row.payload as { record: Record<string, unknown>; erased?: true };
   if (erased && row.name.endsWith('.deleted')) {
     return { changes: Object.fromEntries(Object.keys(changes).map((field) => [field, { changed: true }])) };
@@ -67,7 +67,7 @@ function changed(audited: Audited, row: OutboxRow): AuditEvent {
   return {
     at: createdAt,
     action: name.slice(name.lastIndexOf('.') + 1),
-    resource: audited.view.name,
+    resource: audited.gateway.name,
     record: recordId,
     user: userId,
     via,
@@ -80,7 +80,7 @@ function changed(audited: Audited, row: OutboxRow): AuditEvent {
 }
 
 /** Finds the users of e-mails that somebody tried, so that the trail of a user tells of it. */
-function createFinder(users: ResourceView | undefined) {
+function createFinder(users: ResourceGateway | undefined) {
   const text = users && `select email, id from ${quoteIdentifier(users.table)} where email = any($1::text[])`;
   return async (rows: readonly OutboxRow[], tx: Executor): Promise<Map<string, string>> => {
     const emails = rows.flatMap(({ name, payload }) =>
@@ -98,8 +98,8 @@ function createFinder(users: ResourceView | undefined) {
 export function createConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
   const audited = new Map(
     resources
-      .filter((view) => view.declaration.audit === true)
-      .map((view) => [view.name, auditedOf(view, view === users)]),
+      .filter((gateway) => gateway.declaration.audit === true)
+      .map((gateway) => [gateway.name, auditedOf(gateway, gateway === users)]),
   );
   const find = createFinder(users);
 

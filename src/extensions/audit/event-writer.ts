@@ -14,7 +14,7 @@ export type OwnPayload = AuditEvent & { email?: string };
 
 const ROWS_AT_ONCE = 500;
 // While the database is away: a minute of much trouble, and some megabytes.
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 const AGAIN_MS = 1000;
 
 /** Writes what happened, in the background. */
@@ -63,7 +63,7 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
 
   return {
     add(payload) {
-      if (waiting.length >= MOST_WAITING) {
+      if (waiting.length >= MAX_WAITING) {
         lost++;
         return;
       }

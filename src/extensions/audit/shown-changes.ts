@@ -1,5 +1,5 @@
 import type { Fields } from '../../declare/field.ts';
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { allowsEveryRecord, type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 import type { Viewer } from '../../declare/viewer.ts';
 import type { Changes, Entry } from './entry.ts';
@@ -8,7 +8,7 @@ import type { Changes, Entry } from './entry.ts';
 export type ShownChanges = (entry: Pick<Entry, 'resource' | 'changes'>, reader: Viewer | undefined) => Changes | null;
 
 /** Fields that not everybody sees, by name. */
-function restrictedFields({ declaration }: ResourceView): Map<string, CompiledPolicy> {
+function restrictedFields({ declaration }: ResourceGateway): Map<string, CompiledPolicy> {
   const fields = Object.entries(declaration.fields as Fields);
   return new Map(
     fields.flatMap(([name, { spec }]) =>
@@ -19,7 +19,7 @@ function restrictedFields({ declaration }: ResourceView): Map<string, CompiledPo
 
 /** Makes what leaves out the values of fields with `visibleTo`, but where a role of the reader is enough for them. */
 export function createShownChanges(resources: Host['resources']): ShownChanges {
-  const restricted = new Map(resources.map((view) => [view.name, restrictedFields(view)]));
+  const restricted = new Map(resources.map((gateway) => [gateway.name, restrictedFields(gateway)]));
   return ({ resource, changes }, reader) => {
     const fields = restricted.get(resource ?? '');
     if (changes === null || fields === undefined || fields.size === 0) return changes;

@@ -1,12 +1,12 @@
-import type { Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Entry } from './entry.ts';
 import { createShownChanges } from './shown-changes.ts';
 
-type Looking = Pick<RouteContext, 'user' | 'req' | 'service'>;
+type RequestContext = Pick<RouteContext, 'user' | 'req' | 'service'>;
 
 /** Gives the entries that their reader may see, with what they may see of each. */
-export type VisibleEntries = (entries: readonly Entry[], looking: Looking) => Promise<Entry[]>;
+export type VisibleEntries = (entries: readonly Entry[], viewContext: RequestContext) => Promise<Entry[]>;
 
 /**
  * Makes what narrows entries down to what their reader may see of records anyway: only those inside the service scope, and values of
@@ -14,33 +14,37 @@ export type VisibleEntries = (entries: readonly Entry[], looking: Looking) => Pr
  * it is told of only to those whom the scope leaves everything.
  */
 export function createVisibleEntries(resources: Host['resources']): VisibleEntries {
-  const views = new Map(resources.map((view) => [view.name, view]));
+  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const shown = createShownChanges(resources);
 
   /** The ids of a resource's records that are outside of the reader's scope. */
-  async function outside(view: ResourceView, entries: readonly Entry[], looking: Looking): Promise<Set<string>> {
-    const { scope } = view.declaration;
+  async function outside(
+    gateway: ResourceGateway,
+    entries: readonly Entry[],
+    viewContext: RequestContext,
+  ): Promise<Set<string>> {
+    const { scope } = gateway.declaration;
     const all = new Set(entries.flatMap(({ record }) => record ?? []));
     if (
       scope === undefined ||
-      (await scope({ user: looking.user, req: looking.req, service: looking.service })) === undefined
+      (await scope({ user: viewContext.user, req: viewContext.req, service: viewContext.service })) === undefined
     )
       return new Set();
-    const records = await view.load([...all]);
-    const isIn = (record: StoredRecord) => view.inScope(record, looking);
+    const records = await gateway.load([...all]);
+    const isIn = (record: StoredRecord) => gateway.inScope(record, viewContext);
     const verdicts = await Promise.all(records.map(async (record) => [record.id, await isIn(record)] as const));
     return all.difference(new Set(verdicts.flatMap(([id, is]) => (is ? [id] : []))));
   }
 
-  return async (entries, looking) => {
+  return async (entries, viewContext) => {
     const groups = Map.groupBy(entries, ({ resource }) => resource);
     const hidden = new Map<string, Set<string>>();
     for (const [resource, list] of groups) {
-      const view = views.get(resource ?? '');
-      if (view !== undefined) hidden.set(view.name, await outside(view, list, looking));
+      const gateway = gateways.get(resource ?? '');
+      if (gateway !== undefined) hidden.set(gateway.name, await outside(gateway, list, viewContext));
     }
     return entries
       .filter(({ resource, record }) => record === null || hidden.get(resource ?? '')?.has(record) !== true)
-      .map((entry) => ({ ...entry, changes: shown(entry, looking.user) }));
+      .map((entry) => ({ ...entry, changes: shown(entry, viewContext.user) }));
   };
 }

@@ -1,10 +1,10 @@
-import type { Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { SimulatedDevice, SimulatedDevices } from '../../declare/simulated.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type RecentPush, readRecentPushes } from '../../push/recent-pushes.ts';
 
-const MOST_USERS = 100;
-const MOST_NOTIFICATIONS = 20;
+const MAX_USERS = 100;
+const MAX_NOTIFICATIONS = 20;
 
 /** Somebody who may have a device. */
 interface ShownUser {
@@ -31,13 +31,13 @@ function shown(user: StoredRecord): ShownUser {
 /** Makes the reader of what the page shows. */
 export function createStateReader(
   { database, service }: Pick<Platform, 'database'> & Pick<Host, 'service'>,
-  users: ResourceView,
+  users: ResourceGateway,
   simulated: SimulatedDevices,
 ): () => Promise<ConsoleState> {
   return async () => {
     const [devices, people, pushes] = await Promise.all([
       simulated.list(),
-      service(users.name).list({ limit: MOST_USERS, count: 'none' }),
+      service(users.name).list({ limit: MAX_USERS, count: 'none' }),
       readRecentPushes(database, { limit: 30, devices: 20 }),
     ]);
     const receivers = pushes.flatMap((push) => push.devices.map(({ user }) => user));
@@ -48,7 +48,7 @@ export function createStateReader(
       devices: devices.toReversed().map((device) => ({
         ...device,
         owner: labels.get(device.user) ?? device.user,
-        notifications: device.notifications.slice(0, MOST_NOTIFICATIONS),
+        notifications: device.notifications.slice(0, MAX_NOTIFICATIONS),
       })),
       users: (people.data as unknown as StoredRecord[]).map(shown),
       pushes: pushes.map((push) => ({

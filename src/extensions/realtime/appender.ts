@@ -20,14 +20,14 @@ const TICK_DEADLINE_MS = 5000;
 const COUNTED_MS = 50;
 const RETRY_MS = 1000;
 /** Characters that are sent before the next are. */
-const MOST_AT_ONCE = 2_000_000;
+const MAX_AT_ONCE = 2_000_000;
 
 /** Entries in parts that take a moment each, however large they are. */
 function inParts<E extends readonly [string, string]>(entries: readonly E[]): E[][] {
   const parts: E[][] = [];
-  let length = MOST_AT_ONCE;
+  let length = MAX_AT_ONCE;
   for (const entry of entries) {
-    if (length >= MOST_AT_ONCE) {
+    if (length >= MAX_AT_ONCE) {
       parts.push([]);
       length = 0;
     }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Looking } from '../../declare/host.ts';
+import type { ViewContext } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import { asItWas, isBefore, type RecordChange } from './entry.ts';
 import { bytesOf, changeFrame, type Frame } from './frame.ts';
@@ -21,45 +21,45 @@ function merged(lists: readonly (readonly Frame[])[]): readonly Frame[] {
 }
 
 /** Whether a change can be of interest to a subscription, whoever looks. */
-function isAbout({ view, id, following }: Pick<Subscription, 'view' | 'id' | 'following'>, change: RecordChange) {
+function isAbout({ gateway, id, following }: Pick<Subscription, 'gateway' | 'id' | 'following'>, change: RecordChange) {
   const { record, previous } = change;
-  if (change.view !== view || (id !== undefined && record.id !== id)) return false;
+  if (change.gateway !== gateway || (id !== undefined && record.id !== id)) return false;
   if (following.includes(record) || (previous !== undefined && following.includes(previous))) return true;
   const before = asItWas(change);
   return change.untold.size > 0 && before !== undefined && following.mayInclude(before, change.untold);
 }
 
 /** Gives the sight of somebody; those who see the same share one. */
-type Sights = (view: Group['view'], user: Viewer | undefined, isOwner: boolean) => Sight;
+type Sights = (gateway: Group['gateway'], user: Viewer | undefined, isOwner: boolean) => Sight;
 
 /** Makes what sends changes to listeners. */
 export function createBroadcast(visibleChanges: VisibleChanges) {
   function createSights(): Sights {
     const sights = new Map<unknown, Sight>();
-    const together: Looking['together'] = new Map();
-    return (view, user, isOwner) => {
-      const visibility = view.visibilityKey(user);
+    const together: ViewContext['together'] = new Map();
+    return (gateway, user, isOwner) => {
+      const visibility = gateway.visibilityKey(user);
       const isPersonal = user === undefined || isOwner || visibility === user.id;
-      const key = isPersonal ? user : `${view.name} ${visibility}`;
+      const key = isPersonal ? user : `${gateway.name} ${visibility}`;
       const sight = sights.get(key) ?? visibleChanges.sightOf(user, together);
       sights.set(key, sight);
       return sight;
     };
   }
 
-  function ownersOf({ record, previous }: RecordChange, view: Group['view']): string[] {
-    return [...new Set([...view.ownersIn(record), ...(previous === undefined ? [] : view.ownersIn(previous))])];
+  function ownersOf({ record, previous }: RecordChange, gateway: Group['gateway']): string[] {
+    return [...new Set([...gateway.ownersIn(record), ...(previous === undefined ? [] : gateway.ownersIn(previous))])];
   }
 
   async function toldTo(group: Group, all: readonly RecordChange[], sights: Sights): Promise<Told | undefined> {
     const changes = all.filter((change) => isAbout(group, change));
     if (changes.length === 0) return undefined;
-    const { view, following, text } = group;
+    const { gateway, following, text } = group;
     // As it is now: who goes meanwhile must not make the others see what is theirs.
     const people = new Map(group.people);
-    const owners = new Map(changes.map((one) => [one, ownersOf(one, view).filter((id) => people.has(id))]));
+    const owners = new Map(changes.map((one) => [one, ownersOf(one, gateway).filter((id) => people.has(id))]));
     const seenBy = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
-      const found = await visibleChanges.of(view, following, list, sights(view, people.get(id)!.user, isOwner));
+      const found = await visibleChanges.of(gateway, following, list, sights(gateway, people.get(id)!.user, isOwner));
       return found.map((one) => [one.change, changeFrame(one, text)] as const);
     };
     // Those who own nothing of a change see it through the eyes of one of them.
@@ -131,9 +131,9 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     ): Promise<boolean> {
       const sight = visibleChanges.sightOf(person.user, new Map());
       const lists = subscriptions.map(async (subscription) => {
-        const { view, following, text } = subscription;
+        const { gateway, following, text } = subscription;
         const own = changes.filter((change) => isAbout(subscription, change));
-        const found = own.length === 0 ? [] : await visibleChanges.of(view, following, own, sight);
+        const found = own.length === 0 ? [] : await visibleChanges.of(gateway, following, own, sight);
         return found.map((one) => changeFrame(one, text));
       });
       const bytes = bytesOf(merged(await Promise.all(lists)));

@@ -10,7 +10,7 @@ import { ADD_WAITING, IS_ANY_WAITING } from './sql.ts';
  * away, and until what waits is moved, they wait in Postgres.
  */
 export function createConsumer({ resources }: Pick<Host, 'resources'>, appender: Appender): OutboxConsumer {
-  const names = new Set(resources.map((view) => view.name));
+  const names = new Set(resources.map((gateway) => gateway.name));
   return {
     wants: (row) => isRecordChange(row) && names.has(row.resource!),
     async handle(rows, tx) {

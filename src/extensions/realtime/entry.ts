@@ -1,5 +1,5 @@
 import type { Fields } from '../../declare/field.ts';
-import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { RecordAction } from '../../declare/record-event.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
@@ -40,7 +40,7 @@ export interface RecordChange {
   /** ISO 8601. */
   at: string;
   action: RecordAction;
-  view: ResourceView;
+  gateway: ResourceGateway;
   record: StoredRecord;
   /** Before an update. */
   previous: StoredRecord | undefined;
@@ -81,48 +81,53 @@ const NOTHING: ReadonlySet<string> = new Set();
 
 type Place = readonly [field: string, column: string];
 // Events come in thousands a second, resources never change.
-const places = new WeakMap<ResourceView, readonly Place[]>();
+const places = new WeakMap<ResourceGateway, readonly Place[]>();
 
 /** The fields of a resource that its events tell, with their columns: passwords are in none. */
-function placesOf(view: ResourceView): readonly Place[] {
-  let known = places.get(view);
+function placesOf(gateway: ResourceGateway): readonly Place[] {
+  let known = places.get(gateway);
   if (known === undefined) {
-    const fields = Object.entries(view.declaration.fields as Fields).filter(([, { spec }]) => spec.kind !== 'password');
+    const fields = Object.entries(gateway.declaration.fields as Fields).filter(
+      ([, { spec }]) => spec.kind !== 'password',
+    );
     known = fields.map(([name]) => [name, snakeCase(name)]);
-    places.set(view, known);
+    places.set(gateway, known);
   }
   return known;
 }
 
 /** What is not in an event, not even as null. */
-function missing(view: ResourceView, columns: Columns | null): ReadonlySet<string> {
+function missing(gateway: ResourceGateway, columns: Columns | null): ReadonlySet<string> {
   if (columns === null) return NOTHING;
-  const names = placesOf(view).filter(([, column]) => !Object.hasOwn(columns, column));
+  const names = placesOf(gateway).filter(([, column]) => !Object.hasOwn(columns, column));
   return names.length === 0 ? NOTHING : new Set(names.map(([name]) => name));
 }
 
 /** Of an update that waited while an account was erased nobody knows what it led to; but the erasure tells of the record itself. */
-function untoldIn(view: ResourceView, action: RecordAction, record: Columns, previous: Columns | null) {
-  const unknown = missing(view, record);
+function untoldIn(gateway: ResourceGateway, action: RecordAction, record: Columns, previous: Columns | null) {
+  const unknown = missing(gateway, record);
   if (action === 'deleted') return unknown;
-  return unknown.size === 0 ? missing(view, previous) : NOTHING;
+  return unknown.size === 0 ? missing(gateway, previous) : NOTHING;
 }
 
 /** Reads an entry; undefined when it tells of no resource that there is. */
-export function unpackEvent({ id, text }: Entry, views: ReadonlyMap<string, ResourceView>): RecordChange | undefined {
+export function unpackEvent(
+  { id, text }: Entry,
+  gateways: ReadonlyMap<string, ResourceGateway>,
+): RecordChange | undefined {
   const [eventId, name, resource, at, record, previous, byErasure = false] = JSON.parse(text) as Packed;
-  const view = views.get(resource);
-  if (view === undefined) return undefined;
+  const gateway = gateways.get(resource);
+  if (gateway === undefined) return undefined;
   const action = name.slice(name.lastIndexOf('.') + 1) as RecordAction;
   return {
     id,
     eventId,
     at,
     action,
-    view,
-    record: view.fromOutbox(record),
-    previous: previous === null ? undefined : view.fromOutbox(previous),
-    untold: untoldIn(view, action, record, previous),
+    gateway,
+    record: gateway.fromOutbox(record),
+    previous: previous === null ? undefined : gateway.fromOutbox(previous),
+    untold: untoldIn(gateway, action, record, previous),
     byErasure,
   };
 }

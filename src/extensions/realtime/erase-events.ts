@@ -1,5 +1,5 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
-import { type ErasureShare, erasureShares } from '../../records/erasure-plan.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { type ErasureShare, erasureShares } from '../../records/schema/erasure-plan.ts';
 import { FIELDS, gapKey, type Packed, placeOf, streamKey } from './entry.ts';
 import { REMOVE_WAITING, WAITING_WITH } from './sql.ts';
 import { DROPPED } from './sweeps.ts';
@@ -30,9 +30,9 @@ function fateOf(text: string, userId: string, shares: ReadonlyMap<string, Erasur
  */
 export function createEraseEvents(
   { database, redis, env, resources }: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
-  users: ResourceView,
+  users: ResourceGateway,
 ): (userId: string) => Promise<number> {
-  const shares = new Map(erasureShares(resources, users).map((share) => [share.view.name, share]));
+  const shares = new Map(erasureShares(resources, users).map((share) => [share.gateway.name, share]));
   const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
 
   async function eraseWaiting(userId: string): Promise<number> {

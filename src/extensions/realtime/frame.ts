@@ -14,9 +14,9 @@ export interface Frame {
 
 /** @param subscription as the client wrote it */
 export function changeFrame({ change, action, data, previous }: VisibleChange, subscription: string): Frame {
-  const { id, eventId, at, view, record } = change;
+  const { id, eventId, at, gateway, record } = change;
   const told = { subscription, event: eventId, at, id: record.id, data, previous };
-  return { id, text: block(`${view.name}.${action}`, told) };
+  return { id, text: block(`${gateway.name}.${action}`, told) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Following, ResourceView } from '../../declare/host.ts';
+import type { Following, ResourceGateway } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { RecordChange } from './entry.ts';
 import type { Stream } from './stream.ts';
@@ -12,7 +12,7 @@ export interface Person {
 export interface Subscription {
   /** As the client wrote it. */
   text: string;
-  view: ResourceView;
+  gateway: ResourceGateway;
   /** Of a single record. */
   id: string | undefined;
   filters: Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export interface Listener {
 }
 
 /** Subscriptions that are told the same of every change, but for those of the users who own its record. */
-export interface Group extends Pick<Subscription, 'text' | 'view' | 'id' | 'following'> {
+export interface Group extends Pick<Subscription, 'text' | 'gateway' | 'id' | 'following'> {
   key: string;
   /**
    * By their ids, as they were when they came in, and how often each is in it; `''`: nobody who is signed in. Who has got other
@@ -65,8 +65,8 @@ interface Place {
 
 const idOf = ({ user }: Person) => user?.id ?? '';
 
-function groupKey({ text, view, id, following }: Subscription, { user }: Person): string {
-  return JSON.stringify([view.name, id, text, following.key, user === undefined, view.visibilityKey(user)]);
+function groupKey({ text, gateway, id, following }: Subscription, { user }: Person): string {
+  return JSON.stringify([gateway.name, id, text, following.key, user === undefined, gateway.visibilityKey(user)]);
 }
 
 /** Makes it, without anybody. */
@@ -77,9 +77,9 @@ export function createGroups(): Groups {
   const places = new Map<string, Place>();
 
   /** The set in which a group stands. */
-  function shelf({ view, id }: Group): Set<Group> {
-    const place = places.get(view.name) ?? { lists: new Set(), records: new Map() };
-    places.set(view.name, place);
+  function shelf({ gateway, id }: Group): Set<Group> {
+    const place = places.get(gateway.name) ?? { lists: new Set(), records: new Map() };
+    places.set(gateway.name, place);
     if (id === undefined) return place.lists;
     const records = place.records.get(id) ?? new Set();
     place.records.set(id, records);
@@ -88,10 +88,10 @@ export function createGroups(): Groups {
 
   function enter(subscription: Subscription, person: Person): Group {
     const key = groupKey(subscription, person);
-    const { text, view, id, following } = subscription;
+    const { text, gateway, id, following } = subscription;
     let group = groups.get(key);
     if (group === undefined) {
-      group = { key, text, view, id, following, people: new Map(), bundles: new Set() };
+      group = { key, text, gateway, id, following, people: new Map(), bundles: new Set() };
       groups.set(key, group);
       shelf(group).add(group);
     }
@@ -107,7 +107,7 @@ export function createGroups(): Groups {
     if (group.people.size > 0) return;
     groups.delete(group.key);
     shelf(group).delete(group);
-    if (group.id !== undefined && shelf(group).size === 0) places.get(group.view.name)!.records.delete(group.id);
+    if (group.id !== undefined && shelf(group).size === 0) places.get(group.gateway.name)!.records.delete(group.id);
   }
 
   return {
@@ -141,7 +141,7 @@ export function createGroups(): Groups {
     all: () => bundleOf.keys(),
     affectedBy(changes) {
       const touched = new Set<Group>();
-      for (const [{ name }, own] of Map.groupBy(changes, ({ view }) => view)) {
+      for (const [{ name }, own] of Map.groupBy(changes, ({ gateway }) => gateway)) {
         const place = places.get(name);
         for (const group of place?.lists ?? []) touched.add(group);
         for (const { record } of own) for (const group of place?.records.get(record.id) ?? []) touched.add(group);

@@ -43,7 +43,7 @@ export function createHub(
   { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
 ): Hub {
   const { log } = host;
-  const views = new Map(host.resources.map((view) => [view.name, view]));
+  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const broadcast = createBroadcast(createVisibleChanges(host));
   const groups = createGroups();
   const deduplicate = createDeduplicate();
@@ -67,7 +67,7 @@ export function createHub(
       lost ||= entry.field === FIELDS.lost;
       if (entry.field !== FIELDS.event) return [];
       try {
-        return unpackEvent(entry, views) ?? [];
+        return unpackEvent(entry, gateways) ?? [];
       } catch (error) {
         log.error({ err: error, entry: entry.id }, 'a change could not be read for open streams');
         lost = true;

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { ExtensionHost } from '../../declare/extension.ts';
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../declare/route.ts';
 import { createScopeCheck } from '../../declare/scope.ts';
@@ -32,14 +32,14 @@ interface Parts {
 
 /** The routes by which records are listed and read: what has none is not followed either. */
 function createFollowable({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
-  const views = new Map(resources.map((view) => [view.name, view]));
+  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const routeOf = (resource: string, crud: 'list' | 'read') =>
     routes().find((route) => route.resource === resource && route.crud === crud);
-  return ({ resource, id }: RequestedSubscription): { view: ResourceView; route: Route } => {
+  return ({ resource, id }: RequestedSubscription): { gateway: ResourceGateway; route: Route } => {
     const crud = id === undefined ? 'list' : 'read';
-    const [view, route] = [views.get(resource), routeOf(resource, crud)];
-    if (view !== undefined && route !== undefined) return { view, route };
-    const names = [...views.keys()].filter((name) => routeOf(name, crud) !== undefined);
+    const [gateway, route] = [gateways.get(resource), routeOf(resource, crud)];
+    if (gateway !== undefined && route !== undefined) return { gateway, route };
+    const names = [...gateways.keys()].filter((name) => routeOf(name, crud) !== undefined);
     const what = resource.slice(0, 100).toWellFormed();
     throw new ApiError(
       'BAD_REQUEST',
@@ -63,11 +63,11 @@ export function createStreamOpener(
   }
 
   async function begin(requested: RequestedSubscription, { user, auth }: Who, goesOn: boolean): Promise<Subscription> {
-    const { view, route } = followable(requested);
+    const { gateway, route } = followable(requested);
     assertReach(route, auth);
     const { text, id, filters } = requested;
-    const following = await view.follow({ id, filters, goesOn }, { user, req: undefined, service });
-    return { text, view, id, filters, following };
+    const following = await gateway.follow({ id, filters, goesOn }, { user, req: undefined, service });
+    return { text, gateway, id, filters, following };
   }
 
   async function signedIn(ctx: RouteContext, { ticket }: StreamRequest): Promise<Who> {
@@ -119,12 +119,12 @@ export function createStreamOpener(
     async recheck(listener: Listener): Promise<void> {
       const { person, stream, subscriptions } = listener;
       try {
-        const looking = { user: person.user, req: undefined, service };
-        await assertPolicy(looking, undefined);
+        const viewContext = { user: person.user, req: undefined, service };
+        await assertPolicy(viewContext, undefined);
         listener.subscriptions = await Promise.all(
           subscriptions.map(async (one) => {
             const { id, filters } = one;
-            return { ...one, following: await one.view.follow({ id, filters, goesOn: true }, looking) };
+            return { ...one, following: await one.gateway.follow({ id, filters, goesOn: true }, viewContext) };
           }),
         );
       } catch (error) {

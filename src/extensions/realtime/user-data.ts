@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { UserData } from '../../declare/user-data.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { createEraseEvents } from './erase-events.ts';
@@ -17,7 +17,10 @@ export function ticketData(database: Database): UserData {
 }
 
 /** The changes of a user's records, kept for streams that resume. The records themselves are exported by their resources. */
-export function eventData(host: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>, users: ResourceView): UserData {
+export function eventData(
+  host: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
+  users: ResourceGateway,
+): UserData {
   return {
     name: 'streamEvents',
     description: 'Changes of the user’s records, kept for minutes for streams that resume; not exported',

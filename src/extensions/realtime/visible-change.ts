@@ -1,4 +1,4 @@
-import type { Following, Host, Looking, ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { Following, Host, ResourceGateway, StoredRecord, ViewContext } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isTooSlow, isTransient } from '../../platform/postgres/errors.ts';
@@ -26,7 +26,7 @@ interface Planned {
 
 /** What somebody has seen of some changes: whatever they follow, each record is looked at once. */
 export interface Sight {
-  looking: Looking;
+  viewContext: ViewContext;
   readable: Map<StoredRecord, Promise<boolean>>;
   shown: Map<StoredRecord, Promise<Shown>>;
 }
@@ -50,25 +50,29 @@ function idAlone(change: RecordChange): Planned {
 
 /** Makes what tells viewers of changes: only what is inside their scope, what they may read, and of that the fields that they see. */
 export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'log'>) {
-  function isReadable(view: ResourceView, record: StoredRecord, { looking, readable }: Sight): Promise<boolean> {
+  function isReadable(
+    gateway: ResourceGateway,
+    record: StoredRecord,
+    { viewContext, readable }: Sight,
+  ): Promise<boolean> {
     let known = readable.get(record);
     if (known === undefined) {
-      known = view.readableBy(record, looking);
+      known = gateway.readableBy(record, viewContext);
       readable.set(record, known);
     }
     return known;
   }
 
   async function planFor(change: RecordChange, following: Following, sight: Sight): Promise<Planned | undefined> {
-    const { view, record, previous } = change;
-    const sees = async (one: StoredRecord) => following.includes(one) && (await isReadable(view, one, sight));
+    const { gateway, record, previous } = change;
+    const sees = async (one: StoredRecord) => following.includes(one) && (await isReadable(gateway, one, sight));
     const plan = planned(change, previous !== undefined && (await sees(previous)), await sees(record));
     if (plan !== undefined && change.idOnly) return idAlone(change);
     if (plan !== undefined || change.untold.size === 0) return plan;
     // What the filters ask for was erased: that they left the record before cannot be ruled out.
     const before = asItWas(change);
     const mayHaveSeen =
-      before !== undefined && following.mayInclude(before, change.untold) && (await isReadable(view, before, sight));
+      before !== undefined && following.mayInclude(before, change.untold) && (await isReadable(gateway, before, sight));
     return mayHaveSeen ? idAlone(change) : undefined;
   }
 
@@ -84,14 +88,14 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
   }
 
   /** Begins to show records, all at once; where that fails, each alone. */
-  function show(view: ResourceView, records: readonly StoredRecord[], { looking, shown }: Sight): void {
+  function show(gateway: ResourceGateway, records: readonly StoredRecord[], { viewContext, shown }: Sight): void {
     const missing = records.filter((record) => !shown.has(record));
     if (missing.length === 0) return;
-    const together = view.serialize(missing, looking);
+    const together = gateway.serialize(missing, viewContext);
     for (const [i, record] of missing.entries()) {
       const alone = async (error: unknown) => {
         if (missing.length === 1 || isWorthRetrying(error)) throw error;
-        return (await view.serialize([record], looking))[0]!;
+        return (await gateway.serialize([record], viewContext))[0]!;
       };
       const one = together.then((all) => all[i]!, alone);
       // Whoever waits for it is told; there may be nobody any longer.
@@ -102,8 +106,8 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
 
   return {
     /** @param together shared by those who look at the same changes at the same moment */
-    sightOf: (user: Viewer | undefined, together: Looking['together']): Sight => ({
-      looking: { user, req: undefined, service, together },
+    sightOf: (user: Viewer | undefined, together: ViewContext['together']): Sight => ({
+      viewContext: { user, req: undefined, service, together },
       readable: new Map(),
       shown: new Map(),
     }),
@@ -113,7 +117,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
      * @throws when the database is away: nothing is known then
      */
     async of(
-      view: ResourceView,
+      gateway: ResourceGateway,
       following: Following,
       changes: readonly RecordChange[],
       sight: Sight,
@@ -124,7 +128,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
         if (plan !== undefined) plans.push(plan);
       }
       show(
-        view,
+        gateway,
         plans.flatMap(({ record, previous }) => [record, previous].filter((one) => one !== undefined)),
         sight,
       );

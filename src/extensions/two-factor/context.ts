@@ -1,11 +1,11 @@
 import type { Accounts } from '../../declare/accounts.ts';
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { TwoFactorSettings } from './settings.ts';
 
 /** What the operations of the extension work with. */
 export interface TwoFactorContext {
   host: Pick<Host, 'database' | 'keyring' | 'events'>;
   accounts: Accounts;
-  users: ResourceView;
+  users: ResourceGateway;
   settings: TwoFactorSettings;
 }

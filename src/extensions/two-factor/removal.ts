@@ -1,17 +1,17 @@
 import { whenUsersAreDeleted } from '../../accounts/deleted-users.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { tablesOf } from '../../records/tables-of.ts';
+import { tablesOf } from '../../records/schema/tables-of.ts';
 import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfGone, removeOfUsers } from './sql.ts';
 
 const EVERY_MS = 60_000;
 const GONE_EVERY_MS = 10 * 60_000;
 
 /** Removes logins that got no code in time, enrolments that were never confirmed, and factors of users who were kept for a restore. */
-export function twoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceView): Sweep[] {
+export function twoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceGateway): Sweep[] {
   const overdue: Sweep = {
     name: 'two-factor: logins and enrolments that ran out',
     everyMs: EVERY_MS,
@@ -32,6 +32,6 @@ export const revokeChallenges: RevocationStep = async ({ cause, userIds }, tx) =
 };
 
 /** Removes the second factors of users who are deleted, and cannot be restored. */
-export function factorsOfDeletedUsers(users: ResourceView): OutboxConsumer {
+export function factorsOfDeletedUsers(users: ResourceGateway): OutboxConsumer {
   return whenUsersAreDeleted(users, removeOfUsers(tablesOf(users)), REMOVE_CHALLENGES);
 }

@@ -1,7 +1,7 @@
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import { subscribableAs } from './event-names.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
-import { type CandidateRow, MOST_CANDIDATES, type Source } from './sql/candidates.ts';
+import { type CandidateRow, MAX_CANDIDATES, type Source } from './sql/candidates.ts';
 
 /** An endpoint that an event could reach. */
 export interface Candidate {
@@ -20,16 +20,16 @@ export interface CandidatePage {
 }
 
 /** Whether a read policy may let in users of whom nothing is known beforehand. */
-function opensToAnybody({ readPolicy }: ResourceView): boolean {
+function opensToAnybody({ readPolicy }: ResourceGateway): boolean {
   return readPolicy.public || readPolicy.authenticated || readPolicy.functions.length > 0;
 }
 
 /** Through what the owners of own endpoints may receive an event. */
 function waysOf(event: OutgoingEvent): { anybody: boolean; roles: readonly string[]; owner: string | undefined } {
-  const { view } = event;
-  if (view === undefined) return { anybody: false, roles: [], owner: event.owner ?? undefined };
-  const { owner, roles } = view.readPolicy;
-  return { anybody: opensToAnybody(view), roles, owner: owner ? view.ownerOf(event.record) : undefined };
+  const { gateway } = event;
+  if (gateway === undefined) return { anybody: false, roles: [], owner: event.owner ?? undefined };
+  const { owner, roles } = gateway.readPolicy;
+  return { anybody: opensToAnybody(gateway), roles, owner: owner ? gateway.ownerOf(event.record) : undefined };
 }
 
 const namesOf = (event: OutgoingEvent) => subscribableAs(event.name);
@@ -57,7 +57,7 @@ export function candidateQuery(events: readonly OutgoingEvent[]): unknown[] {
 function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
   const ends = new Map<Source, string>();
   for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
-    const most = MOST_CANDIDATES[source];
+    const most = MAX_CANDIDATES[source];
     if (list.length > most) ends.set(source, list.map(([, id]) => id).sort()[most - 1]!);
   }
   return ends;

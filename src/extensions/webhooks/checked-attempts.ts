@@ -11,7 +11,7 @@ import type { Target } from './target.ts';
  * as the check took, so that a busy database is not asked all the time.
  */
 const LEAST_FRESH_MS = 10;
-const MOST_FRESH_MS = 100;
+const MAX_FRESH_MS = 100;
 
 /** The most deliveries in one check, which holds their bodies in memory twice. */
 const AT_ONCE = 50;
@@ -89,7 +89,7 @@ export function createCheckedAttempts(
         until: undefined,
         readable: checking.then((verdicts) => {
           const now = performance.now();
-          checked.until = now + Math.min(Math.max(now - began, LEAST_FRESH_MS), MOST_FRESH_MS);
+          checked.until = now + Math.min(Math.max(now - began, LEAST_FRESH_MS), MAX_FRESH_MS);
           return verdicts?.[i];
         }),
       };

@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { isActive } from '../../declare/viewer.ts';
 import type { MailContent } from '../../platform/mail/message.ts';
@@ -54,7 +54,7 @@ function contentOf({ webhook, byKey }: CreatedMail, appUrl: string | undefined):
 /** Composes the e-mail when it is sent. None is sent when the owner is deleted or not active by then. */
 export function createCreatedComposer(
   host: Pick<Host, 'limits' | 'settings' | 'env'>,
-  users: ResourceView,
+  users: ResourceGateway,
 ): MailComposer {
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled ? host.limits.limiter('webhook creation mails', MOST) : undefined;

@@ -1,5 +1,5 @@
 import type { Fields } from '../../declare/field.ts';
-import type { ExpandedRecord, Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
@@ -40,7 +40,7 @@ export const encryptedRecords: EncryptedColumn = {
 };
 
 /** The encrypted fields of a resource, with their columns. */
-function encryptedFields({ declaration }: ResourceView): [name: string, column: string][] {
+function encryptedFields({ declaration }: ResourceGateway): [name: string, column: string][] {
   const fields = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => spec.encrypted);
   return fields.map(([name]) => [name, snakeCase(name)]);
 }
@@ -55,31 +55,33 @@ export function createDeletedRecords({
   resources,
   log,
 }: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
-  const views = new Map(resources.map((view) => [view.name, view]));
+  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
 
   /** Whether a deleted record is needed: only if policies, scope filter or field visibility look at records of its resource. */
   const isKept = ({ name, resource }: OutboxRow) =>
-    resource !== null && name === `${resource}.deleted` && (views.get(resource)?.needsRecord(NO_ROLE, false) ?? false);
+    resource !== null &&
+    name === `${resource}.deleted` &&
+    (gateways.get(resource)?.needsRecord(NO_ROLE, false) ?? false);
 
   /** A record with encrypted values is encrypted as a whole: a key rotation would not reach ciphertexts inside the JSON. */
   function stored(row: OutboxRow): [record: string | null, encrypted: string | null] {
-    const view = views.get(row.resource!)!;
+    const gateway = gateways.get(row.resource!)!;
     const columns = row.payload.record as Record<string, unknown>;
-    const encrypted = encryptedFields(view).filter(([, column]) => (columns[column] ?? null) !== null);
+    const encrypted = encryptedFields(gateway).filter(([, column]) => (columns[column] ?? null) !== null);
     if (encrypted.length === 0) return [JSON.stringify(columns), null];
-    const record = view.fromOutbox(columns);
+    const record = gateway.fromOutbox(columns);
     const opened = Object.fromEntries(encrypted.map(([name, column]) => [column, record[name] ?? null]));
     return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), recordContext(row.eventId))];
   }
 
   function open([resource, eventId, plain, encrypted]: Row): DeletedRecord {
-    const view = views.get(resource)!;
-    if (encrypted === null) return { resource, record: view.fromOutbox(plain!) };
+    const gateway = gateways.get(resource)!;
+    if (encrypted === null) return { resource, record: gateway.fromOutbox(plain!) };
     const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordContext(eventId)));
-    for (const [name, column] of encryptedFields(view)) {
-      columns[column] = view.toColumn(name, columns[column], columns.id as string);
+    for (const [name, column] of encryptedFields(gateway)) {
+      columns[column] = gateway.toColumn(name, columns[column], columns.id as string);
     }
-    return { resource, record: view.fromOutbox(columns) };
+    return { resource, record: gateway.fromOutbox(columns) };
   }
 
   function readable(row: Row): DeletedRecord[] {
@@ -99,8 +101,8 @@ export function createDeletedRecords({
       if (kept.length === 0) return;
       const records = kept.map(stored);
       const owners = kept.map(({ resource, payload }) => {
-        const view = views.get(resource!)!;
-        return view.ownerOf(view.fromOutbox(payload.record as Record<string, unknown>));
+        const gateway = gateways.get(resource!)!;
+        return gateway.ownerOf(gateway.fromOutbox(payload.record as Record<string, unknown>));
       });
       const values = [
         kept.map(({ eventId }) => eventId),

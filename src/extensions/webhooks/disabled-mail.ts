@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { isActive } from '../../declare/viewer.ts';
 import type { MailContent } from '../../platform/mail/message.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
@@ -60,7 +60,7 @@ function revokedContentOf(webhooks: readonly Webhook[], appUrl: string | undefin
 /** Composes the e-mail when it is sent. None is sent when the endpoints were enabled or removed meanwhile, or the owner is not active. */
 export function createDisabledComposer(
   host: Pick<Host, 'database' | 'limits' | 'settings' | 'env'>,
-  users: ResourceView,
+  users: ResourceGateway,
 ): MailComposer {
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled ? host.limits.limiter('webhook mails', MOST) : undefined;

@@ -1,17 +1,17 @@
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import { recordActions } from '../../declare/record-event.ts';
 
 /** The event of a test, to which nobody subscribes. */
 export const TEST_EVENT = 'webhook.test';
 
 /** The names of all events of a resource. */
-export function recordEventNames({ name, declaration }: ResourceView): string[] {
+export function recordEventNames({ name, declaration }: ResourceGateway): string[] {
   return recordActions(declaration).map((action) => `${name}.${action}`);
 }
 
 /** The resources whose events are sent. */
-export function sentResources(resources: readonly ResourceView[]): ResourceView[] {
-  return resources.filter((view) => view.declaration.webhooks !== false);
+export function sentResources(resources: readonly ResourceGateway[]): ResourceGateway[] {
+  return resources.filter((gateway) => gateway.declaration.webhooks !== false);
 }
 
 const allOf = (name: string) => `${name.slice(0, name.indexOf('.'))}.*`;
@@ -21,7 +21,7 @@ const allOf = (name: string) => `${name.slice(0, name.indexOf('.'))}.*`;
  *
  * @param published the app's own events
  */
-export function eventNames(resources: readonly ResourceView[], published: readonly string[]): string[] {
+export function eventNames(resources: readonly ResourceGateway[], published: readonly string[]): string[] {
   const names = [...sentResources(resources).flatMap(recordEventNames), ...published];
   const groups = Map.groupBy(names, allOf);
   return [...[...groups].flatMap(([all, own]) => [...own, all]), '*'];

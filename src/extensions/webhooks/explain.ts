@@ -56,7 +56,7 @@ export function createExplain(
   { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
 ) {
   const { database, service } = host;
-  const views = new Map(host.resources.map((view) => [view.name, view]));
+  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const sent = new Set(sentResources(host.resources).map(({ name }) => name));
 
   /** Whether a fan-out would give the endpoint the event: by the record as given, or by the owner of a published one. */
@@ -65,16 +65,18 @@ export function createExplain(
     user: Viewer,
     event: { resource: string; record: StoredRecord | undefined } | { owner: string | null },
   ): Promise<boolean> {
-    const looking = { user, req: undefined, service };
+    const viewContext = { user, req: undefined, service };
     try {
       if (scope === 'global') {
-        const args = { ...looking, action: 'webhook', doc: undefined };
+        const args = { ...viewContext, action: 'webhook', doc: undefined };
         if (!(await allows(settings.globalPolicy, args, false))) return false;
       }
       if ('owner' in event) return scope === 'global' || event.owner === user.id;
-      const view = views.get(event.resource);
-      if (view === undefined || event.record === undefined) return false;
-      return await (scope === 'global' ? view.inScope(event.record, looking) : view.readableBy(event.record, looking));
+      const gateway = gateways.get(event.resource);
+      if (gateway === undefined || event.record === undefined) return false;
+      return await (scope === 'global'
+        ? gateway.inScope(event.record, viewContext)
+        : gateway.readableBy(event.record, viewContext));
     } catch (error) {
       if (isTransient(error)) throw error;
       // As at a fan-out: whoever a policy throws for may not have it.
@@ -84,14 +86,14 @@ export function createExplain(
   }
 
   const eventOf = (event: OutgoingEvent) =>
-    event.view === undefined ? { owner: event.owner } : { resource: event.view.name, record: event.record };
+    event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
 
   async function fromOutbox(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
     const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING, values: [id] });
     if (raw === undefined) return undefined;
     const row = readOutboxRow(raw);
     if (row.resource === null ? row.name !== OWN_ROW : !sent.has(row.resource)) return undefined;
-    const event = readOutgoing(row, views);
+    const event = readOutgoing(row, gateways);
     // Of an event with many endpoints the relay has dealt with some of them.
     const waits = endpoint.id > event.after;
     return { ...event, waits, isReadable: () => wouldGet(endpoint, user, eventOf(event)) };

@@ -1,5 +1,5 @@
 import { goneUsers } from '../../accounts/deleted-users.ts';
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { isActive } from '../../declare/viewer.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
@@ -53,14 +53,14 @@ function batchOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent
 /** Turns events into deliveries for the endpoints whose owners may have them. */
 export function createFanOut(
   host: Host,
-  users: ResourceView,
+  users: ResourceGateway,
   settings: WebhookSettings,
   deleted: Pick<DeletedRecords, 'keep'>,
 ): OutboxConsumer {
-  const views = new Map(host.resources.map((view) => [view.name, view]));
+  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const candidatesText = candidates(usersSql(users));
   const deliveriesOf = createOwnerDeliveries(host, settings);
-  const isSent = (name: string) => views.has(name) && views.get(name)!.declaration.webhooks !== false;
+  const isSent = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
   const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW : isSent(resource));
   const tellsOfDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
@@ -106,7 +106,7 @@ export function createFanOut(
       if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
       const sent = rows.filter(isEvent);
       await deleted.keep(sent, tx);
-      const events = sent.map((row) => readOutgoing(row, views));
+      const events = sent.map((row) => readOutgoing(row, gateways));
       const reached = new Map<string, boolean>();
       const rest: Batch['rest'] = [];
       for (const list of Map.groupBy(events, (event) => event.after).values()) {

@@ -1,6 +1,6 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { allows, type Viewer } from '../../declare/policy.ts';
-import { createRuleErrorLog, hideOnError } from '../../records/rule-errors.ts';
+import { createRuleErrorLog, hideOnError } from '../../records/access/rule-errors.ts';
 import type { WebhookSettings } from './settings.ts';
 import { OWNER_OF_GLOBAL, OWNER_OF_GLOBAL_OF } from './sql/endpoints.ts';
 
@@ -30,7 +30,7 @@ export type GlobalGate = (of: 'endpoint' | 'delivery', id: string) => Promise<bo
 /** Creates the gate. Undefined if the policy has no functions: then the claiming statement checks the roles. */
 export function createGlobalGate(
   { database, service, log }: Pick<Host, 'database' | 'service' | 'log'>,
-  users: Pick<ResourceView, 'load'>,
+  users: Pick<ResourceGateway, 'load'>,
   { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
 ): GlobalGate | undefined {
   if (globalPolicy.functions.length === 0) return undefined;

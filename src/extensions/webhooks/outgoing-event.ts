@@ -1,4 +1,4 @@
-import type { ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 
 /**
@@ -21,7 +21,7 @@ interface Outgoing {
 
 /** A change of a record, on its way to endpoints. */
 export interface RecordEvent extends Outgoing {
-  view: ResourceView;
+  gateway: ResourceGateway;
   record: StoredRecord;
   /** The record as it stands in the outbox. */
   stored: Record<string, unknown>;
@@ -29,7 +29,7 @@ export interface RecordEvent extends Outgoing {
 
 /** An event that the app published, on its way to endpoints. */
 export interface PublishedEvent extends Outgoing {
-  view: undefined;
+  gateway: undefined;
   /** The user whose own endpoints get it; null: global ones only. */
   owner: string | null;
   /** JSON, as it is sent. */
@@ -46,7 +46,7 @@ export type OwnPayload = { name: string; after?: string; position?: number } & (
 );
 
 /** Reads an outbox row: a change of a record of `views`, or a row of the extension's own. */
-export function readOutgoing(row: OutboxRow, views: ReadonlyMap<string, ResourceView>): OutgoingEvent {
+export function readOutgoing(row: OutboxRow, gateways: ReadonlyMap<string, ResourceGateway>): OutgoingEvent {
   const own = row.name === OWN_ROW ? (row.payload as OwnPayload) : undefined;
   const common = {
     id: row.eventId,
@@ -55,8 +55,8 @@ export function readOutgoing(row: OutboxRow, views: ReadonlyMap<string, Resource
     after: own?.after ?? '',
     position: own?.position ?? row.id,
   };
-  if (own !== undefined && 'data' in own) return { ...common, view: undefined, owner: own.owner, data: own.data };
-  const view = views.get(row.resource!)!;
+  if (own !== undefined && 'data' in own) return { ...common, gateway: undefined, owner: own.owner, data: own.data };
+  const gateway = gateways.get(row.resource!)!;
   const stored = row.payload.record as Record<string, unknown>;
-  return { ...common, view, stored, record: view.fromOutbox(stored) };
+  return { ...common, gateway, stored, record: gateway.fromOutbox(stored) };
 }

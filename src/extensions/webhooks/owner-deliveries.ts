@@ -34,7 +34,7 @@ export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
 /** Gives the deliveries of one owner. Rejects only when the database is away: then nothing is known, and the events come again. */
 export type OwnerDeliveries = (share: OwnerShare, owner: Viewer) => Promise<NewDelivery[]>;
 
-const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.view !== undefined;
+const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gateway !== undefined;
 
 /** Makes what decides which events an owner's endpoints receive, and as what. */
 export function createOwnerDeliveries(
@@ -44,18 +44,18 @@ export function createOwnerDeliveries(
   /** What of a share its owner receives: own endpoints what he may read, global ones all that is in his scope. */
   async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
     // One for all events of the share: the scope of a resource is asked once for them.
-    const looking = { user, req: undefined, service: host.service };
+    const viewContext = { user, req: undefined, service: host.service };
     const asked = [...share.values()].some((list) => list.some((one) => one.global));
     const global =
-      asked && (await allows(settings.globalPolicy, { ...looking, action: 'webhook', doc: undefined }, false));
+      asked && (await allows(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
     const kept: OwnerShare = new Map();
     for (const [event, list] of share) {
       const own = list.some((one) => !one.global);
       const all = global && list.some((one) => one.global);
-      const { view } = event;
+      const { gateway } = event;
       const readable =
-        own && (view === undefined ? event.owner === user.id : await view.readableBy(event.record, looking));
-      const inScope = all && (view === undefined || (await view.inScope(event.record, looking)));
+        own && (gateway === undefined ? event.owner === user.id : await gateway.readableBy(event.record, viewContext));
+      const inScope = all && (gateway === undefined || (await gateway.inScope(event.record, viewContext)));
       const reached = list.filter((one) => (one.global ? inScope : readable));
       if (reached.length > 0) kept.set(event, reached);
     }
@@ -65,16 +65,17 @@ export function createOwnerDeliveries(
   /** Serializes events for the owner. Each record is serialized once, for all endpoints of the owner. */
   async function dataFor(events: readonly OutgoingEvent[], user: Viewer): Promise<Map<OutgoingEvent, EventData>> {
     const data = new Map<OutgoingEvent, EventData>();
-    for (const [view, list] of Map.groupBy(events.filter(isRecordEvent), (event) => event.view)) {
-      const shown = await view.serialize(
+    for (const [gateway, list] of Map.groupBy(events.filter(isRecordEvent), (event) => event.gateway)) {
+      const shown = await gateway.serialize(
         list.map((event) => event.record),
         { user },
       );
       list.forEach((event, i) => {
-        data.set(event, { json: JSON.stringify(shown[i]), isEncrypted: view.holdsEncrypted(shown[i]!) });
+        data.set(event, { json: JSON.stringify(shown[i]), isEncrypted: gateway.holdsEncrypted(shown[i]!) });
       });
     }
-    for (const event of events) if (event.view === undefined) data.set(event, { json: event.data, isEncrypted: false });
+    for (const event of events)
+      if (event.gateway === undefined) data.set(event, { json: event.data, isEncrypted: false });
     return data;
   }
 
@@ -85,7 +86,7 @@ export function createOwnerDeliveries(
       const { json, isEncrypted } = data.get(event)!;
       const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;
       const { name, position } = event;
-      const subject = event.view === undefined ? undefined : event.view.ownerOf(event.record);
+      const subject = event.gateway === undefined ? undefined : event.gateway.ownerOf(event.record);
       return list.map((endpoint): NewDelivery => {
         const id = newId();
         const { body, encryptedBody } = storeBody(host.keyring, id, text, isEncrypted);

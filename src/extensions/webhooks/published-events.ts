@@ -1,4 +1,4 @@
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
 import { eventNames } from './event-names.ts';
 
@@ -38,7 +38,7 @@ export function eventMistakes(events: unknown): string[] {
 }
 
 /** The events whose names are those of changes of records, a line each. */
-export function takenEventNames(events: EventDeclarations, resources: readonly ResourceView[]): string[] {
+export function takenEventNames(events: EventDeclarations, resources: readonly ResourceGateway[]): string[] {
   const taken = new Set(eventNames(resources, []));
   const declared = Object.keys(events).filter((name) => taken.has(name));
   return declared.map((name) => `webhooks.events: "${name}": changes of records are called that; choose another name`);

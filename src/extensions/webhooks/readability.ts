@@ -1,4 +1,4 @@
-import type { ExpandedRecord, Host, ResourceView, StoredRecord } from '../../declare/host.ts';
+import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Auth } from '../../declare/route.ts';
 import { isActive } from '../../declare/viewer.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
@@ -61,16 +61,19 @@ function dataOf(body: string): Data {
 
 /** Loads records by id. A record that cannot be decrypted is logged and left out, so that the others are still loaded. */
 async function loadEach(
-  view: ResourceView,
+  gateway: ResourceGateway,
   ids: readonly string[],
   log: Pick<Host, 'log'>['log'],
 ): Promise<StoredRecord[]> {
   try {
-    return await view.load(ids);
+    return await gateway.load(ids);
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    if (ids.length > 1) return (await Promise.all(ids.map((id) => loadEach(view, [id], log)))).flat();
-    log.error({ err: error, resource: view.name, record: ids[0] }, 'a record cannot be decrypted; it is not readable');
+    if (ids.length > 1) return (await Promise.all(ids.map((id) => loadEach(gateway, [id], log)))).flat();
+    log.error(
+      { err: error, resource: gateway.name, record: ids[0] },
+      'a record cannot be decrypted; it is not readable',
+    );
     return [];
   }
 }
@@ -78,12 +81,12 @@ async function loadEach(
 /** Creates the check. */
 export function createReadability(
   { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
-  users: Pick<ResourceView, 'load'>,
+  users: Pick<ResourceGateway, 'load'>,
   { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   deleted: Pick<DeletedRecords, 'read'>,
   limits: Pick<KeyLimits, 'reads' | 'ended'>,
 ): CheckReadability {
-  const views = new Map(resources.map((view) => [view.name, view]));
+  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const isGlobalAllowed = createGlobalCheck({ service, log }, { globalPolicy });
 
   /** Whether the app publishes an event. Its name may begin with that of a resource and still be no change of a record. */
@@ -105,7 +108,7 @@ export function createReadability(
     const ids = Map.groupBy([...needed, ...expanded], ({ resource }) => resource);
     await Promise.all(
       Array.from(ids, async ([resource, list]) => {
-        const records = await loadEach(views.get(resource)!, [...new Set(list.map(({ id }) => id))], log);
+        const records = await loadEach(gateways.get(resource)!, [...new Set(list.map(({ id }) => id))], log);
         for (const record of records) found.set(keyOf(resource, record.id), record);
       }),
     );
@@ -122,31 +125,31 @@ export function createReadability(
     if (user === undefined || !isActive(user) || ended.length > 0) return undefined;
     const isGlobal = scope === 'global';
     // One viewer for all deliveries: the scope of a resource is evaluated once for them.
-    const looking = { user, req: undefined, service };
+    const viewContext = { user, req: undefined, service };
     if (isGlobal && !(await isGlobalAllowed(user))) return undefined;
     const sent = bodies.map(({ type, body }) => {
-      const view = isOfApp(type) ? undefined : views.get(resourceOf(type));
-      return { type, view, data: view === undefined ? {} : dataOf(body) };
+      const gateway = isOfApp(type) ? undefined : gateways.get(resourceOf(type));
+      return { type, gateway: gateway, data: gateway === undefined ? {} : dataOf(body) };
     });
     const needed: ExpandedRecord[] = [];
     const expanded: ExpandedRecord[] = [];
-    for (const { view, data } of sent) {
-      if (view === undefined) continue;
-      if (view.needsRecord(user, isGlobal) && typeof data.id === 'string')
-        needed.push({ resource: view.name, id: data.id });
-      expanded.push(...view.expandedIn(data));
+    for (const { gateway: gateway, data } of sent) {
+      if (gateway === undefined) continue;
+      if (gateway.needsRecord(user, isGlobal) && typeof data.id === 'string')
+        needed.push({ resource: gateway.name, id: data.id });
+      expanded.push(...gateway.expandedIn(data));
     }
     const { subject, current } = await lookUp(needed, expanded);
     const verdicts: boolean[] = [];
-    for (const { type, view, data } of sent) {
+    for (const { type, gateway: gateway, data } of sent) {
       // An event of the app belongs to one user, which never changes.
       if (key && !limits.reads(key, [type])) verdicts.push(false);
-      else if (view === undefined) verdicts.push(isOfApp(type));
+      else if (gateway === undefined) verdicts.push(isOfApp(type));
       else {
-        const record = subject(view.name, String(data.id));
-        const where = { resource: view.name, record: data.id, user: owner };
+        const record = subject(gateway.name, String(data.id));
+        const where = { resource: gateway.name, record: data.id, user: owner };
         const before = { data, record, find: current };
-        verdicts.push(await refuseOnError(where, () => view.stillReadable(before, looking, isGlobal)));
+        verdicts.push(await refuseOnError(where, () => gateway.stillReadable(before, viewContext, isGlobal)));
       }
     }
     return verdicts;

@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { RecoveryRow } from './recovery.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
@@ -22,7 +22,7 @@ export interface Recovering {
 /** Makes what carries recoveries out. */
 export function createRecovering(
   { database, queues }: Pick<Host, 'database' | 'queues'>,
-  users: ResourceView,
+  users: ResourceGateway,
   settings: WebhookSettings,
 ): Recovering {
   const text = recoverPage(usersSql(users));

@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { RENEW_MS, TURN_LEASE_MS } from './leases.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 import { type EndpointNow, renewTurns } from './sql/turns.ts';
@@ -27,7 +27,7 @@ export interface TurnRenewals {
  */
 export function createTurnRenewals(
   { database, log }: Pick<Host, 'database' | 'log'>,
-  users: ResourceView,
+  users: ResourceGateway,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): TurnRenewals {
   const turns = new Set<RenewedTurn>();

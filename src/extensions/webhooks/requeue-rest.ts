@@ -20,15 +20,15 @@ const REQUEUE = `
 export async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
   const payloads = rest.map(([event, after]): OwnPayload => {
     const { name, position } = event;
-    if (event.view === undefined) return { name, after, position, data: event.data, owner: event.owner };
+    if (event.gateway === undefined) return { name, after, position, data: event.data, owner: event.owner };
     return { name, after, position, record: event.stored };
   });
   const events = rest.map(([event]) => event);
   const values = [
     OWN_ROW,
     events.map(({ id }) => id),
-    events.map(({ view }) => view?.name ?? null),
-    events.map((event) => (event.view === undefined ? null : event.record.id)),
+    events.map(({ gateway }) => gateway?.name ?? null),
+    events.map((event) => (event.gateway === undefined ? null : event.record.id)),
     payloads.map((payload) => JSON.stringify(payload)),
     events.map(({ at }) => at),
   ];

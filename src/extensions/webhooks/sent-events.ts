@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ResourceView } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import { recordShape } from '../../declare/record-shape.ts';
 import type { SentEvent } from '../../declare/sent-event.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
@@ -13,7 +13,7 @@ const HEADERS = {
 };
 
 /** Every event that endpoints get, for the OpenAPI document. */
-export function sentEvents(resources: readonly ResourceView[], published: EventDeclarations): SentEvent[] {
+export function sentEvents(resources: readonly ResourceGateway[], published: EventDeclarations): SentEvent[] {
   const event = (name: string, summary: string, data: StandardSchema): SentEvent => ({
     name,
     summary,
@@ -27,9 +27,9 @@ export function sentEvents(resources: readonly ResourceView[], published: EventD
     tags: ['webhooks'],
   });
   return [
-    ...sentResources(resources).flatMap((view) =>
-      recordEventNames(view).map((name) =>
-        event(name, `A ${view.name} was ${name.slice(view.name.length + 1)}`, recordShape(view.name)),
+    ...sentResources(resources).flatMap((gateway) =>
+      recordEventNames(gateway).map((name) =>
+        event(name, `A ${gateway.name} was ${name.slice(gateway.name.length + 1)}`, recordShape(gateway.name)),
       ),
     ),
     ...Object.entries(published).map(([name, { schema, description }]) => event(name, description ?? name, schema)),

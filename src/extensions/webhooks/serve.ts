@@ -30,7 +30,7 @@ export interface ServeParts extends TurnParts {
   isStopping(): boolean;
 }
 
-const MOST_WINDOWS = 10_000;
+const MAX_WINDOWS = 10_000;
 
 /** How a turn went. */
 interface Served {
@@ -217,7 +217,7 @@ export async function serve(
   });
   windows.delete(endpointId);
   if (tried) windows.set(endpointId, window);
-  if (windows.size > MOST_WINDOWS) windows.delete(windows.keys().next().value!);
+  if (windows.size > MAX_WINDOWS) windows.delete(windows.keys().next().value!);
   const waitMs = limited ? turn.waitMs() : 0;
   return { more: more || queue.length > 0, slow, waitMs: unchecked ? Math.max(waitMs, CHECK_AGAIN_MS) : waitMs };
 }

@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 import {
   ENDPOINT_STATES,
@@ -64,7 +64,7 @@ export interface StatusReader {
 /** Makes what reads the state of webhooks. Its statements run beside those of requests, and end after 5 seconds at the latest. */
 export function createStatusReader(
   { database }: Pick<Host, 'database'>,
-  users: ResourceView,
+  users: ResourceGateway,
   settings: WebhookSettings,
 ): StatusReader {
   const text = queueSql(usersSql(users));

@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { deliveryLeaseMs, TURN_LEASE_MS } from './leases.ts';
 import type { WriteResults } from './record-results.ts';
@@ -42,7 +42,7 @@ type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: 
 /** The nets under the queue, and the removal of what is old. All of it may run in many relays at once. */
 export function createSweeps(
   host: Pick<Host, 'database' | 'queues'>,
-  users: ResourceView,
+  users: ResourceGateway,
   settings: WebhookSettings,
   writeResults: WriteResults,
 ): Sweep[] {

@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { UserData } from '../../declare/user-data.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
@@ -34,7 +34,7 @@ const DELIVERIES_AT_ONCE = 200;
 /** What webhooks hold of a user. */
 export function webhookData(
   { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
-  users: ResourceView,
+  users: ResourceGateway,
   { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
 ): UserData[] {
   const about = aboutUser(resources, users);

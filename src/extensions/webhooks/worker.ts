@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { createGuardedAgent } from '../../platform/address-guard.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
 import { createEndTurns } from './end-turns.ts';
@@ -27,7 +27,7 @@ const WATCH = { lockDuration: 4000, stalledInterval: 2000 };
 /** Starts sending: a worker for healthy endpoints, one for those that fail or take long, one for what somebody asked for. */
 export function startWebhookWorker(
   host: Host,
-  users: ResourceView,
+  users: ResourceGateway,
   settings: WebhookSettings,
   metrics: WebhookMetrics,
   check: CheckReadability,

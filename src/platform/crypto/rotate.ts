@@ -51,8 +51,8 @@ export interface Rotation {
   removable: string[];
 }
 
-const MOST_IDS = 100;
-const MOST_IDLE_PASSES = 20;
+const MAX_IDS = 100;
+const MAX_IDLE_PASSES = 20;
 const IDLE_MS = 250;
 
 /** Values under the newest key would be unreadable to some: @throws StartupError saying how many, and what to do first. */
@@ -89,7 +89,7 @@ async function pass(
       failures.set(column.name, failure);
       failure.count += 1;
       // A record is in as many events as it had changes.
-      if (failure.ids.length < MOST_IDS && !failure.ids.includes(id)) failure.ids.push(id);
+      if (failure.ids.length < MAX_IDS && !failure.ids.includes(id)) failure.ids.push(id);
     },
     isStopped: () => options.signal?.aborted ?? false,
   };
@@ -139,7 +139,7 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
     return Math.max(0, staleCount([...survey.counts.values()].flat(), keyId) - failed);
   };
 
-  for (let idle = 0; left() > 0 && idle < MOST_IDLE_PASSES && !isStopped(); ) {
+  for (let idle = 0; left() > 0 && idle < MAX_IDLE_PASSES && !isStopped(); ) {
     refuseUnreadable(survey, keyId);
     const before = rotated + givenUp;
     undecryptable = await pass(parts, options, survey, { replaced, gaveUp });

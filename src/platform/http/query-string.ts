@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts';
 
-const MOST_PARAMETERS = 1000;
+const MAX_PARAMETERS = 1000;
 
 /** A part of a query string as text. */
 function decoded(part: string): string {
@@ -26,8 +26,8 @@ export function parseQueryString(text: string | null | undefined): Record<string
   const query: Record<string, string | string[]> = Object.create(null);
   if (text === undefined || text === null || text === '') return query;
   const parts = text.split('&');
-  if (parts.length > MOST_PARAMETERS) {
-    throw new ApiError('BAD_REQUEST', `The query string must have at most ${MOST_PARAMETERS} parameters`);
+  if (parts.length > MAX_PARAMETERS) {
+    throw new ApiError('BAD_REQUEST', `The query string must have at most ${MAX_PARAMETERS} parameters`);
   }
   for (const part of parts) {
     if (part === '') continue;

@@ -33,7 +33,7 @@ interface Counted {
 }
 
 /** A call of the script for so many counts is bounded, however many requests come at once. */
-const MOST_COUNTS = 1000;
+const MAX_COUNTS = 1000;
 
 /**
  * A counter in Redis. What is counted in one turn of the event loop, for however many requests and limits, is one script
@@ -57,7 +57,7 @@ export function createCounter(redis: Redis, guard: Guard): Counter {
       place += 2;
     }
   }
-  const add = createMicroBatch(count, MOST_COUNTS, setImmediate);
+  const add = createMicroBatch(count, MAX_COUNTS, setImmediate);
 
   return async (key, windowMs) => {
     const counted: Counted = { key, windowMs };

@@ -2,7 +2,7 @@ import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { LimitRule } from './rule.ts';
 
 /** Keys of one limit that are remembered: about 20 MB. */
-const MOST_KEYS = 50_000;
+const MAX_KEYS = 50_000;
 
 /**
  * Counts in this process, while Redis is away. A flood from ever new addresses must not fill the memory: beyond a bound
@@ -19,7 +19,7 @@ export class MemoryLimiter extends RateLimiterMemory {
   override consume(key: string | number): Promise<RateLimiterRes> {
     if (!this.#keys.has(key)) {
       this.#keys.add(key);
-      if (this.#keys.size > MOST_KEYS) {
+      if (this.#keys.size > MAX_KEYS) {
         const [first] = this.#keys;
         this.#keys.delete(first!);
         void this.delete(first!);

@@ -19,7 +19,7 @@ export interface Database extends Queryable {
 const READ_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 2;
 // Enough to keep the connections busy. Answers may be large, and a statement that has not been sent can still be refused.
-const MOST_LISTS_SENT = 8;
+const MAX_LISTS_SENT = 8;
 const SCAN_CONNECTIONS = 4;
 const WRITE_CONNECTIONS = 20;
 const CONNECT_TIMEOUT_MS = 3000;
@@ -65,7 +65,7 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
     { ...config, statement_timeout: LIST_TIMEOUT_MS },
     LIST_CONNECTIONS,
     log,
-    MOST_LISTS_SENT,
+    MAX_LISTS_SENT,
   );
   const scans = new pg.Pool({
     ...config,

@@ -14,7 +14,7 @@ export interface Statement {
 /** A statement, or a function that creates it right before it is sent. */
 export type Sendable = Statement | (() => Statement);
 
-const MOST_PENDING = 1000;
+const MAX_PENDING = 1000;
 
 /** As the server says it of connections: `isUnavailable` knows it. */
 const tooMany = () => Object.assign(new Error('too many reads wait for the database'), { code: '53300' });
@@ -42,7 +42,7 @@ export interface Pipeline {
  * @param depth the most unanswered queries on all connections together; further queries wait here. Undefined: no limit
  */
 export function createPipeline(config: pg.ClientConfig, size: number, log: Logger, depth?: number): Pipeline {
-  const gate = depth === undefined ? undefined : createSemaphore(depth, { maxQueue: size * MOST_PENDING });
+  const gate = depth === undefined ? undefined : createSemaphore(depth, { maxQueue: size * MAX_PENDING });
   const lanes: Lane[] = Array.from({ length: size }, () => ({
     client: undefined,
     socket: undefined,
@@ -87,7 +87,7 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
     const statement = typeof sendable === 'function' ? sendable() : sendable;
     if (closed) throw new Error('Client was closed and is not queryable');
     // More than can be answered in time: refusing at once beats keeping everybody waiting.
-    if (lanes.every((lane) => lane.pending >= MOST_PENDING))
+    if (lanes.every((lane) => lane.pending >= MAX_PENDING))
       throw new ApiError('UNAVAILABLE', undefined, { cause: tooMany() });
     const lane = lanes.reduce((least, next) => (next.pending < least.pending ? next : least));
     lane.pending += 1;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isContended } from './errors.ts';
 
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 const PAUSE_MS = 40;
 
 /**
@@ -13,7 +13,7 @@ export async function retried<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run();
     } catch (error) {
-      if (tried === MOST_TRIES || !isContended(error)) throw error;
+      if (tried === MAX_TRIES || !isContended(error)) throw error;
       await sleep(Math.random() * tried * PAUSE_MS);
     }
   }

@@ -6,7 +6,7 @@ import { presentSchema } from './presence.ts';
 import { indexRoom, lengthMistakes } from './text-rules.ts';
 
 // What nobody's list needs and anybody's server would suffer from.
-const MOST_ITEMS = 10_000;
+const MAX_ITEMS = 10_000;
 
 /**
  * Arrays: scalar items in a Postgres array, others in jsonb.
@@ -22,7 +22,7 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
     column: (spec) => (holdsJson(spec) ? 'jsonb' : `${itemColumn(spec.inner!)}[]`),
     schema: (spec, context) => {
       const min = spec.min === undefined ? 0 : Number(spec.min.value);
-      const max = spec.max === undefined ? MOST_ITEMS : Number(spec.max.value);
+      const max = spec.max === undefined ? MAX_ITEMS : Number(spec.max.value);
       const item = spec.inner!.spec;
       const schema = context.inner(item, holdsJson(spec) ? undefined : indexRoom(spec, undefined));
       return boundedArray(presentSchema(item, schema), {
@@ -36,7 +36,7 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
     jsonSchema: (spec, inner) => ({
       type: 'array',
       items: inner(spec.inner!.spec),
-      maxItems: MOST_ITEMS,
+      maxItems: MAX_ITEMS,
       ...boundKeywords(spec, 'minItems', 'maxItems'),
     }),
     operators: ['eq', 'in', 'nin', 'all', 'exists'],
@@ -44,8 +44,8 @@ export function arrayTypeWith(typeOf: (spec: FieldSpec) => FieldType): FieldType
     modifiers: ['min', 'max', 'index', 'filterable', 'searchable', 'encrypted', 'populate'],
     mistakes: (spec) => [
       ...lengthMistakes(spec),
-      ...(spec.max === undefined && Number(spec.min?.value) > MOST_ITEMS
-        ? [`min(${spec.min?.value}) needs a max() of its own: without one an array has at most ${MOST_ITEMS} items`]
+      ...(spec.max === undefined && Number(spec.min?.value) > MAX_ITEMS
+        ? [`min(${spec.min?.value}) needs a max() of its own: without one an array has at most ${MAX_ITEMS} items`]
         : []),
       ...(spec.index && holdsJson(spec)
         ? [`index() does nothing on an array of ${spec.inner!.spec.kind} fields: nothing compares its items; remove it`]

@@ -71,9 +71,9 @@ export function textMistakes(spec: FieldSpec): string[] {
 
 // What a btree page takes of one entry is 2,704 bytes, the id and headers included.
 /** Bytes that the values of one index entry may have together, besides the record's id. */
-export const MOST_INDEXED_BYTES = 2600;
+export const MAX_INDEXED_BYTES = 2600;
 // UTF-8.
-const MOST_BYTES_OF_A_CHARACTER = 4;
+const MAX_BYTES_OF_A_CHARACTER = 4;
 
 /** Whether the values must fit into an index of the field's own. */
 function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean {
@@ -82,14 +82,14 @@ function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean 
 
 /** Bytes of the longest text that a declaration allows; undefined when an index has no room for it. */
 export function declaredTextBytes(spec: FieldSpec): number | undefined {
-  const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MOST_BYTES_OF_A_CHARACTER;
+  const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MAX_BYTES_OF_A_CHARACTER;
   // What a Standard Schema makes of a text is as long as it likes.
-  return declared <= MOST_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
+  return declared <= MAX_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
 }
 
 /** Bytes of the longest text that a field takes, for an index; undefined when it takes more than fits. */
 export function indexedTextBytes(spec: FieldSpec): number | undefined {
-  return declaredTextBytes(spec) ?? (isIndexed(spec) ? MOST_INDEXED_BYTES : undefined);
+  return declaredTextBytes(spec) ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
 /** Whether a field is a `text` whose values need not fit into an index: its indexes are over expressions. */
@@ -98,7 +98,7 @@ export function isLongText(spec: FieldSpec): boolean {
 }
 
 // Many a harmless looking expression takes the square of the length: no text without a declared maximum is matched beyond this.
-const MOST_MATCHED = 5000;
+const MAX_MATCHED = 5000;
 
 /**
  * The schema of a text: normalised, storable, within bounds, matching the pattern.
@@ -108,7 +108,7 @@ const MOST_MATCHED = 5000;
 export function textSchema(spec: FieldSpec, mostBytes?: number, normalized = normalize): z.ZodType<string> {
   const min = spec.min === undefined ? undefined : Number(spec.min.value);
   const declared = spec.max === undefined ? undefined : Number(spec.max.value);
-  const max = declared ?? (spec.pattern === undefined ? undefined : MOST_MATCHED);
+  const max = declared ?? (spec.pattern === undefined ? undefined : MAX_MATCHED);
   return z
     .string({ error: 'Must be a string' })
     .transform((text) => normalized(text, spec))
@@ -138,7 +138,7 @@ export function textSchema(spec: FieldSpec, mostBytes?: number, normalized = nor
  * @param room in the declared indexes over it
  */
 export function indexRoom(spec: FieldSpec, room: number | undefined): number | undefined {
-  return room ?? (isIndexed(spec) ? MOST_INDEXED_BYTES : undefined);
+  return room ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
 /** The schema of a text that indexes hold: what does not fit into them is refused. */

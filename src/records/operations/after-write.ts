@@ -3,22 +3,22 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { violatedUnique } from '../../platform/postgres/errors.ts';
-import { type Acting, actorOf, identityBehind } from '../acting.ts';
-import type { CompiledField, CompiledResource } from '../compiled.ts';
+import { actorOf, identityBehind, type OperationContext } from '../access/operation-context.ts';
 import type { RecordsContext } from '../context.ts';
-import { uniqueFieldsOf } from '../indexes.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { uniqueFieldsOf } from '../schema/indexes.ts';
 import type { Cause } from '../store/event.ts';
 
 /** What hooks get. */
-export function hookContext(context: RecordsContext, acting: Acting): HookContext {
+export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
   const { service, push } = context;
-  return { user: acting.user, req: acting.req, as: acting.system ? 'system' : 'user', service, push };
+  return { user: operation.user, req: operation.req, as: operation.system ? 'system' : 'user', service, push };
 }
 
 /** Who is behind a write, for its outbox row. */
-export function causeOf(acting: Acting): Cause {
-  const { user, req, requestId, system } = acting;
-  return { userId: user?.id, requestId, req, identity: identityBehind(acting), system };
+export function causeOf(operation: OperationContext): Cause {
+  const { user, req, requestId, system } = operation;
+  return { userId: user?.id, requestId, req, identity: identityBehind(operation), system };
 }
 
 /** What the error says of the fields whose values are taken together: of those that everybody sees, where there are several. */
@@ -50,12 +50,17 @@ interface Change {
 }
 
 /** Tells the relay and this process's listeners of a change that is committed. */
-function announce(context: RecordsContext, resource: CompiledResource, change: Change, acting: Acting): void {
+function announce(
+  context: RecordsContext,
+  resource: CompiledResource,
+  change: Change,
+  operation: OperationContext,
+): void {
   context.wake.hint();
   const name = `${resource.name}.${change.action}`;
   if (!context.events.has(name)) return;
   const { record, action, previous } = change;
-  const { user, requestId } = acting;
+  const { user, requestId } = operation;
   context.events.emit(name, { resource: resource.name, action, record, previous, user, requestId });
 }
 
@@ -67,18 +72,18 @@ export function follow(
   context: RecordsContext,
   resource: CompiledResource,
   change: Change,
-  acting: Acting,
+  operation: OperationContext,
   hook: (ctx: HookContext) => unknown,
 ): Promise<void> {
   const tell = async (outside: RecordsContext) => {
-    announce(outside, resource, change, acting);
+    announce(outside, resource, change, operation);
     try {
-      await hook(hookContext(outside, acting));
+      await hook(hookContext(outside, operation));
     } catch (error) {
       const { action, record } = change;
       outside.log.error({ err: error, resource: resource.name, record: record.id, action }, 'an after hook failed');
     }
   };
   // After the commit of a transaction another actor may be the current one.
-  return context.afterCommit((outside) => runAs(actorOf(acting), () => tell(outside)));
+  return context.afterCommit((outside) => runAs(actorOf(operation), () => tell(outside)));
 }

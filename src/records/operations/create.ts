@@ -1,15 +1,15 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { authorizeCollection } from '../access.ts';
-import type { Acting } from '../acting.ts';
+import { authorizeCollection } from '../access/access.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import { actionRule, inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { validateHooked } from '../hook-faults.ts';
-import { actionRule, inRule } from '../rule-errors.ts';
-import { type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
 import { answerOfHook } from './hook-answer.ts';
+import { validateHooked } from './hook-errors.ts';
+import { type Values, validate } from './validate.ts';
 
 interface Options {
   /** The caller has asked another policy already (registration). */
@@ -24,31 +24,31 @@ async function insert(
   context: RecordsContext,
   { resource, store }: Entity,
   input: unknown,
-  acting: Acting,
+  operation: OperationContext,
   options: Options,
 ): Promise<StoredRecord> {
-  if (!acting.system && !options.authorized) {
-    const onError = actionRule(resource, 'create', { doc: undefined, req: acting.req });
-    await authorizeCollection(resource.policies.create, 'create', acting, onError);
+  if (!operation.system && !options.authorized) {
+    const onError = actionRule(resource, 'create', { doc: undefined, req: operation.req });
+    await authorizeCollection(resource.policies.create, 'create', operation, onError);
   }
   const { unknownFields, http } = context.settings;
   const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: false };
   const hooks = resource.declaration.hooks;
-  let values = await validate(resource, input, acting, { ...rules, hooked: hooks?.beforeCreate !== undefined });
+  let values = await validate(resource, input, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
   if (hooks?.beforeCreate !== undefined) {
     // A hook may change what is in an array or object, too.
     const settled = structuredClone(values);
     const { beforeCreate } = hooks;
     const given = values;
     const changed: unknown = await inRule(resource.name, 'hooks.beforeCreate', () =>
-      beforeCreate(given, hookContext(context, acting)),
+      beforeCreate(given, hookContext(context, operation)),
     );
-    values = await validateHooked(resource, answerOfHook(changed, values), acting, { ...rules, settled });
+    values = await validateHooked(resource, answerOfHook(changed, values), operation, { ...rules, settled });
   }
   const faults = options.faults?.(values) ?? {};
   if (Object.keys(faults).length > 0) throw validationError(faults);
   const hashed = await hashPasswords(context, resource, values);
-  return store.insert(options.id ?? newId(), hashed, causeOf(acting)).catch((error: unknown) => {
+  return store.insert(options.id ?? newId(), hashed, causeOf(operation)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
 }
@@ -58,15 +58,15 @@ export async function create(
   context: RecordsContext,
   entity: Entity,
   input: unknown,
-  acting: Acting,
+  operation: OperationContext,
   options: Options = {},
 ): Promise<StoredRecord> {
   const { resource } = entity;
   const hooks = resource.declaration.hooks;
   const record = await (hooks?.beforeCreate === undefined
-    ? insert(context, entity, input, acting, options)
-    : context.join(entity, acting, (own, joined, as) => insert(own, joined, input, as, options)));
+    ? insert(context, entity, input, operation, options)
+    : context.join(entity, operation, (own, joined, as) => insert(own, joined, input, as, options)));
   const change = { action: 'created', record } as const;
-  await follow(context, resource, change, acting, (ctx) => hooks?.afterCreate?.(record as never, ctx));
+  await follow(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));
   return record;
 }

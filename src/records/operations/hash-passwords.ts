@@ -1,6 +1,6 @@
-import type { CompiledResource } from '../compiled.ts';
 import type { RecordsContext } from '../context.ts';
-import type { Values } from '../validate.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import type { Values } from './validate.ts';
 
 /** Replaces the values of password fields by their hashes. */
 export async function hashPasswords(

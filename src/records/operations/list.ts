@@ -3,9 +3,8 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isTooSlow } from '../../platform/postgres/errors.ts';
-import { listConditions } from '../access.ts';
-import { type Acting, actorOf } from '../acting.ts';
-import type { CompiledResource } from '../compiled.ts';
+import { listConditions } from '../access/access.ts';
+import { actorOf, type OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition, ListCondition } from '../query/condition.ts';
 import { cursorBehind } from '../query/cursor.ts';
@@ -15,11 +14,12 @@ import { badQuery } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/statements.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { type Fitting, readWithinRoom } from '../serialize/page-bytes.ts';
 import type { Store } from '../store/store.ts';
-import { type Fitting, readWithinRoom } from '../within-room.ts';
 
 // A list is held in memory. For longer lists, code uses `each`.
-const MOST_OF_CODE = 1000;
+const MAX_OF_CODE = 1000;
 // Records that `each` holds at a time.
 const EACH_PAGE = 100;
 
@@ -55,20 +55,20 @@ interface Reading {
   store: Store;
   query: ListQuery;
   after: Position | undefined;
-  acting: Acting;
+  operation: OperationContext;
   /** The most bytes of records, as JSON; undefined for reads by code, which are not truncated. */
   bytes: number | undefined;
 }
 
 /** Reads the records of a slice that fit. */
 async function readSlice(
-  { store, query, after, acting, bytes }: Reading,
+  { store, query, after, operation, bytes }: Reading,
   slice: Omit<Slice, 'after'>,
 ): Promise<Fitting<StoredRecord>> {
   if (bytes === undefined) {
     return { records: await store.list(query, { ...slice, after }, query.slow), isCut: false };
   }
-  return readWithinRoom(acting.req, bytes, (room) => store.listWithin(query, { ...slice, after }, query.slow, room));
+  return readWithinRoom(operation.req, bytes, (room) => store.listWithin(query, { ...slice, after }, query.slow, room));
 }
 
 /** The records of a slice, and how many there are in all. */
@@ -103,9 +103,9 @@ async function load({ resource }: Entity, reading: Reading): Promise<Omit<Stored
 }
 
 /** What policy and scope leave of the collection. */
-async function reachable(resource: CompiledResource, acting: Acting): Promise<Condition[]> {
-  const allowed = await listConditions(resource, acting);
-  const scope = scopeConditions(resource, acting);
+async function reachable(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
+  const allowed = await listConditions(resource, operation);
+  const scope = scopeConditions(resource, operation);
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
@@ -114,17 +114,17 @@ async function prepare(
   { settings, entities }: RecordsContext,
   { resource, store, archive }: Entity,
   raw: RawQuery,
-  acting: Acting,
+  operation: OperationContext,
   byCode: boolean,
 ) {
-  const allowed = acting.system ? [] : await reachable(resource, acting);
+  const allowed = operation.system ? [] : await reachable(resource, operation);
   const { defaultLimit, maxLimit } = settings.pagination;
-  const query = parseListQuery(resource, raw, acting.system ? 'system' : acting.user, {
-    limits: { defaultLimit, maxLimit: byCode ? Math.max(maxLimit, MOST_OF_CODE) : maxLimit },
+  const query = parseListQuery(resource, raw, operation.system ? 'system' : operation.user, {
+    limits: { defaultLimit, maxLimit: byCode ? Math.max(maxLimit, MAX_OF_CODE) : maxLimit },
     resourceOf: (name) => entities.get(name)!.resource,
     byCode,
   });
-  const narrowed = [...allowed, ...(await deletedConditions(resource, query.deleted, acting))];
+  const narrowed = [...allowed, ...(await deletedConditions(resource, query.deleted, operation))];
   return {
     query,
     allowed: narrowed,
@@ -153,14 +153,14 @@ export async function list(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
-  acting: Acting,
+  operation: OperationContext,
   byCode = false,
 ): Promise<StoredPage> {
-  const { allowed, query, whole, from } = await prepare(context, entity, raw, acting, byCode);
+  const { allowed, query, whole, from } = await prepare(context, entity, raw, operation, byCode);
   return inTime(async () => {
     const after = await positionOf(entity, from, query, allowed);
     const bytes = byCode ? undefined : context.settings.http.pageBytes;
-    return { ...(await load(entity, { store: from, query: whole, after, acting, bytes })), query };
+    return { ...(await load(entity, { store: from, query: whole, after, operation, bytes })), query };
   });
 }
 
@@ -169,9 +169,9 @@ export async function first(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<StoredRecord | undefined> {
-  const { allowed, query, whole, from } = await prepare(context, entity, raw, acting, true);
+  const { allowed, query, whole, from } = await prepare(context, entity, raw, operation, true);
   return inTime(async () => {
     const slice: Slice = { limit: 1, offset: 0, after: await positionOf(entity, from, query, allowed) };
     return (await from.list(whole, slice, whole.slow))[0];
@@ -179,8 +179,13 @@ export async function first(
 }
 
 /** How many records there are of those that code asks for, and the caller may list. */
-export async function count(context: RecordsContext, entity: Entity, raw: RawQuery, acting: Acting): Promise<number> {
-  const { whole, from } = await prepare(context, entity, raw, acting, true);
+export async function count(
+  context: RecordsContext,
+  entity: Entity,
+  raw: RawQuery,
+  operation: OperationContext,
+): Promise<number> {
+  const { whole, from } = await prepare(context, entity, raw, operation, true);
   return inTime(() => from.count(whole, whole.slow));
 }
 
@@ -197,11 +202,11 @@ export async function* pages(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
-  acting: Acting,
+  operation: OperationContext,
 ): AsyncGenerator<StoredRecord[]> {
   const part = PARTS.find((name) => raw[name] !== undefined);
   if (part !== undefined) throw badQuery(`each() reads every record of a list: leave out "${part}"`);
-  const { whole, from } = await runAs(actorOf(acting), () => prepare(context, entity, raw, acting, true));
+  const { whole, from } = await runAs(actorOf(operation), () => prepare(context, entity, raw, operation, true));
   const list = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
   let after: Position | undefined;
   for (;;) {

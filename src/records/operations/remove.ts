@@ -1,14 +1,14 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/ids.ts';
-import { writeConditions } from '../access.ts';
-import type { Acting } from '../acting.ts';
+import { writeConditions } from '../access/access.ts';
+import { privilegesOf } from '../access/deleted-under.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import { inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { privilegesOf } from '../deleted-under.ts';
-import { matchConditions } from '../if-match.ts';
-import { inRule } from '../rule-errors.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { causeOf, follow, hookContext } from './after-write.ts';
 import { answerOfHook } from './hook-answer.ts';
+import { matchConditions } from './if-match.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import { loadForWrite, stillInReach, unchanged } from './update.ts';
 
@@ -17,35 +17,40 @@ async function attempt(
   context: RecordsContext,
   entity: Entity,
   id: string,
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<StoredRecord | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  const allowed = acting.system ? [] : await writeConditions(resource, 'delete', acting);
+  const allowed = operation.system ? [] : await writeConditions(resource, 'delete', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
-    const record = await loadForWrite(entity, id, 'delete', acting);
+    const record = await loadForWrite(entity, id, 'delete', operation);
     const answer: unknown = await inRule(resource.name, 'hooks.beforeDelete', () =>
-      hooks?.beforeDelete?.(record as never, hookContext(context, acting)),
+      hooks?.beforeDelete?.(record as never, hookContext(context, operation)),
     );
     answerOfHook(answer, record);
     const asked = allowed === undefined ? unchanged(entity, record) : [];
-    conditions = [...(await stillInReach(entity, allowed, acting)), ...asked];
+    conditions = [...(await stillInReach(entity, allowed, operation)), ...asked];
   }
-  const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
-  const removed = await store.remove(id, guarded, causeOf(acting), privilegesOf(resource, acting));
-  if (removed === undefined) await loadForWrite(entity, id, 'delete', acting);
-  else await runDeletionStep(context, resource.name, id, acting);
+  const guarded = [...conditions, ...matchConditions(resource, operation.ifMatch)];
+  const removed = await store.remove(id, guarded, causeOf(operation), privilegesOf(resource, operation));
+  if (removed === undefined) await loadForWrite(entity, id, 'delete', operation);
+  else await runDeletionStep(context, resource.name, id, operation);
   return removed;
 }
 
 /** If the step fails, the transaction is rolled back, even if the caller catches the error. */
-async function runDeletionStep(context: RecordsContext, name: string, id: string, acting: Acting): Promise<void> {
+async function runDeletionStep(
+  context: RecordsContext,
+  name: string,
+  id: string,
+  operation: OperationContext,
+): Promise<void> {
   const step = context.deletionSteps.get(name);
   if (step === undefined) return;
   const transaction = context.transaction!;
   try {
-    await step([id], acting, transaction);
+    await step([id], operation, transaction);
   } catch (error) {
     await transaction.abort(error);
     throw error;
@@ -60,17 +65,17 @@ export async function remove(
   context: RecordsContext,
   entity: Entity,
   id: string,
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource } = entity;
   const always = context.deletionSteps.has(resource.name);
   const joins = always || resource.declaration.hooks?.beforeDelete !== undefined;
-  const record = await retryOnConflict(entity, id, acting, (as) =>
+  const record = await retryOnConflict(entity, id, operation, (as) =>
     joins
       ? context.join(entity, as, (own, joined, who) => attempt(own, joined, id, who), { always })
       : attempt(context, entity, id, as),
   );
-  await follow(context, resource, { action: 'deleted', record }, acting, (ctx) =>
+  await follow(context, resource, { action: 'deleted', record }, operation, (ctx) =>
     resource.declaration.hooks?.afterDelete?.(record as never, ctx),
   );
   return record;

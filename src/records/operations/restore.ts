@@ -1,17 +1,23 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { loadAuthorized } from '../access.ts';
-import type { Acting } from '../acting.ts';
-import type { Archive } from '../archive.ts';
+import { loadAuthorized } from '../access/access.ts';
+import { assertRestorable } from '../access/deleted-under.ts';
+import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { assertRestorable } from '../deleted-under.ts';
-import { assertMatch } from '../if-match.ts';
+import type { Archive } from '../store/archive.ts';
 import { causeOf, conflict, follow } from './after-write.ts';
+import { assertMatch } from './if-match.ts';
 
-async function loadDeleted(entity: Entity, archive: Archive, id: string, acting: Acting): Promise<StoredRecord> {
+async function loadDeleted(
+  entity: Entity,
+  archive: Archive,
+  id: string,
+  operation: OperationContext,
+): Promise<StoredRecord> {
   const { policies } = entity.resource;
-  if (!acting.system) return loadAuthorized(archive.resource, archive.only, id, 'delete', policies.delete, acting);
+  if (!operation.system)
+    return loadAuthorized(archive.resource, archive.only, id, 'delete', policies.delete, operation);
   const record = isId(id) ? await archive.only.read(id) : undefined;
   if (record === undefined) throw new ApiError('NOT_FOUND');
   return record;
@@ -27,18 +33,18 @@ export async function restore(
   context: RecordsContext,
   entity: Entity,
   id: string,
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource, store, archive } = entity;
   if (archive === undefined) throw new Error(`resource "${resource.name}" has no softDelete: nothing can be restored`);
-  const deleted = await loadDeleted(entity, archive, id, acting);
-  const conditions = acting.system ? [] : [await assertRestorable(resource, deleted, acting)];
-  assertMatch(entity.versionOf, deleted, acting.ifMatch);
+  const deleted = await loadDeleted(entity, archive, id, operation);
+  const conditions = operation.system ? [] : [await assertRestorable(resource, deleted, operation)];
+  assertMatch(entity.versionOf, deleted, operation.ifMatch);
   // A record in the archive does not change, but it may have been restored, and deleted anew under another privilege.
-  const record = await store.restore(id, conditions, causeOf(acting)).catch((error: unknown) => {
+  const record = await store.restore(id, conditions, causeOf(operation)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
   if (record === undefined) throw new ApiError('NOT_FOUND');
-  await follow(context, resource, { action: 'restored', record }, acting, () => undefined);
+  await follow(context, resource, { action: 'restored', record }, operation, () => undefined);
   return record;
 }

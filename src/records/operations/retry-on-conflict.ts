@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../platform/errors.ts';
-import type { Acting } from '../acting.ts';
+import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity } from '../context.ts';
 
-const MOST_ATTEMPTS = 12;
+const MAX_ATTEMPTS = 12;
 const PAUSE_MS = 10;
 
 /**
@@ -17,15 +17,15 @@ const PAUSE_MS = 10;
 export async function retryOnConflict<Changed>(
   { queue }: Entity,
   id: string,
-  acting: Acting,
-  attempt: (acting: Acting) => Promise<Changed | undefined>,
+  operation: OperationContext,
+  attempt: (operation: OperationContext) => Promise<Changed | undefined>,
 ): Promise<Changed> {
-  const changed = await attempt(acting);
+  const changed = await attempt(operation);
   if (changed !== undefined) return changed;
   return queue(id, async () => {
-    for (let tried = 2; tried <= MOST_ATTEMPTS; tried++) {
+    for (let tried = 2; tried <= MAX_ATTEMPTS; tried++) {
       // Somebody new to whoever looks, so that the scope is asked again, too.
-      const changed = await attempt({ ...acting });
+      const changed = await attempt({ ...operation });
       if (changed !== undefined) return changed;
       await sleep(Math.random() * tried * PAUSE_MS);
     }

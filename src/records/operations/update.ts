@@ -1,21 +1,21 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { loadAuthorized, writeConditions } from '../access.ts';
-import type { Acting } from '../acting.ts';
+import { loadAuthorized, writeConditions } from '../access/access.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import { inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { validateHooked } from '../hook-faults.ts';
-import { assertMatch, matchConditions } from '../if-match.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
-import { inRule } from '../rule-errors.ts';
+import { writerOf } from '../store/codec.ts';
 import type { WriteCondition, Written } from '../store/store.ts';
-import { writerOf } from '../stored.ts';
-import { needsRecord, type Values, validate } from '../validate.ts';
 import { causeOf, conflict, follow, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
 import { answerOfHook } from './hook-answer.ts';
+import { validateHooked } from './hook-errors.ts';
+import { assertMatch, matchConditions } from './if-match.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
+import { needsRecord, type Values, validate } from './validate.ts';
 
 /** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
 async function attempt(
@@ -23,26 +23,26 @@ async function attempt(
   entity: Entity,
   id: string,
   input: unknown,
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<Written | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  const allowed = acting.system ? [] : await writeConditions(resource, 'update', acting);
+  const allowed = operation.system ? [] : await writeConditions(resource, 'update', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
   const loads = hooks?.beforeUpdate !== undefined || needsRecord(resource, input);
   if (!isId(id) || conditions === undefined || loads) {
-    before = await loadForWrite(entity, id, 'update', acting);
-    conditions = [...(await stillInReach(entity, allowed, acting)), ...unchanged(entity, before)];
+    before = await loadForWrite(entity, id, 'update', operation);
+    conditions = [...(await stillInReach(entity, allowed, operation)), ...unchanged(entity, before)];
   }
   const { unknownFields, http } = context.settings;
   const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: true, before };
   let changes: Values;
   try {
-    changes = await validate(resource, input, acting, rules);
+    changes = await validate(resource, input, operation, rules);
   } catch (error) {
     // Authorise first: who may not change the record is not told what is wrong with the change.
-    if (before === undefined) await loadForWrite(entity, id, 'update', acting);
+    if (before === undefined) await loadForWrite(entity, id, 'update', operation);
     throw error;
   }
   if (hooks?.beforeUpdate !== undefined) {
@@ -50,16 +50,16 @@ async function attempt(
     const { beforeUpdate } = hooks;
     const given = changes;
     const changed: unknown = await inRule(resource.name, 'hooks.beforeUpdate', () =>
-      beforeUpdate(given, before as never, hookContext(context, acting)),
+      beforeUpdate(given, before as never, hookContext(context, operation)),
     );
-    changes = await validateHooked(resource, answerOfHook(changed, changes), acting, { ...rules, settled });
+    changes = await validateHooked(resource, answerOfHook(changed, changes), operation, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, changes);
-  const guarded = [...conditions, ...matchConditions(resource, acting.ifMatch)];
-  const written = await store.update(id, hashed, guarded, causeOf(acting)).catch((error: unknown) => {
+  const guarded = [...conditions, ...matchConditions(resource, operation.ifMatch)];
+  const written = await store.update(id, hashed, guarded, causeOf(operation)).catch((error: unknown) => {
     throw conflict(resource, error);
   });
-  if (written === undefined) await loadForWrite(entity, id, 'update', acting);
+  if (written === undefined) await loadForWrite(entity, id, 'update', operation);
   return written;
 }
 
@@ -72,16 +72,16 @@ export async function update(
   entity: Entity,
   id: string,
   input: unknown,
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource } = entity;
   const joins = resource.declaration.hooks?.beforeUpdate !== undefined;
-  const { record, previous } = await retryOnConflict(entity, id, acting, (as) =>
+  const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
     joins
       ? context.join(entity, as, (own, joined, who) => attempt(own, joined, id, input, who))
       : attempt(context, entity, id, input, as),
   );
-  await follow(context, resource, { action: 'updated', record, previous }, acting, (ctx) =>
+  await follow(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );
   return record;
@@ -100,9 +100,9 @@ async function loadAllowed(
   { resource, store }: Entity,
   id: string,
   action: 'update' | 'delete',
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<StoredRecord> {
-  if (!acting.system) return loadAuthorized(resource, store, id, action, resource.policies[action], acting);
+  if (!operation.system) return loadAuthorized(resource, store, id, action, resource.policies[action], operation);
   const record = isId(id) ? await store.read(id) : undefined;
   if (record === undefined) throw new ApiError('NOT_FOUND');
   return record;
@@ -117,10 +117,10 @@ export async function loadForWrite(
   entity: Entity,
   id: string,
   action: 'update' | 'delete',
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<StoredRecord> {
-  const record = await loadAllowed(entity, id, action, acting);
-  assertMatch(entity.versionOf, record, acting.ifMatch);
+  const record = await loadAllowed(entity, id, action, operation);
+  assertMatch(entity.versionOf, record, operation.ifMatch);
   return record;
 }
 
@@ -128,7 +128,7 @@ export async function loadForWrite(
 export async function stillInReach(
   { resource }: Entity,
   conditions: Condition[] | undefined,
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<Condition[]> {
-  return conditions ?? scopeConditions(resource, acting);
+  return conditions ?? scopeConditions(resource, operation);
 }

@@ -1,9 +1,9 @@
 import type { FieldSpec, Operator } from '../../declare/field.ts';
-import type { CompiledResource } from '../compiled.ts';
 import { possibleOperators } from '../fields/operators.ts';
 import { fieldTypeOf } from '../fields/registry.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
 import type { Condition } from './condition.ts';
-import { isFilterable, LIST_OPERATORS, MOST_VALUES, PARAMETER, unknownFilter } from './filter.ts';
+import { isFilterable, LIST_OPERATORS, MAX_VALUES, PARAMETER, unknownFilter } from './filter.ts';
 import { badQuery, names, single } from './parameter.ts';
 import { comparable, comparison, EQUAL, isOperators, specOf } from './scope.ts';
 import { type Sight, visibility } from './visibility.ts';
@@ -48,7 +48,7 @@ function operand(field: Filterable, op: Operator, value: unknown): unknown {
   if (!LIST_OPERATORS.has(op)) return value === null && EQUAL.has(op) ? null : compared(field, value);
   const list = typeof value === 'string' ? value.split(',') : value;
   if (!Array.isArray(list)) throw badQuery(`The operator "${op}" of the filter "${field.name}" takes a list`);
-  if (list.length > MOST_VALUES) throw badQuery(`The filter "${field.name}" takes at most ${MOST_VALUES} values`);
+  if (list.length > MAX_VALUES) throw badQuery(`The filter "${field.name}" takes at most ${MAX_VALUES} values`);
   return list.map((one) => (one === null ? null : compared(field, one)));
 }
 

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/ids.ts';
-import type { CompiledResource, SortTerm } from '../compiled.ts';
+import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
 import type { ListQuery, Position } from './list-query.ts';
 import { badQuery } from './parameter.ts';
 import { comparable, specOf } from './scope.ts';
 
 const SEAL_BYTES = 9;
 // Values of fields with an index fit many times; a longer text makes the cursor name its record instead.
-const MOST_PAYLOAD = 4096;
+const MAX_PAYLOAD = 4096;
 const LONGEST = 16_384;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
@@ -32,7 +32,7 @@ export function cursorBehind(
 ): string {
   const byRecord = JSON.stringify(record.id);
   const byValue = open ? JSON.stringify(sort.map((term) => record[term.field] ?? null)) : byRecord;
-  const payload = byValue.length > MOST_PAYLOAD ? byRecord : byValue;
+  const payload = byValue.length > MAX_PAYLOAD ? byRecord : byValue;
   return Buffer.concat([seal(resource, sort, payload), Buffer.from(payload)]).toString('base64url');
 }
 

@@ -1,8 +1,8 @@
 import { ApiError } from '../../platform/errors.ts';
-import { writeConditions } from '../access.ts';
-import type { Acting } from '../acting.ts';
-import type { CompiledResource } from '../compiled.ts';
-import { restorableConditions } from '../deleted-under.ts';
+import { writeConditions } from '../access/access.ts';
+import { restorableConditions } from '../access/deleted-under.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
 import type { ListCondition } from './condition.ts';
 import type { ListQuery } from './list-query.ts';
 
@@ -14,12 +14,12 @@ import type { ListQuery } from './list-query.ts';
 export async function deletedConditions(
   resource: CompiledResource,
   deleted: ListQuery['deleted'],
-  acting: Acting,
+  operation: OperationContext,
 ): Promise<ListCondition[]> {
-  if (deleted === undefined || acting.system) return [];
-  const allowed = await writeConditions(resource, 'delete', acting);
+  if (deleted === undefined || operation.system) return [];
+  const allowed = await writeConditions(resource, 'delete', operation);
   if (allowed === undefined) throw new ApiError('FORBIDDEN');
-  const restorable = [...allowed, restorableConditions(resource.policies.delete, acting.user)];
+  const restorable = [...allowed, restorableConditions(resource.policies.delete, operation.user)];
   if (deleted === 'only') return restorable;
   return [{ any: [{ field: 'deletedAt', op: 'exists', value: false }, { every: restorable }] }];
 }

@@ -1,6 +1,6 @@
 import type { Operator } from '../../declare/field.ts';
 import type { ApiError } from '../../platform/errors.ts';
-import type { CompiledField, CompiledResource } from '../compiled.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { Condition, ListCondition } from './condition.ts';
 import { badQuery, echo, names } from './parameter.ts';
 import { type Sight, visibility } from './visibility.ts';
@@ -8,7 +8,7 @@ import { type Sight, visibility } from './visibility.ts';
 /** Operators that take a comma list. */
 export const LIST_OPERATORS: ReadonlySet<Operator> = new Set<Operator>(['in', 'nin', 'all']);
 /** Values in one `in`, `nin` or `all`. */
-export const MOST_VALUES = 1000;
+export const MAX_VALUES = 1000;
 /** Characters of `q`. */
 export const LONGEST_SEARCH = 500;
 /** A field, and in brackets an operator. */
@@ -39,8 +39,8 @@ function comparedValue(field: CompiledField, parameter: string, op: Operator, te
   if (!LIST_OPERATORS.has(op)) return one(text);
   const parts = text.split(',').filter((part) => part !== '');
   if (parts.length === 0) throw badQuery(`The query parameter "${parameter}" needs at least one value`);
-  if (parts.length > MOST_VALUES) {
-    throw badQuery(`The query parameter "${parameter}" takes at most ${MOST_VALUES} values`);
+  if (parts.length > MAX_VALUES) {
+    throw badQuery(`The query parameter "${parameter}" takes at most ${MAX_VALUES} values`);
   }
   return parts.map(one);
 }

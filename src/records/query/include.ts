@@ -1,11 +1,11 @@
-import type { CompiledResource } from '../compiled.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
 import type { Includes } from './list-query.ts';
 import { badQuery, echo, names } from './parameter.ts';
 
 /** Paths in one `include`. */
-export const MOST_PATHS = 20;
+export const MAX_PATHS = 20;
 /** References in one path. */
-export const MOST_LEVELS = 3;
+export const MAX_LEVELS = 3;
 
 /** Finds a resource by its name. */
 export type ResourceOf = (name: string) => CompiledResource;
@@ -26,7 +26,7 @@ function references(resource: CompiledResource): Map<string, string> {
 function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: ResourceOf): void {
   const refuse = (why: string) => badQuery(`Cannot include "${echo(path)}"; ${why}`);
   const segments = path.split('.');
-  if (segments.length > MOST_LEVELS) throw refuse(`a path has at most ${MOST_LEVELS} references`);
+  if (segments.length > MAX_LEVELS) throw refuse(`a path has at most ${MAX_LEVELS} references`);
   const passed = new Set([root.name]);
   let [resource, level] = [root, tree];
   for (const [depth, name] of segments.entries()) {
@@ -68,7 +68,7 @@ export function includablePaths(resource: CompiledResource, resourceOf: Resource
 /** `include` as a tree of references: names of reference fields, or paths of them joined by dots. */
 export function parseInclude(resource: CompiledResource, text: string, resourceOf: ResourceOf): Includes {
   const paths = new Set(text.split(','));
-  if (paths.size > MOST_PATHS) throw badQuery(`The query parameter "include" takes at most ${MOST_PATHS} names`);
+  if (paths.size > MAX_PATHS) throw badQuery(`The query parameter "include" takes at most ${MAX_PATHS} names`);
   const tree: Tree = new Map();
   for (const path of paths) addPath(resource, path, tree, resourceOf);
   return tree;

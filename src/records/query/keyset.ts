@@ -1,6 +1,6 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { CompiledResource, SortTerm } from '../compiled.ts';
 import { prefixSql } from '../fields/index-expressions.ts';
+import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
 import type { Position } from './list-query.ts';
 import type { Parameters } from './sql.ts';
 

@@ -1,4 +1,4 @@
-import type { SortTerm } from '../compiled.ts';
+import type { SortTerm } from '../schema/compiled.ts';
 import type { ListCondition } from './condition.ts';
 
 /** References to expand, by field; below each, those of the record that it names. */

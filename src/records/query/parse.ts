@@ -1,5 +1,5 @@
-import type { CompiledResource } from '../compiled.ts';
-import { totalOrder } from '../sort-index.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { totalOrder } from '../schema/sort-index.ts';
 import { codeFilter } from './code-filter.ts';
 import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch } from './filter.ts';
@@ -18,7 +18,7 @@ interface Limits {
 }
 
 /** The greatest `page`. */
-export const MOST_PAGES = 1_000_000_000;
+export const MAX_PAGES = 1_000_000_000;
 // Rows that Postgres passes over at about the cost of a page.
 const FAR_DOWN = 10_000;
 
@@ -84,7 +84,7 @@ function parsePart(
   if (count !== undefined && count !== 'none') throw badQuery('The query parameter "count" can only be "none"');
   const usual = Math.min(limits.defaultLimit, limits.maxLimit);
   return {
-    page: page === undefined ? 1 : positive('page', page, MOST_PAGES),
+    page: page === undefined ? 1 : positive('page', page, MAX_PAGES),
     limit: limit === undefined ? usual : positive('limit', limit, limits.maxLimit),
     counted: after === undefined && count === undefined,
   };

@@ -1,12 +1,12 @@
 import { runForViewer } from '../../declare/actor.ts';
 import type { FieldSpec, Operator } from '../../declare/field.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
-import type { Looker } from '../acting.ts';
-import type { CompiledResource } from '../compiled.ts';
+import type { ResolvedViewContext } from '../access/operation-context.ts';
+import { scopeRule } from '../access/rule-errors.ts';
 import type { Scalar } from '../fields/field-type.ts';
 import { possibleOperators } from '../fields/operators.ts';
 import { fieldTypeOf } from '../fields/registry.ts';
-import { scopeRule } from '../rule-errors.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
 import type { Condition } from './condition.ts';
 
 const NEVER: Condition = { never: true };
@@ -129,7 +129,7 @@ function given(resource: CompiledResource, filter: unknown): Condition[] {
 }
 
 // By who looks: made anew for each operation, so that its scope is asked once in it and holds no longer.
-const pending = new WeakMap<Looker, Map<CompiledResource, Promise<Condition[]>>>();
+const pending = new WeakMap<ResolvedViewContext, Map<CompiledResource, Promise<Condition[]>>>();
 
 /** Wraps an error that a scope function threw, as opposed to the error of an invalid filter. */
 class ScopeThrew {
@@ -143,22 +143,22 @@ function threw(error: unknown): never {
   throw new ScopeThrew(error);
 }
 
-function ask(resource: CompiledResource, looker: Looker): Condition[] | Promise<Condition[]> {
+function ask(resource: CompiledResource, resolved: ResolvedViewContext): Condition[] | Promise<Condition[]> {
   const { scope } = resource.declaration;
   if (scope === undefined) return [];
-  const known = pending.get(looker);
+  const known = pending.get(resolved);
   const asked = known?.get(resource);
   if (asked !== undefined) return asked;
-  const { user, req, service } = looker;
+  const { user, req, service } = resolved;
   let filter: unknown;
   try {
-    filter = runForViewer(looker, () => scope({ user, req, service }));
+    filter = runForViewer(resolved, () => scope({ user, req, service }));
   } catch (error) {
     threw(error);
   }
   if (!(filter instanceof Promise)) return given(resource, filter);
   const conditions = filter.then((filter) => given(resource, filter), threw);
-  if (known === undefined) pending.set(looker, new Map([[resource, conditions]]));
+  if (known === undefined) pending.set(resolved, new Map([[resource, conditions]]));
   else known.set(resource, conditions);
   return conditions;
 }
@@ -172,16 +172,16 @@ function ask(resource: CompiledResource, looker: Looker): Condition[] | Promise<
  */
 export function scopeConditions(
   resource: CompiledResource,
-  looker: Looker,
+  resolved: ResolvedViewContext,
   decides: 'request' | 'visibility' = 'request',
 ): Condition[] | Promise<Condition[]> {
   const failed = (error: unknown): Condition[] => {
     if (decides === 'request' && !(error instanceof ScopeThrew)) throw error;
-    scopeRule(resource, looker.req, decides)(error instanceof ScopeThrew ? error.error : error);
+    scopeRule(resource, resolved.req, decides)(error instanceof ScopeThrew ? error.error : error);
     return [NEVER];
   };
   try {
-    const conditions = ask(resource, looker);
+    const conditions = ask(resource, resolved);
     return conditions instanceof Promise ? conditions.catch(failed) : conditions;
   } catch (error) {
     return failed(error);

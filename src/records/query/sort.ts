@@ -1,9 +1,9 @@
-import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../compiled.ts';
+import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
 import { badQuery, echo, names } from './parameter.ts';
 import { type Sight, visibility } from './visibility.ts';
 
 /** Fields in one `sort`. */
-export const MOST_TERMS = 8;
+export const MAX_TERMS = 8;
 
 function ownFields(resource: CompiledResource): string[] {
   return resource.timestamps ? ['createdAt', 'updatedAt'] : [];
@@ -43,7 +43,7 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Sigh
   });
   if (new Set(terms.map((term) => term.field)).size < terms.length)
     throw badQuery('The query parameter "sort" names a field twice');
-  if (terms.length > MOST_TERMS) throw badQuery(`The query parameter "sort" takes at most ${MOST_TERMS} fields`);
+  if (terms.length > MAX_TERMS) throw badQuery(`The query parameter "sort" takes at most ${MAX_TERMS} fields`);
   return terms;
 }
 

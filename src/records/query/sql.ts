@@ -1,7 +1,7 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { CompiledResource } from '../compiled.ts';
-import { columnOf } from '../compiled.ts';
 import { arrayTextSql } from '../fields/index-expressions.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { columnOf } from '../schema/compiled.ts';
 import type { Comparison, ListCondition } from './condition.ts';
 
 const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;

@@ -1,6 +1,6 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { CompiledResource, SortTerm } from '../compiled.ts';
 import { prefixSql } from '../fields/index-expressions.ts';
+import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
 import { rangesAfter } from './keyset.ts';
 import type { ListQuery, Position } from './list-query.ts';
 import { conditionSql, parameters } from './sql.ts';

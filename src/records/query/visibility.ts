@@ -1,5 +1,5 @@
 import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
-import type { CompiledField, CompiledResource } from '../compiled.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { Condition } from './condition.ts';
 
 /** Who asks: a viewer, nobody, or the system, which sees every field. */

@@ -4,7 +4,7 @@ import type { identityOf } from '../../platform/http/identity.ts';
 import { newId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
-import type { CompiledResource } from '../compiled.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
 
 /** The actor of a change, as the outbox keeps it. */
 export interface Cause {

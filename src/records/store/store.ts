@@ -1,14 +1,14 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { CompiledResource } from '../compiled.ts';
+import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnder, ListCondition } from '../query/condition.ts';
 import { conditionSql, parameters } from '../query/sql.ts';
 import { countStatement, pageStatement, type Selection, type Slice } from '../query/statements.ts';
 import { type Writers, writersSql } from '../query/writers.ts';
-import type { Codec } from '../stored.ts';
-import type { Values } from '../validate.ts';
-import type { Measured } from '../within-room.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import type { Measured } from '../serialize/page-bytes.ts';
+import type { Codec } from './codec.ts';
 import { type Cause, eventValues } from './event.ts';
 import { createStatementNames } from './statement-names.ts';
 import { firstWithinBytes, rowSize, selectWithinBytes } from './within-bytes.ts';
@@ -77,7 +77,7 @@ export interface Store {
 }
 
 // What a page names is there at once; what thousands of references name holds up lists, never sign-ins.
-const MOST_AT_ONCE = 200;
+const MAX_AT_ONCE = 200;
 
 /** Makes the store of a resource. */
 export function createStore(
@@ -115,7 +115,7 @@ export function createStore(
     },
 
     async readMany(ids) {
-      const run = ids.length > MOST_AT_ONCE ? database.readList : database.read;
+      const run = ids.length > MAX_AT_ONCE ? database.readList : database.read;
       const rows = await run(statement(`select ${codec.columns} from ${table} where "id" = any($1)`, [ids]));
       return rows.map(codec.fromRow);
     },

@@ -1,5 +1,5 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { CompiledField, CompiledResource } from '../compiled.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
 /**
  * The bytes of a column's value, uncompressed; undefined if every value is small. Postgres knows the size without fetching the value.

@@ -1,7 +1,7 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { type CompiledField, type CompiledResource, columnOf } from '../compiled.ts';
-import type { Codec } from '../stored.ts';
+import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
 import { archiveTable } from './archive-table.ts';
+import type { Codec } from './codec.ts';
 import { outboxExpression } from './event.ts';
 
 /**
@@ -19,7 +19,7 @@ export interface WriteTexts {
   restore(where: string, given: number): string;
 }
 
-const MOST_KEPT = 200;
+const MAX_KEPT = 200;
 
 function prefixed(columns: string, alias: string): string {
   return columns
@@ -94,7 +94,7 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
       if (text === undefined) {
         text = update(changed, where, given);
         // Clients choose what is changed together, so there may be any number of combinations.
-        if (updates.size < MOST_KEPT) updates.set(key, text);
+        if (updates.size < MAX_KEPT) updates.set(key, text);
       }
       return text;
     },

@@ -10,12 +10,12 @@ import { setIdentity } from '../../platform/http/identity.ts';
 import { claimsJson, readJsonBody } from '../../platform/http/json-body.ts';
 import { setAnswerBytes } from '../../platform/http/pending-answers.ts';
 import { requestIdOf } from '../../platform/http/request-id.ts';
-import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access.ts';
-import type { Looker } from '../../records/acting.ts';
+import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access/access.ts';
+import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
+import { createRuleErrorLog, refuseOnError } from '../../records/access/rule-errors.ts';
 import type { Records } from '../../records/index.ts';
-import { reserveId } from '../../records/reserved-id.ts';
-import { createRuleErrorLog, refuseOnError } from '../../records/rule-errors.ts';
-import { versionOf } from '../../records/version.ts';
+import { reserveId } from '../../records/operations/reserved-id.ts';
+import { versionOf } from '../../records/operations/version.ts';
 import { checkInput } from './check-input.ts';
 import { checkQuery } from './check-query.ts';
 import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
@@ -66,24 +66,24 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
 
   /** Asks the policy. Gives the record of an item route of a resource, or what the route itself loads. */
   async function authorize(
-    looking: Looker & { req: Request },
+    viewContext: ResolvedViewContext & { req: Request },
     auth: SignedIn['auth'],
     params: Record<string, string>,
   ): Promise<unknown> {
     if (byHandler) {
       // The rest is the handler's, but nobody's body is read who may not send one.
-      if (looking.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+      if (viewContext.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
       // Nor is anybody shown an answer that was kept.
-      if (creates && looking.req.headers['idempotency-key'] !== undefined) {
-        await authorizeCollection(policy, 'create', looking, onPolicyError(looking.req));
+      if (creates && viewContext.req.headers['idempotency-key'] !== undefined) {
+        await authorizeCollection(policy, 'create', viewContext, onPolicyError(viewContext.req));
       }
       return undefined;
     }
     if (item === undefined) {
-      await authorizeCollection(policy, action, looking, onPolicyError(looking.req));
-      return route.load?.({ ...looking, auth, params });
+      await authorizeCollection(policy, action, viewContext, onPolicyError(viewContext.req));
+      return route.load?.({ ...viewContext, auth, params });
     }
-    return loadAuthorized(item.resource, item.store, params.id!, action, policy, looking);
+    return loadAuthorized(item.resource, item.store, params.id!, action, policy, viewContext);
   }
 
   /**
@@ -105,9 +105,9 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
     if (authenticator !== undefined) scopeChecks.get(authenticator)!(auth!);
     try {
-      const looking = { user, req, service: host.service };
+      const viewContext = { user, req, service: host.service };
       const params = req.params as Record<string, string>;
-      const doc = await runAs(actorOf(req, user), () => authorize(looking, auth, params));
+      const doc = await runAs(actorOf(req, user), () => authorize(viewContext, auth, params));
       return { user, auth, doc };
     } catch (error) {
       if (!(await hadRecord(req, user, error))) throw error;

@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Entity } from '../../records/context.ts';
-import { assertMatch, readIfMatch } from '../../records/if-match.ts';
+import { assertMatch, readIfMatch } from '../../records/operations/if-match.ts';
 
 const READS = new Set(['GET', 'HEAD']);
 

@@ -1,5 +1,5 @@
 import { issuePath, type StandardIssue } from '../../declare/standard-schema.ts';
-import { MOST_DETAILS } from '../../platform/errors.ts';
+import { MAX_DETAILS } from '../../platform/errors.ts';
 
 interface Issue extends StandardIssue {
   /** What zod says beyond the convention. */
@@ -31,7 +31,7 @@ function told(issue: Issue, root: unknown): Told[] {
   const path = issuePath(issue);
   const { message } = issue;
   if (issue.code === 'unrecognized_keys' && issue.keys !== undefined)
-    return issue.keys.slice(0, MOST_DETAILS).map((key) => ({ path: [...path, key], kind: 'unknown', message }));
+    return issue.keys.slice(0, MAX_DETAILS).map((key) => ({ path: [...path, key], kind: 'unknown', message }));
   if (path.length === 0 && issue.expected === 'object' && UNCHOSEN.test(message))
     return [{ path, kind: 'other', message: 'Must be an object' }];
   if (path.length === 0 || !UNCHOSEN.test(message)) return [{ path, kind: 'other', message }];
@@ -46,5 +46,5 @@ function told(issue: Issue, root: unknown): Told[] {
  * @param root what it was given
  */
 export function tellIssues(issues: readonly StandardIssue[], root: unknown): Told[] {
-  return issues.slice(0, MOST_DETAILS).flatMap((issue) => told(issue, root));
+  return issues.slice(0, MAX_DETAILS).flatMap((issue) => told(issue, root));
 }

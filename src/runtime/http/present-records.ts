@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import type { Looker } from '../../records/acting.ts';
+import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
 import type { Records } from '../../records/index.ts';
-import { present } from '../../records/populate.ts';
-import { resourceOf } from '../../records/stored.ts';
+import { present } from '../../records/serialize/populate.ts';
+import { resourceOf } from '../../records/store/codec.ts';
 
 // Deeper than any honest answer. A record below it still leaves its concealed fields out when it is written as JSON.
 const DEPTH = 16;
@@ -42,7 +42,11 @@ function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Map<
  * Serialises the stored records in a handler's answer for the viewer, wherever they stand in it: alone, in a list, in an
  * object. Whatever else is in the answer stays as it is. Those of one resource cost one query per reference field, together.
  */
-export async function presentRecords(records: Records, value: unknown, looking: Looker): Promise<unknown> {
+export async function presentRecords(
+  records: Records,
+  value: unknown,
+  viewContext: ResolvedViewContext,
+): Promise<unknown> {
   const places = new Map<string, Place[]>();
   const answer: Holder = {};
   copyInto(answer, 'value', value, places, DEPTH);
@@ -50,7 +54,7 @@ export async function presentRecords(records: Records, value: unknown, looking: 
     [...places].map(async ([name, list]) => {
       const { resource } = records.entities.get(name)!;
       const stored = list.map(({ record }) => record);
-      const shown = await present(records.context, resource, stored, looking);
+      const shown = await present(records.context, resource, stored, viewContext);
       for (const [i, { holder, key }] of list.entries()) holder[key] = shown[i];
     }),
   );

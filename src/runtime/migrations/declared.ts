@@ -1,8 +1,8 @@
 import { pluralName, resourceName, snakeCase } from '../../declare/naming.ts';
 import { earlierNames } from '../../declare/resource.ts';
-import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
 import { freshDefault } from '../../records/fields/default.ts';
 import { fieldTypeOf } from '../../records/fields/registry.ts';
+import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { archiveTable } from '../../records/store/archive-table.ts';
 import { literal } from './literal.ts';
 import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';

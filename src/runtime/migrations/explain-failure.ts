@@ -1,5 +1,5 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { MOST_INDEXED_BYTES } from '../../records/fields/text-rules.ts';
+import { MAX_INDEXED_BYTES } from '../../records/fields/text-rules.ts';
 
 /** An error of Postgres (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 interface DatabaseError extends Error {
@@ -33,10 +33,10 @@ function tooLong(table: string, method: string, terms: string): string[] {
   // An array's items are entries of their own.
   const long =
     method === 'gin'
-      ? `exists (select from unnest(${columns[0]}) as item where octet_length(item) > ${MOST_INDEXED_BYTES})`
-      : `${bytes} > ${MOST_INDEXED_BYTES}`;
+      ? `exists (select from unnest(${columns[0]}) as item where octet_length(item) > ${MAX_INDEXED_BYTES})`
+      : `${bytes} > ${MAX_INDEXED_BYTES}`;
   return [
-    `${columns.map((name) => `${table}.${name.slice(1, -1)}`).join(' with ')} is to be indexed, and rows hold more than an index has room for: ${MOST_INDEXED_BYTES} bytes`,
+    `${columns.map((name) => `${table}.${name.slice(1, -1)}`).join(' with ')} is to be indexed, and rows hold more than an index has room for: ${MAX_INDEXED_BYTES} bytes`,
     `find them with: select "id" from ${quoteIdentifier(table)} where ${long}`,
   ];
 }

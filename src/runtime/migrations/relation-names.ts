@@ -1,6 +1,6 @@
 import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import { getTableConfig } from '../../platform/postgres/drizzle.ts';
-import { MOST_IDENTIFIER_BYTES, primaryKeyName, sequenceName } from '../../platform/postgres/identifiers.ts';
+import { MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName } from '../../platform/postgres/identifiers.ts';
 
 /** The names of a table's indexes; drizzle makes one of the columns where the declaration gives none. */
 function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): string[] {
@@ -33,7 +33,7 @@ export function overlongNames(table: PgTable): string[] {
     ...foreignKeys.map((key) => key.getName()),
     ...checks.map((check) => check.name),
   ];
-  return names.filter((name) => Buffer.byteLength(name) > MOST_IDENTIFIER_BYTES);
+  return names.filter((name) => Buffer.byteLength(name) > MAX_IDENTIFIER_BYTES);
 }
 
 /** The names that tables take in the schema, with those of sequences that they may have. With those of `sync`. */

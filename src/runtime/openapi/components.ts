@@ -1,5 +1,5 @@
 import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
-import type { CompiledResource } from '../../records/compiled.ts';
+import type { CompiledResource } from '../../records/schema/compiled.ts';
 import type { Json } from './json.ts';
 import { pascalCase } from './operation-id.ts';
 import { recordSchema } from './record-schemas.ts';

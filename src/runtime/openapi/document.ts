@@ -2,7 +2,7 @@ import type { Authenticator } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
 import type { SentEvent } from '../../declare/sent-event.ts';
 import type { Settings } from '../../platform/settings.ts';
-import type { CompiledResource } from '../../records/compiled.ts';
+import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { createComponents } from './components.ts';
 import type { Json } from './json.ts';
 import { operationOf } from './operation.ts';

@@ -1,10 +1,10 @@
 import type { Operator } from '../../declare/field.ts';
-import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
 import { fieldJsonSchema } from '../../records/fields/registry.ts';
-import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MOST_VALUES } from '../../records/query/filter.ts';
-import { includablePaths, MOST_LEVELS, MOST_PATHS, type ResourceOf } from '../../records/query/include.ts';
-import { MOST_PAGES, selectable } from '../../records/query/parse.ts';
-import { declaredSorts, MOST_TERMS } from '../../records/query/sort.ts';
+import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MAX_VALUES } from '../../records/query/filter.ts';
+import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
+import { MAX_PAGES, selectable } from '../../records/query/parse.ts';
+import { declaredSorts, MAX_TERMS } from '../../records/query/sort.ts';
+import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import type { Json } from './json.ts';
 
 interface Pagination {
@@ -13,7 +13,7 @@ interface Pagination {
 }
 
 /** More paths than that are described, not listed. */
-const MOST_LISTED = 60;
+const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
   eq: 'equals it',
@@ -61,7 +61,7 @@ function filterParameters(field: CompiledField): Json[] {
     // Between commas must be something, and a comma, encoded or not, always stands between.
     const item =
       compared.type === 'string' && compared.enum === undefined ? { pattern: '^[^,]+$', ...compared } : compared;
-    return commaList(parameterName, text, item, { maxItems: MOST_VALUES });
+    return commaList(parameterName, text, item, { maxItems: MAX_VALUES });
   };
   return [...(operators.has('eq') ? [one(name, 'eq')] : []), ...[...operators].map((op) => one(`${name}[${op}]`, op))];
 }
@@ -70,15 +70,15 @@ function sortParameter(resource: CompiledResource): Json {
   const usual = resource.defaultSort.map(({ field, descending }) => (descending ? `-${field}` : field)).join(',');
   const text = `The order: fields, with \`-\` before those that descend. Without it \`${usual}\`.`;
   const values = declaredSorts(resource).flatMap((name) => [name, `-${name}`]);
-  return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MOST_TERMS, uniqueItems: true });
+  return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_TERMS, uniqueItems: true });
 }
 
 /** The longest list of paths that can be read, from the short ones on; undefined when even those are too many. */
 function listedPaths(resource: CompiledResource, resourceOf: ResourceOf): { paths: string[]; all: boolean } {
   let paths: string[] = [];
-  for (let levels = 1; levels <= MOST_LEVELS; levels++) {
+  for (let levels = 1; levels <= MAX_LEVELS; levels++) {
     const longer = includablePaths(resource, resourceOf, levels);
-    if (longer.length > MOST_LISTED) return { paths, all: false };
+    if (longer.length > MAX_LISTED) return { paths, all: false };
     paths = longer;
   }
   return { paths, all: true };
@@ -91,7 +91,7 @@ function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): J
     'References to expand. A path joins up to three with dots. What you may not see stays an id.' +
     (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
-  return [commaList('include', text, items, { maxItems: MOST_PATHS })];
+  return [commaList('include', text, items, { maxItems: MAX_PATHS })];
 }
 
 function fieldsParameter(resource: CompiledResource): Json {
@@ -122,7 +122,7 @@ export function listParameters(
     ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: LONGEST_SEARCH })]),
     ...(declaredSorts(resource).length === 0 ? [] : [sortParameter(resource)]),
     ...readParameters(resource, resourceOf),
-    parameter('page', 'Which page, from 1.', whole(MOST_PAGES, 1)),
+    parameter('page', 'Which page, from 1.', whole(MAX_PAGES, 1)),
     parameter('limit', 'Records in a page.', whole(maxLimit, Math.min(defaultLimit, maxLimit))),
     parameter('after', after, { type: 'string' }),
     ...(resource.softDelete ? [parameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })] : []),

@@ -4,7 +4,7 @@ import { compilePolicy } from '../../declare/policy.ts';
 import { recordShapes } from '../../declare/record-shape.ts';
 import type { Route } from '../../declare/route.ts';
 import type { Settings } from '../../platform/settings.ts';
-import type { CompiledResource } from '../../records/compiled.ts';
+import type { CompiledResource } from '../../records/schema/compiled.ts';
 import type { Components } from './components.ts';
 import { errorAnswers } from './error-answers.ts';
 import { answersFreely, errorCodes, takesBody } from './error-codes.ts';

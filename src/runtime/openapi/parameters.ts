@@ -1,5 +1,5 @@
 import type { Route } from '../../declare/route.ts';
-import type { CompiledResource } from '../../records/compiled.ts';
+import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { isItemPath, isTagged } from '../http/etag.ts';
 import type { Components } from './components.ts';
 import type { Json } from './json.ts';

@@ -1,8 +1,8 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
-import { needsUser } from '../../records/access.ts';
-import type { CompiledField, CompiledResource } from '../../records/compiled.ts';
+import { needsUser } from '../../records/access/access.ts';
 import { fieldJsonSchema } from '../../records/fields/registry.ts';
+import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import type { Json } from './json.ts';
 import { ID_SCHEMA, TIME_SCHEMA } from './scalars.ts';
 

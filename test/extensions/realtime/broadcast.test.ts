@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Looking, ResourceView, StoredRecord } from '../../../src/declare/host.ts';
+import type { ResourceGateway, StoredRecord, ViewContext } from '../../../src/declare/host.ts';
 import { createBroadcast } from '../../../src/extensions/realtime/broadcast.ts';
 import type { RecordChange } from '../../../src/extensions/realtime/entry.ts';
 import { createGroups, type Listener } from '../../../src/extensions/realtime/groups.ts';
@@ -12,35 +12,35 @@ const broadcast = createBroadcast(createVisibleChanges({ service: undefined, log
 const following = { key: '[]', includes: () => true, mayInclude: () => true };
 
 /** Of records with an owner, who alone sees their note. */
-function viewOf(own: Partial<ResourceView> = {}): ResourceView {
-  const shown = ({ id, owner, note }: StoredRecord, user: Looking['user']) =>
+function viewOf(own: Partial<ResourceGateway> = {}): ResourceGateway {
+  const shown = ({ id, owner, note }: StoredRecord, user: ViewContext['user']) =>
     owner === user?.id ? { id, note } : { id };
   return {
     name: 'post',
-    visibilityKey: (user: Looking['user']) => (user === undefined ? '' : 'user'),
+    visibilityKey: (user: ViewContext['user']) => (user === undefined ? '' : 'user'),
     ownersIn: ({ owner }: StoredRecord) => [owner],
     readableBy: async () => true,
-    serialize: async (records: StoredRecord[], { user }: Looking) => records.map((one) => shown(one, user)),
+    serialize: async (records: StoredRecord[], { user }: ViewContext) => records.map((one) => shown(one, user)),
     ...own,
   } as never;
 }
 
 let count = 0;
-function changeOf(view: ResourceView, record: object, previous?: object): RecordChange {
+function changeOf(gateway: ResourceGateway, record: object, previous?: object): RecordChange {
   const id = `${++count}-0`;
   const action = previous === undefined ? 'created' : 'updated';
-  return { id, eventId: id, at: '', action, view, record, previous, untold: new Set() } as never;
+  return { id, eventId: id, at: '', action, gateway: gateway, record, previous, untold: new Set() } as never;
 }
 
 /** Lets somebody in, who follows these texts. */
 function enter(
   groups: ReturnType<typeof createGroups>,
-  view: ResourceView,
+  gateway: ResourceGateway,
   userId: string | undefined,
   ...texts: string[]
 ) {
   const heard: string[] = [];
-  const subscriptions = texts.map((text) => ({ text, view, id: undefined, filters: {}, following }));
+  const subscriptions = texts.map((text) => ({ text, gateway: gateway, id: undefined, filters: {}, following }));
   const person = { user: userId === undefined ? undefined : { id: userId, roles: [] } };
   const stream = { write: (bytes: Buffer) => heard.push(bytes.toString()) } as never;
   const listener: Listener = { stream, person, subscriptions };
@@ -59,16 +59,20 @@ test.each(['ada', 'bob'])(
   async (gone) => {
     const [going, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const plain = viewOf();
-    const view = viewOf({
-      async serialize(records, looking) {
+    const gateway = viewOf({
+      async serialize(records, viewContext) {
         going.resolve();
         await go.promise;
-        return plain.serialize(records, looking);
+        return plain.serialize(records, viewContext);
       },
     });
     const groups = createGroups();
-    const people = { ada: enter(groups, view, 'ada', 'post'), bob: enter(groups, view, 'bob', 'post') };
-    const change = changeOf(view, { id: '1', owner: 'bob', note: 'of bob' }, { id: '1', owner: 'ada', note: 'of ada' });
+    const people = { ada: enter(groups, gateway, 'ada', 'post'), bob: enter(groups, gateway, 'bob', 'post') };
+    const change = changeOf(
+      gateway,
+      { id: '1', owner: 'bob', note: 'of bob' },
+      { id: '1', owner: 'ada', note: 'of ada' },
+    );
     const sending = broadcast.toGroups(groups.affectedBy([change]), [change]);
     await going.promise;
     groups.remove(people[gone as 'ada'].listener);
@@ -85,18 +89,18 @@ test('who sees the same is asked about once, however many subscriptions there ar
   let asked = 0;
   let shown = 0;
   const plain = viewOf();
-  const view = viewOf({
+  const gateway = viewOf({
     readableBy: async () => Boolean(++asked),
-    serialize(records, looking) {
+    serialize(records, viewContext) {
       shown += records.length;
-      return plain.serialize(records, looking);
+      return plain.serialize(records, viewContext);
     },
   });
   const groups = createGroups();
   const texts = Array.from({ length: 20 }, (_, i) => `post?n[lt]=${i}`);
-  const nobody = [0, 1, 2].map((n) => enter(groups, view, undefined, ...texts.map((text) => text + n)));
-  const [ada, bob] = [enter(groups, view, 'ada', ...texts), enter(groups, view, 'bob', 'post')];
-  const change = changeOf(view, { id: '1', owner: 'ada', note: 'of ada' });
+  const nobody = [0, 1, 2].map((n) => enter(groups, gateway, undefined, ...texts.map((text) => text + n)));
+  const [ada, bob] = [enter(groups, gateway, 'ada', ...texts), enter(groups, gateway, 'bob', 'post')];
+  const change = changeOf(gateway, { id: '1', owner: 'ada', note: 'of ada' });
   await broadcast.toGroups(groups.affectedBy([change]), [change]);
   // Nobody who is signed in, the owner, and one for all others who are signed in.
   expect([asked, shown]).toEqual([3, 3]);
@@ -106,10 +110,10 @@ test('who sees the same is asked about once, however many subscriptions there ar
 });
 
 test('requests have their turn while a function decides for a thousand users', async () => {
-  const view = viewOf({ visibilityKey: (user) => user?.id ?? '' });
+  const gateway = viewOf({ visibilityKey: (user) => user?.id ?? '' });
   const groups = createGroups();
-  for (let i = 0; i < 1000; i++) enter(groups, view, `u${i}`, 'post');
-  const changes = Array.from({ length: 5 }, (_, i) => changeOf(view, { id: String(i), owner: 'x' }));
+  for (let i = 0; i < 1000; i++) enter(groups, gateway, `u${i}`, 'post');
+  const changes = Array.from({ length: 5 }, (_, i) => changeOf(gateway, { id: String(i), owner: 'x' }));
   let turns = 0;
   let isOver = false;
   const count = () => {
@@ -130,10 +134,10 @@ test.each([
 ])('%s: %j', async (_, error, isShownNothing) => {
   const wrapped = new ApiError('UNAVAILABLE', undefined, { cause: Object.assign(new Error('x'), error) });
   for (const thrown of [wrapped, wrapped.cause]) {
-    const view = viewOf({ readableBy: () => Promise.reject(thrown) });
+    const gateway = viewOf({ readableBy: () => Promise.reject(thrown) });
     const groups = createGroups();
-    const { told } = enter(groups, view, 'ada', 'post');
-    const change = changeOf(view, { id: '1' });
+    const { told } = enter(groups, gateway, 'ada', 'post');
+    const change = changeOf(gateway, { id: '1' });
     const all = broadcast.toGroups(groups.affectedBy([change]), [change]);
     await (isShownNothing ? all : expect(all).rejects.toBe(thrown));
     expect(told()).toEqual([]);
@@ -142,15 +146,15 @@ test.each([
 
 test('of changes that cannot be shown together each is shown alone', async () => {
   const plain = viewOf();
-  const view = viewOf({
-    async serialize(records, looking) {
+  const gateway = viewOf({
+    async serialize(records, viewContext) {
       if (records.some(({ id }) => id === 'bad')) throw new Error('a rule that fails');
-      return plain.serialize(records, looking);
+      return plain.serialize(records, viewContext);
     },
   });
   const groups = createGroups();
-  const { told } = enter(groups, view, 'ada', 'post');
-  const changes = ['1', 'bad', '2'].map((id) => changeOf(view, { id }));
+  const { told } = enter(groups, gateway, 'ada', 'post');
+  const changes = ['1', 'bad', '2'].map((id) => changeOf(gateway, { id }));
   await broadcast.toGroups(groups.affectedBy(changes), changes);
   expect(told().map(({ id }) => id)).toEqual(['1', '2']);
 });

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
-import type { ResourceView } from '../../../src/declare/host.ts';
+import type { ResourceGateway } from '../../../src/declare/host.ts';
 import { createGroups, type Listener } from '../../../src/extensions/realtime/groups.ts';
 
-const view = {
+const gateway = {
   name: 'post',
   visibilityKey: (user: { roles: string[] } | undefined) => String(user?.roles),
-} as unknown as ResourceView;
+} as unknown as ResourceGateway;
 const following = { key: '[]', includes: () => true, mayInclude: () => true };
-const change = (id: string) => ({ view, record: { id } }) as never;
+const change = (id: string) => ({ gateway: gateway, record: { id } }) as never;
 
 function listenerOf(person: Listener['person'], ...texts: string[]): Listener {
   const subscriptions = texts.map((text) => {
     const [, id] = text.split('/');
-    return { text, view, id, filters: {}, following };
+    return { text, gateway: gateway, id, filters: {}, following };
   });
   return { stream: {} as never, person, subscriptions };
 }

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ResourceView } from '../../../src/declare/host.ts';
+import type { ResourceGateway } from '../../../src/declare/host.ts';
 import { candidates } from '../../../src/extensions/webhooks/sql/candidates.ts';
 import { usersSql } from '../../../src/extensions/webhooks/sql/users.ts';
 import { ApiError, createApp, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
@@ -184,7 +184,7 @@ describe('a policy that throws for one owner', () => {
 });
 
 describe('one of 20,000 endpoints', () => {
-  const text = candidates(usersSql({ table: 'users', declaration: user } as unknown as ResourceView));
+  const text = candidates(usersSql({ table: 'users', declaration: user } as unknown as ResourceGateway));
   const OWNER = `e${'1'.padStart(23, '0')}`;
   /** Owners, roles, names, names by role, names for anybody, after; and what all others subscribe to. */
   const names = ['rare.created', 'rare.*', '*'];

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { ResourceView } from '../../../src/declare/host.ts';
+import type { ResourceGateway } from '../../../src/declare/host.ts';
 import { createRecovering } from '../../../src/extensions/webhooks/recover.ts';
 import { readSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../src/index.ts';
@@ -25,10 +25,10 @@ await client.connect();
 const database = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
 const woken: string[] = [];
 const queues = { add: async (_: string, jobs: NewJob[]) => void woken.push(...jobs.map(({ data }) => data.id)) };
-const view = { table: 'users', declaration: user } as unknown as ResourceView;
+const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
 /** What carries recoveries out, as each process makes one of its own. */
 const recovering = () =>
-  createRecovering({ database, queues: queues as unknown as Queues }, view, readSettings({}, false));
+  createRecovering({ database, queues: queues as unknown as Queues }, gateway, readSettings({}, false));
 
 const receiver: Receiver = await startReceiver();
 const opened: { close(): Promise<unknown> }[] = [receiver];

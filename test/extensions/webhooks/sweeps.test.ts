@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import type { ResourceView } from '../../../src/declare/host.ts';
+import type { ResourceGateway } from '../../../src/declare/host.ts';
 import { readSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { createSweeps } from '../../../src/extensions/webhooks/sweeps.ts';
 import { defineUser, webhooks } from '../../../src/index.ts';
@@ -39,8 +39,8 @@ test('one run finds all that is overdue, page by page, in its lane, and nothing 
       added[queue] = [...(added[queue] ?? []), ...jobs.map(({ data }) => data.id)];
     },
   } as Queues;
-  const view = { table: 'users', declaration: user } as unknown as ResourceView;
-  const sweeps = createSweeps({ database, queues }, view, readSettings({}, false), async () => undefined);
+  const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
+  const sweeps = createSweeps({ database, queues }, gateway, readSettings({}, false), async () => undefined);
   await sweeps.find(({ name }) => name === 'webhooks: overdue deliveries')!.run();
 
   const numbers = Array.from({ length: 1600 }, (_, i) => i + 1).filter((i) => i % 10 !== 0 && i % 7 !== 0);

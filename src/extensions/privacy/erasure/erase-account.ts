@@ -1,6 +1,6 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { createFinish } from './finish.ts';
 import type { Erasing, RecordEraser } from './record-eraser.ts';
@@ -25,7 +25,7 @@ interface Shares {
 export function createEraseAccount(
   host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'userData'>,
   accounts: Pick<Accounts, 'revoke'>,
-  users: ResourceView,
+  users: ResourceGateway,
   { user, owned, redact }: Shares,
 ): (id: string) => Promise<void> {
   const { database, log } = host;

@@ -1,6 +1,6 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import type { Kept } from './erasure.ts';
 import { erasedNotice } from './notice.ts';
@@ -13,7 +13,7 @@ type Finish = (erasing: Erasing, lookAgainMs: number) => Promise<void>;
 export function createFinish(
   { events, env, mail, userData }: Pick<ExtensionHost, 'events' | 'env' | 'mail' | 'userData'>,
   { revoke }: Pick<Accounts, 'revoke'>,
-  users: ResourceView,
+  users: ResourceGateway,
   user: RecordEraser,
   owned: readonly RecordEraser[],
 ): Finish {
@@ -30,7 +30,7 @@ export function createFinish(
     for (const share of owned.filter(({ plan }) => plan.action === 'keep')) {
       const count = await share.count(userId);
       if (count !== 0)
-        kept.push({ name: share.view.name, count, why: `Kept by its declaration (onOwnerDelete: 'keep')` });
+        kept.push({ name: share.gateway.name, count, why: `Kept by its declaration (onOwnerDelete: 'keep')` });
     }
     return kept;
   }

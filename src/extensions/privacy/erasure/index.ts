@@ -1,7 +1,7 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceView } from '../../../declare/host.ts';
-import { erasurePlan } from '../../../records/erasure-plan.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
+import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 import type { Half } from '../half.ts';
 import { createEraseAccount } from './erase-account.ts';
 import { erasureMistakes } from './mistakes.ts';
@@ -15,13 +15,13 @@ import { erasureSweep } from './sweeps.ts';
 export { erasures } from './tables.ts';
 
 /** The erasure of accounts. */
-export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceView): Half {
+export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceGateway): Half {
   const mistakes = erasureMistakes(host.resources, users);
   // With such mistakes the app is not made: what follows would only stumble over them.
   if (mistakes.length > 0) return { mistakes: () => mistakes };
-  const owned = host.resources.flatMap((view) => {
-    const plan = erasurePlan(view.declaration, false);
-    return view === users || plan.ownerField === undefined ? [] : [createRecordEraser(host, view, plan)];
+  const owned = host.resources.flatMap((gateway) => {
+    const plan = erasurePlan(gateway.declaration, false);
+    return gateway === users || plan.ownerField === undefined ? [] : [createRecordEraser(host, gateway, plan)];
   });
   // Whoever owns users: only one's own account goes with it.
   const plan = { ...erasurePlan(users.declaration, true), ownerField: 'id', ownerColumn: 'id' };

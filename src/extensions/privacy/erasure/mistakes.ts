@@ -1,7 +1,7 @@
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
-import { type ErasurePlan, erasurePlan } from '../../../records/erasure-plan.ts';
+import { type ErasurePlan, erasurePlan } from '../../../records/schema/erasure-plan.ts';
 
 const ACTIONS = ['delete', 'anonymize', 'keep'];
 
@@ -36,7 +36,7 @@ function anonymizeMistakes(declaration: AnyResource, plan: ErasurePlan): string[
   ];
 }
 
-function resourceMistakes({ declaration }: ResourceView, isUser: boolean): string[] {
+function resourceMistakes({ declaration }: ResourceGateway, isUser: boolean): string[] {
   const { onOwnerDelete, personalFields = [] } = declaration;
   const fields = declaration.fields as Fields;
   const unknown = personalFields.filter((name) => typeof name !== 'string' || !Object.hasOwn(fields, name));
@@ -61,9 +61,9 @@ function resourceMistakes({ declaration }: ResourceView, isUser: boolean): strin
 }
 
 /** What is wrong with the options that an erasure goes by, a line each. */
-export function erasureMistakes(resources: readonly ResourceView[], users: ResourceView): string[] {
-  const faults = resources.flatMap((view) =>
-    resourceMistakes(view, view === users).map((fault) => `resource "${view.name}": ${fault}`),
+export function erasureMistakes(resources: readonly ResourceGateway[], users: ResourceGateway): string[] {
+  const faults = resources.flatMap((gateway) =>
+    resourceMistakes(gateway, gateway === users).map((fault) => `resource "${gateway.name}": ${fault}`),
   );
   const status = (users.declaration.fields as Fields).status?.spec;
   if (status === undefined || (status.kind !== 'enum' && status.kind !== 'string') || status.encrypted) {

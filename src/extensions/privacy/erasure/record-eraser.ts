@@ -1,11 +1,11 @@
-import type { Host, ResourceView, StoredRecord } from '../../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { Hooks } from '../../../declare/resource.ts';
 import type { Transaction } from '../../../declare/transaction.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
 import { isTooSlow, isUnavailable } from '../../../platform/postgres/errors.ts';
 import { scan } from '../../../platform/postgres/scan.ts';
-import type { ErasurePlan } from '../../../records/erasure-plan.ts';
+import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { recordStatements } from './record-statements.ts';
 import { COUNT } from './sql.ts';
 
@@ -32,7 +32,7 @@ export interface Erasing {
 
 /** Erases a user's share of a resource. */
 export interface RecordEraser {
-  view: ResourceView;
+  gateway: ResourceGateway;
   plan: ErasurePlan;
   /** Goes on until nothing is left. Gives how many records it found. */
   erase(erasing: Erasing): Promise<number>;
@@ -55,24 +55,24 @@ type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' |
 type Json = Record<string, unknown>;
 
 /** @param plan of a resource whose records have an owner */
-export function createRecordEraser(host: Parts, view: ResourceView, plan: ErasurePlan): RecordEraser {
+export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: ErasurePlan): RecordEraser {
   const { database, events, wake, log } = host;
-  const statements = recordStatements(view, plan);
-  const hooks = (view.declaration.hooks ?? {}) as Hooks<never>;
+  const statements = recordStatements(gateway, plan);
+  const hooks = (gateway.declaration.hooks ?? {}) as Hooks<never>;
   const anonymizes = plan.action === 'anonymize';
   const hooked = !anonymizes && (hooks.beforeDelete !== undefined || hooks.afterDelete !== undefined);
   const atOnce = hooked ? AT_ONCE_WITH_HOOKS : AT_ONCE;
 
   const failed = (record: string, hook: string, error: unknown) =>
-    log.error({ err: error, resource: view.name, record, hook }, 'a hook failed while an account was erased');
+    log.error({ err: error, resource: gateway.name, record, hook }, 'a hook failed while an account was erased');
 
   function tell(action: 'deleted' | 'updated', changes: readonly Json[][]): void {
     wake.hint();
-    const name = `${view.name}.${action}`;
+    const name = `${gateway.name}.${action}`;
     if (!events.has(name)) return;
     for (const [record, previous] of changes) {
-      const told = { record: view.fromOutbox(record!), previous: previous && view.fromOutbox(previous) };
-      events.emit(name, { resource: view.name, action, ...told, user: undefined, requestId: undefined });
+      const told = { record: gateway.fromOutbox(record!), previous: previous && gateway.fromOutbox(previous) };
+      events.emit(name, { resource: gateway.name, action, ...told, user: undefined, requestId: undefined });
     }
   }
 
@@ -80,7 +80,7 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
   function readable(rows: readonly unknown[][]): StoredRecord[] {
     return rows.flatMap((row) => {
       try {
-        return [view.fromRow(row)];
+        return [gateway.fromRow(row)];
       } catch (error) {
         failed(row[0] as string, 'beforeDelete', error);
         return [];
@@ -125,7 +125,7 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
   }
 
   const counted = (tx: Transaction, { id }: Erasing, count: number) =>
-    tx.database.write({ text: COUNT, values: [id, `${anonymizes ? 'anonymized' : 'deleted'}:${view.name}`, count] });
+    tx.database.write({ text: COUNT, values: [id, `${anonymizes ? 'anonymized' : 'deleted'}:${gateway.name}`, count] });
 
   async function removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T> {
     const spared = new Set<string>();
@@ -170,7 +170,7 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
   }
 
   return {
-    view,
+    gateway,
     plan,
     removing,
     async erase(erasing) {
@@ -187,7 +187,7 @@ export function createRecordEraser(host: Parts, view: ResourceView, plan: Erasur
       } catch (error) {
         if (!isTooSlow(error)) throw error;
         // The account must not stay for ever because what stays of it is more than can be counted.
-        log.warn({ err: error, resource: view.name }, 'what is kept of an erased account could not be counted');
+        log.warn({ err: error, resource: gateway.name }, 'what is kept of an erased account could not be counted');
       }
       return null;
     },

@@ -1,9 +1,9 @@
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
-import type { EmptiedField, ErasurePlan } from '../../../records/erasure-plan.ts';
+import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 
 /** The statements that erase a user's share of a resource. */
 export interface RecordStatements {
@@ -31,7 +31,7 @@ export interface RecordStatements {
 }
 
 /** Columns whose values no event may tell after an erasure: what is personal, and hashes, which none tells anyway. */
-export function untoldColumns({ declaration }: ResourceView, { personal }: ErasurePlan): string[] {
+export function untoldColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
   const passwords = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => isPassword(spec));
   return [...personal.map(({ column }) => column), ...passwords.map(([name]) => snakeCase(name))];
 }
@@ -46,8 +46,8 @@ function isPerRecord({ spec, left }: EmptiedField): boolean {
 }
 
 /** What is left in a field of records with these ids, as a parameter. */
-function leftOf(view: ResourceView, field: EmptiedField, ids: readonly string[]): unknown {
-  const of = (id: string) => view.toColumn(field.name, field.left, id);
+function leftOf(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
+  const of = (id: string) => gateway.toColumn(field.name, field.left, id);
   return isPerRecord(field) ? ids.map(of) : of('');
 }
 
@@ -57,25 +57,25 @@ export function textArray(names: readonly string[]): string {
 }
 
 /** @param plan of a resource whose records have an owner */
-export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordStatements {
-  const table = quoteIdentifier(view.table);
+export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): RecordStatements {
+  const table = quoteIdentifier(gateway.table);
   const owner = quoteIdentifier(plan.ownerColumn!);
-  const untold = textArray(untoldColumns(view, plan));
-  const passwords = textArray(untoldColumns(view, { ...plan, personal: [] }));
-  const origin = view.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
+  const untold = textArray(untoldColumns(gateway, plan));
+  const passwords = textArray(untoldColumns(gateway, { ...plan, personal: [] }));
+  const origin = gateway.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
   // `erased` marks changes by an erasure: streams that resume later get only the id of such a record.
   const outbox = (action: string, parts: string, from: string) => `_outbox as (
     insert into outbox (event_id, name, resource, record_id, created_at, payload)
-    select _event.id, '${view.name}.${action}', '${view.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})
+    select _event.id, '${gateway.name}.${action}', '${gateway.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})
     from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
-  const take = `select ${view.columns('_row')} from ${table} _row where _row.${owner} = $1`;
+  const take = `select ${gateway.columns('_row')} from ${table} _row where _row.${owner} = $1`;
   const sets = (given: number, time: string) => {
     const values = plan.personal.map((field, i) => {
       const name = quoteIdentifier(field.column);
       return `${name} = ${isPerRecord(field) ? `_left.${name}` : `$${given + i + 1}`}`;
     });
     const own = plan.ownerColumn === 'id' ? [] : [`${owner} = null`];
-    return [...values, ...own, ...(view.declaration.timestamps === false || time === '' ? [] : [time])].join(', ');
+    return [...values, ...own, ...(gateway.declaration.timestamps === false || time === '' ? [] : [time])].join(', ');
   };
   const lefts = (given: number) => {
     const each = plan.personal.flatMap((field, i) =>
@@ -86,7 +86,7 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
     return `unnest(${values.join(', ')}) _left(${names.join(', ')})`;
   };
   const later = `"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`;
-  const archive = view.archiveTable === undefined ? undefined : quoteIdentifier(view.archiveTable);
+  const archive = gateway.archiveTable === undefined ? undefined : quoteIdentifier(gateway.archiveTable);
   return {
     take: `${take} limit $2 for update skip locked`,
     takeWaiting: `${take} order by _row."id" limit $2 for update`,
@@ -107,6 +107,6 @@ export function recordStatements(view: ResourceView, plan: ErasurePlan): RecordS
     count: `select ${[table, ...(archive === undefined ? [] : [archive])]
       .map((from) => `(select count(*) from ${from} where ${owner} = $1)`)
       .join(' + ')}`,
-    leftIn: (ids) => plan.personal.map((field) => leftOf(view, field, ids)),
+    leftIn: (ids) => plan.personal.map((field) => leftOf(gateway, field, ids)),
   };
 }

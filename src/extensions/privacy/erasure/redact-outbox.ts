@@ -1,16 +1,16 @@
-import type { Host, ResourceView } from '../../../declare/host.ts';
-import type { ErasurePlan } from '../../../records/erasure-plan.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { textArray, untoldColumns } from './record-statements.ts';
 
 /** $1 owner. Takes what is personal out of events of his records that wait for the relay. Waits for a relay that has them. */
-function redactSql(view: ResourceView, plan: ErasurePlan): string {
-  const untold = textArray(untoldColumns(view, plan));
+function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
+  const untold = textArray(untoldColumns(gateway, plan));
   const owner = `'${plan.ownerColumn}'`;
   const theirs = (part: string) => `(payload->'${part}'->>${owner} = $1 and payload->'${part}' ?| ${untold})`;
   return `
   update outbox set payload = payload || jsonb_build_object('record', (payload->'record') - ${untold})
     || case when payload ? 'previous' then jsonb_build_object('previous', (payload->'previous') - ${untold}) else '{}' end
-  where resource = '${view.name}' and (${theirs('record')} or ${theirs('previous')}) returning 1`;
+  where resource = '${gateway.name}' and (${theirs('record')} or ${theirs('previous')}) returning 1`;
 }
 
 /**
@@ -20,9 +20,9 @@ function redactSql(view: ResourceView, plan: ErasurePlan): string {
  */
 export function createRedactOutbox(
   { database }: Pick<Host, 'database'>,
-  shares: readonly { view: ResourceView; plan: ErasurePlan }[],
+  shares: readonly { gateway: ResourceGateway; plan: ErasurePlan }[],
 ): (userId: string) => Promise<void> {
-  const texts = shares.map(({ view, plan }) => redactSql(view, plan));
+  const texts = shares.map(({ gateway, plan }) => redactSql(gateway, plan));
   return async (userId) => {
     for (const text of texts) await database.write({ text, values: [userId] });
   };

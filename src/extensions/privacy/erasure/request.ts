@@ -1,5 +1,5 @@
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
@@ -15,7 +15,7 @@ const LOCK = `select pg_advisory_xact_lock(hashtextextended('privacy_erasures', 
 /** Makes it. Asked again, it gives the erasure that there is. */
 export function createRequestErasure(
   { transaction, events, jobs }: Pick<ExtensionHost, 'transaction' | 'events' | 'jobs'>,
-  users: ResourceView,
+  users: ResourceGateway,
 ): RequestErasure {
   const table = quoteIdentifier(users.table);
   const hasRoles = 'roles' in users.declaration.fields;

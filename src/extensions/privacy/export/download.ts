@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Host, ResourceView } from '../../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
@@ -11,7 +11,7 @@ import type { Export, Exports } from './store.ts';
 /** Answers with the file that a link leads to. Who has the link needs nothing else. */
 export function createDownload(
   { events, log }: Pick<Host, 'events' | 'log'>,
-  { exports, users }: { exports: Exports; users: ResourceView },
+  { exports, users }: { exports: Exports; users: ResourceGateway },
 ) {
   async function* rest(one: Export, first: Buffer): AsyncGenerator<Buffer> {
     yield first;

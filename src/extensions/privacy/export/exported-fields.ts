@@ -1,7 +1,7 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
-import { erasurePlan } from '../../../records/erasure-plan.ts';
+import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { isMarked } from './is-marked.ts';
 
 // What a project hides and calls so is a secret, and tells nothing of a person. Short words count as whole ones: `apiKey`, not `monkey`.

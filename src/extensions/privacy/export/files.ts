@@ -1,4 +1,4 @@
-import type { Host, ResourceView } from '../../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { UserData } from '../../../declare/user-data.ts';
 import type { Viewer } from '../../../declare/viewer.ts';
 import type { ExportFile } from './export-file.ts';
@@ -46,12 +46,12 @@ export function nameMistakes(userData: readonly UserData[]): string[] {
 /** The files of every export of an app: of each resource, and of what features hold about users. */
 export function exportFiles(
   parts: Pick<Host, 'database' | 'service' | 'resources'>,
-  users: ResourceView,
+  users: ResourceGateway,
   userData: readonly UserData[],
 ): ExportFile[] {
   return distinct([
-    ...parts.resources.flatMap((view) => ownRecords(parts, view, users) ?? []),
-    ...parts.resources.flatMap((view) => namingRecords(parts, view, users) ?? []),
+    ...parts.resources.flatMap((gateway) => ownRecords(parts, gateway, users) ?? []),
+    ...parts.resources.flatMap((gateway) => namingRecords(parts, gateway, users) ?? []),
     ...userData.map((data) => ({
       path: `account/${fileName(data.name)}.ndjson`,
       holds: data.name,

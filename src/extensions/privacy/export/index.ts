@@ -1,7 +1,7 @@
 import { whenUsersAreDeleted } from '../../../accounts/deleted-users.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import type { Half } from '../half.ts';
 import { exportFiles, nameMistakes } from './files.ts';
 import { createLinks } from './links.ts';
@@ -29,7 +29,7 @@ const revocationStep: RevocationStep = async ({ cause, userIds }, tx) => {
 export function exportParts(
   host: ExtensionHost,
   { holdCredential }: Accounts,
-  users: ResourceView,
+  users: ResourceGateway,
   { exportHours, exportsPerDay }: ExportSettings,
 ): Half {
   const exports = createExports(host);

@@ -1,4 +1,4 @@
-import type { ResourceView, StoredRecord } from '../../../declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { isActive } from '../../../declare/viewer.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Export } from './store.ts';
@@ -22,7 +22,7 @@ export function createLinks({ env }: Pick<Platform, 'env'>): Links {
  */
 export async function mayFetch(
   { userId, requestedBy }: Pick<Export, 'userId' | 'requestedBy'>,
-  users: ResourceView,
+  users: ResourceGateway,
 ): Promise<StoredRecord | undefined> {
   const found = await users.load([...new Set([userId, requestedBy])]);
   const user = found.find(({ id }) => id === userId);

@@ -1,4 +1,4 @@
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
 import { type Links, mayFetch } from './links.ts';
 import type { Exports } from './store.ts';
@@ -7,7 +7,7 @@ import type { Exports } from './store.ts';
 export const EXPORT_MAIL = 'privacy-export';
 
 /** Makes the e-mail when it is sent. There is none when the export is gone, or whoever asked for it may not fetch it any more. */
-export function createExportComposer(exports: Exports, users: ResourceView, links: Links): MailComposer {
+export function createExportComposer(exports: Exports, users: ResourceGateway, links: Links): MailComposer {
   return async ({ data }) => {
     const one = await exports.readById(String(data.export));
     if (one?.status !== 'ready') return undefined;

@@ -1,4 +1,4 @@
-import type { Host, ResourceView, StoredRecord } from '../../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { ExportFile } from './export-file.ts';
 import { EXPORT_MAIL } from './mail.ts';
 import type { Attempt, Exports } from './store.ts';
@@ -30,7 +30,7 @@ export function createMakeExport(
     users,
     files,
     hours,
-  }: { exports: Exports; users: ResourceView; files: readonly ExportFile[]; hours: number },
+  }: { exports: Exports; users: ResourceGateway; files: readonly ExportFile[]; hours: number },
 ) {
   async function make(attempt: Attempt, isLost: () => boolean): Promise<void> {
     const { userId, createdAt } = attempt;

@@ -1,5 +1,5 @@
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceView, StoredRecord } from '../../../declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
@@ -29,30 +29,31 @@ export function columnOf(field: string): string {
  */
 export async function* readRecords(
   database: Pick<Database, 'pool'>,
-  view: ResourceView,
+  gateway: ResourceGateway,
   { where, values, atOnce, onUnreadable }: Reading,
 ): AsyncGenerator<StoredRecord[]> {
-  const columns = view.columns('r');
-  const fields = Object.entries(view.declaration.fields as Fields);
+  const columns = gateway.columns('r');
+  const fields = Object.entries(gateway.declaration.fields as Fields);
   const encrypted = new Set(fields.filter(([, { spec }]) => spec.encrypted).map(([name]) => columnOf(name)));
   const places = columns.split(', ').map((column) => encrypted.has(column));
 
   function decoded(row: unknown[]): StoredRecord {
     try {
-      return view.fromRow(row);
+      return gateway.fromRow(row);
     } catch (error) {
       // A key that is missing may come yet: the export is tried again.
       if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
       onUnreadable();
-      return view.fromRow(row.map((value, i) => (places[i] ? null : value)));
+      return gateway.fromRow(row.map((value, i) => (places[i] ? null : value)));
     }
   }
 
   const part = (table: string, deletedAt: string) =>
     `select ${deletedAt}, ${columns} from ${quoteIdentifier(table)} r where ${where}`;
-  const live = part(view.table, 'null::timestamptz(3)');
+  const live = part(gateway.table, 'null::timestamptz(3)');
   // One statement sees both at one moment: a record that is deleted or restored meanwhile is there once.
-  const text = view.archiveTable === undefined ? live : `${live} union all ${part(view.archiveTable, 'r.deleted_at')}`;
+  const text =
+    gateway.archiveTable === undefined ? live : `${live} union all ${part(gateway.archiveTable, 'r.deleted_at')}`;
   for await (const rows of scan<[string | null, ...unknown[]]>(database, { text, values }, atOnce)) {
     yield rows.map(([deleted, ...row]) => {
       const record = decoded(row);

@@ -1,7 +1,7 @@
-import type { Host, ResourceView, StoredRecord } from '../../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { pluralName } from '../../../declare/naming.ts';
 import type { Viewer } from '../../../declare/viewer.ts';
-import { ownerFieldOf } from '../../../records/compile.ts';
+import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import type { ExportFile, Writing } from './export-file.ts';
 import { type ExportedField, exportedFields, recordOf } from './exported-fields.ts';
 import { namingFields } from './naming-fields.ts';
@@ -10,29 +10,30 @@ import { columnOf, readRecords } from './read-records.ts';
 type Parts = Pick<Host, 'database' | 'service'>;
 
 /** The field that says whose a record is: users are their own. */
-function ownerOf(view: ResourceView, users: ResourceView): string | undefined {
-  return view === users ? 'id' : ownerFieldOf(view.declaration);
+function ownerOf(gateway: ResourceGateway, users: ResourceGateway): string | undefined {
+  return gateway === users ? 'id' : ownerFieldOf(gateway.declaration);
 }
 
 /** The names of fields without values of their own in an export: passwords and what is hidden. */
-function leftOutOf({ declaration }: ResourceView, fields: readonly ExportedField[]): string[] {
+function leftOutOf({ declaration }: ResourceGateway, fields: readonly ExportedField[]): string[] {
   const told = new Set(fields.filter(({ held, concealed }) => held || !concealed).map(({ name }) => name));
   return Object.keys(declaration.fields).filter((name) => !told.has(name));
 }
 
 /** The user's own records of a resource; undefined where nobody owns any. */
-export function ownRecords(parts: Parts, view: ResourceView, users: ResourceView): ExportFile | undefined {
-  const owner = ownerOf(view, users);
+export function ownRecords(parts: Parts, gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
+  const owner = ownerOf(gateway, users);
   if (owner === undefined) return undefined;
-  const fields = exportedFields(view.declaration, view === users);
-  const always = leftOutOf(view, fields);
-  const times = view.declaration.timestamps !== false;
+  const fields = exportedFields(gateway.declaration, gateway === users);
+  const always = leftOutOf(gateway, fields);
+  const times = gateway.declaration.timestamps !== false;
 
   async function tell(record: StoredRecord, user: Viewer, leftOut: Set<string>): Promise<Record<string, unknown>> {
-    const looking = { user };
+    const viewContext = { user };
     const told: string[] = [];
     for (const field of fields) {
-      if (field.held || field.visibleToAll || (await view.sees(record, field.name, looking))) told.push(field.name);
+      if (field.held || field.visibleToAll || (await gateway.sees(record, field.name, viewContext)))
+        told.push(field.name);
       else if (record[field.name] !== undefined) leftOut.add(field.name);
     }
     const shown = recordOf(record, told, times);
@@ -40,13 +41,13 @@ export function ownRecords(parts: Parts, view: ResourceView, users: ResourceView
   }
 
   return {
-    path: `records/${pluralName(view.name)}.ndjson`,
-    holds: view.name,
-    description: view.declaration.description ?? `Your records of the kind "${view.name}"`,
+    path: `records/${pluralName(gateway.name)}.ndjson`,
+    holds: gateway.name,
+    description: gateway.declaration.description ?? `Your records of the kind "${gateway.name}"`,
     async *rows(user, { atOnce, leftOut, onUnreadable }: Writing) {
       for (const name of always) leftOut.add(name);
       const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], atOnce, onUnreadable };
-      for await (const records of readRecords(parts.database, view, reading)) {
+      for await (const records of readRecords(parts.database, gateway, reading)) {
         yield await Promise.all(records.map((record) => tell(record, user, leftOut)));
       }
     },
@@ -57,22 +58,22 @@ export function ownRecords(parts: Parts, view: ResourceView, users: ResourceView
  * Records of others that name the user in a reference; undefined where there can be none. Of a record that the user may read it is
  * told that it names them. Where the reference is marked as personal it is told of every record, with what the user sees of it.
  */
-export function namingRecords(parts: Parts, view: ResourceView, users: ResourceView): ExportFile | undefined {
-  const owner = ownerOf(view, users);
-  const naming = namingFields(view.declaration, owner);
+export function namingRecords(parts: Parts, gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
+  const owner = ownerOf(gateway, users);
+  const naming = namingFields(gateway.declaration, owner);
   if (naming.length === 0) return undefined;
-  const fields = exportedFields(view.declaration, view === users);
-  const times = view.declaration.timestamps !== false;
+  const fields = exportedFields(gateway.declaration, gateway === users);
+  const times = gateway.declaration.timestamps !== false;
   const named = naming.map(({ where }) => where).join(' or ');
   const where = owner === undefined ? named : `(${named}) and ${columnOf(owner)} is distinct from $1`;
 
   async function tell(record: StoredRecord, user: Viewer): Promise<Record<string, unknown>[]> {
-    const looking = { user };
-    const readable = record.deletedAt === undefined && (await view.readableBy(record, looking));
+    const viewContext = { user };
+    const readable = record.deletedAt === undefined && (await gateway.readableBy(record, viewContext));
     const seen: string[] = [];
     if (readable) {
       for (const { name, visibleToAll } of fields)
-        if (visibleToAll || (await view.sees(record, name, looking))) seen.push(name);
+        if (visibleToAll || (await gateway.sees(record, name, viewContext))) seen.push(name);
     }
     const by = naming.filter(
       ({ name, marked, names }) => names(record[name], user.id) && (marked || seen.includes(name)),
@@ -84,12 +85,12 @@ export function namingRecords(parts: Parts, view: ResourceView, users: ResourceV
   }
 
   return {
-    path: `named-in/${pluralName(view.name)}.ndjson`,
-    holds: view.name,
-    description: `Records of others, of the kind "${view.name}", that name you; "namedIn": in which fields`,
+    path: `named-in/${pluralName(gateway.name)}.ndjson`,
+    holds: gateway.name,
+    description: `Records of others, of the kind "${gateway.name}", that name you; "namedIn": in which fields`,
     async *rows(user, { atOnce, onUnreadable }: Writing) {
       const reading = { where, values: [user.id], atOnce, onUnreadable };
-      for await (const records of readRecords(parts.database, view, reading)) {
+      for await (const records of readRecords(parts.database, gateway, reading)) {
         yield (await Promise.all(records.map((record) => tell(record, user)))).flat();
       }
     },

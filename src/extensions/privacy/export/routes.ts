@@ -1,5 +1,5 @@
 import type { Accounts } from '../../../declare/accounts.ts';
-import type { Host, ResourceView } from '../../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { sendJson } from '../../../platform/http/answer.ts';
@@ -18,7 +18,7 @@ const POLL_SECONDS = 3;
 /** What the routes work with. */
 export interface ExportParts {
   exports: Exports;
-  users: ResourceView;
+  users: ResourceGateway;
   links: Links;
   holdCredential: Accounts['holdCredential'];
   /** How many may be begun in a day, by one who asks, of one user. */

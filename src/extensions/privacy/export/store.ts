@@ -71,7 +71,7 @@ export interface Exports {
   overdue(): Promise<string[]>;
 }
 
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /** What the secret of an export is bound to. */
 export const secretContext = (id: string) => `privacy_exports/secret/${id}`;
@@ -105,7 +105,7 @@ export function createExports({ database, keyring }: Pick<Host, 'database' | 'ke
         return finished;
       },
       async fail() {
-        const [row] = await database.write<[status: string]>({ text: FAIL, values: [...mine, MOST_ATTEMPTS] });
+        const [row] = await database.write<[status: string]>({ text: FAIL, values: [...mine, MAX_ATTEMPTS] });
         return row?.[0] === 'failed';
       },
     };

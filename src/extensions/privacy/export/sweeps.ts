@@ -1,5 +1,5 @@
 import type { Fields } from '../../../declare/field.ts';
-import type { Host, ResourceView } from '../../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../../platform/outbox/remove-in-batches.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
@@ -9,7 +9,7 @@ import type { Exports } from './store.ts';
 /** Hands out again what was left in the middle, and removes what is over or nobody's any more. */
 export function exportSweeps(
   { database }: Pick<Host, 'database'>,
-  users: ResourceView,
+  users: ResourceGateway,
   { exports, begin }: { exports: Exports; begin(...ids: string[]): Promise<void> },
 ): Sweep[] {
   const { status, roles } = users.declaration.fields as Fields;

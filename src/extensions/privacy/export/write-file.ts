@@ -3,7 +3,7 @@ import type { ExportFile } from './export-file.ts';
 import type { Entry } from './zip.ts';
 
 const FIRST_ROWS = 20;
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 /** A batch is read whole: larger rows come in smaller batches. */
 const BATCH_BYTES = 512 * 1024;
 
@@ -26,7 +26,7 @@ export interface FileEntry extends Entry {
 /** What the next batch has, so that memory holds about the same, whatever the rows are like. */
 function nextRows(rows: number, bytes: number): number {
   const fitting = Math.floor((rows * BATCH_BYTES) / Math.max(bytes, 1));
-  return Math.max(1, Math.min(fitting, rows * 2, MOST_ROWS));
+  return Math.max(1, Math.min(fitting, rows * 2, MAX_ROWS));
 }
 
 /** The entry of a file: NDJSON. */

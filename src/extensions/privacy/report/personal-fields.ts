@@ -1,7 +1,7 @@
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import { isPersonal } from '../../../declare/personal-data.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
-import { holdsText } from '../../../records/erasure-plan.ts';
+import { holdsText } from '../../../records/schema/erasure-plan.ts';
 
 /** Why a field counts as personal: the declaration says so, it describes an account, or its name (or type) looks like it. */
 export type Reason = 'pii()' | 'personalFields' | 'account' | 'name';

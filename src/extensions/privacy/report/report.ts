@@ -1,10 +1,10 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { UserData } from '../../../declare/user-data.ts';
-import { ownerFieldOf } from '../../../records/compile.ts';
-import { tablesOf } from '../../../records/tables-of.ts';
+import { ownerFieldOf } from '../../../records/schema/compile.ts';
+import { tablesOf } from '../../../records/schema/tables-of.ts';
 import { describeDeclared, describePolicy } from './describe-policy.ts';
 import { personalColumns } from './personal-columns.ts';
 import { personalFields, type Reason } from './personal-fields.ts';
@@ -54,7 +54,7 @@ const ON_OWNER_DELETE = {
   keep: 'it stays when the account of its owner is erased',
 };
 
-function keptFor({ declaration, archiveTable }: ResourceView, isUser: boolean): string {
+function keptFor({ declaration, archiveTable }: ResourceGateway, isUser: boolean): string {
   const { onOwnerDelete = 'delete', audit } = declaration;
   const owned = isUser || ownerFieldOf(declaration) !== undefined;
   return [
@@ -66,7 +66,7 @@ function keptFor({ declaration, archiveTable }: ResourceView, isUser: boolean): 
 }
 
 /** Who gets a field in answers: who may read its record, as far as the field is for them. */
-function seenBy({ declaration, readPolicy }: ResourceView, field: string): string {
+function seenBy({ declaration, readPolicy }: ResourceGateway, field: string): string {
   const { hidden, writeOnly, visibleTo } = (declaration.fields as Fields)[field]!.spec;
   if (hidden || writeOnly) return 'nobody, by the API';
   const readers = describePolicy(readPolicy);
@@ -77,16 +77,16 @@ function seenBy({ declaration, readPolicy }: ResourceView, field: string): strin
   return visibleTo === undefined ? record : `${describeDeclared(visibleTo)}; of ${record}`;
 }
 
-function fieldsOf(view: ResourceView, isUser: boolean): ReportedField[] {
-  const tables = tablesOf(view);
-  return personalFields(view.declaration, isUser).map(({ path, field, reason }) => ({
-    resource: view.name,
+function fieldsOf(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
+  const tables = tablesOf(gateway);
+  return personalFields(gateway.declaration, isUser).map(({ path, field, reason }) => ({
+    resource: gateway.name,
     field: path,
     reason,
     storedIn: tables.map((table) => `${table}.${snakeCase(field)}`),
-    encrypted: (view.declaration.fields as Fields)[field]!.spec.encrypted === true,
-    seenBy: seenBy(view, field),
-    kept: keptFor(view, isUser),
+    encrypted: (gateway.declaration.fields as Fields)[field]!.spec.encrypted === true,
+    seenBy: seenBy(gateway, field),
+    kept: keptFor(gateway, isUser),
   }));
 }
 
@@ -96,8 +96,8 @@ function fieldsOf(view: ResourceView, isUser: boolean): ReportedField[] {
  * @param tables of the whole app, by name
  */
 export function privacyReport(
-  resources: readonly ResourceView[],
-  users: ResourceView,
+  resources: readonly ResourceGateway[],
+  users: ResourceGateway,
   userData: readonly UserData[],
   tables: Readonly<Record<string, PgTable>>,
 ): PrivacyReport {
@@ -105,7 +105,7 @@ export function privacyReport(
     const { users: naming, personal } = personalColumns(tables[table]!);
     return [...naming, ...personal];
   };
-  const fields = resources.flatMap((view) => fieldsOf(view, view === users));
+  const fields = resources.flatMap((gateway) => fieldsOf(gateway, gateway === users));
   const claimed = new Set([
     ...resources.flatMap(tablesOf),
     ...userData.flatMap((data) => data.tables ?? []),

@@ -1,9 +1,9 @@
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
-import { type EmptiedField, type ErasureShare, erasureShares } from '../../../records/erasure-plan.ts';
-import { tablesOf } from '../../../records/tables-of.ts';
+import { type EmptiedField, type ErasureShare, erasureShares } from '../../../records/schema/erasure-plan.ts';
+import { tablesOf } from '../../../records/schema/tables-of.ts';
 import { OWN_ROW } from '../outgoing-event.ts';
 import { BODY_JSON } from './body-json.ts';
 
@@ -14,14 +14,14 @@ const stillThere = ({ name, emptied }: EmptiedField) =>
   `b.data->>${quoted(name)} ${emptied === null ? 'is not null' : `<> ${quoted(emptied)}`}`;
 
 /** Whether delivery `d` with the data `b.data` tells of a record that is the user's, by itself or by how it is stored. */
-function tellsOfRecord({ view, plan }: ErasureShare): string {
+function tellsOfRecord({ gateway, plan }: ErasureShare): string {
   const field = quoted(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
-  const stored = tablesOf(view).map(
+  const stored = tablesOf(gateway).map(
     (table) => `exists (select from ${quoteIdentifier(table)} r where r."id" = b.data->>'id' and r.${column} = $1)`,
   );
   const personal = plan.personal.map(stillThere).join(' or ') || 'false';
-  const name = quoted(view.name);
+  const name = quoted(gateway.name);
   // That a record is gone stays to be told, where nothing personal is told with it.
   const told = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
   const theirs = ['d.subject_id = $1', `b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(
@@ -31,14 +31,14 @@ function tellsOfRecord({ view, plan }: ErasureShare): string {
 }
 
 /** Whether it has, expanded in a record of somebody else, one that is the user's. */
-function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<string, ErasureShare>): string[] {
+function expandsRecord({ declaration, name }: ResourceGateway, shares: ReadonlyMap<string, ErasureShare>): string[] {
   return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
     const share = spec.populate ? shares.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
     if (share === undefined) return [];
     const theirs = `jsonb_build_object(${quoted(share.plan.ownerField!)}, $1::text)`;
     const data = `b.data->${quoted(field)}`;
     // Who gets it need not be told whose the expanded record is.
-    const stored = tablesOf(share.view).map(
+    const stored = tablesOf(share.gateway).map(
       (table) => `exists (
         select from jsonb_path_query(${data}, '$.id') one(id) join ${quoteIdentifier(table)} r on r."id" = one.id #>> '{}'
         where r.${quoteIdentifier(share.plan.ownerColumn!)} = $1)`,
@@ -49,8 +49,8 @@ function expandsRecord({ declaration, name }: ResourceView, shares: ReadonlyMap<
 }
 
 /** Empties the user's deleted records of one resource. Encrypted records are deleted, because SQL cannot read them. */
-function emptyDeleted({ view, plan }: ErasureShare): string {
-  const theirs = `resource = ${quoted(view.name)} and owner_id = $1`;
+function emptyDeleted({ gateway, plan }: ErasureShare): string {
+  const theirs = `resource = ${quoted(gateway.name)} and owner_id = $1`;
   const personal = `array[${plan.personal.map(({ column }) => quoted(column)).join(', ')}]::text[]`;
   return `
   with gone as (
@@ -77,17 +77,17 @@ export interface AboutUser {
 }
 
 /** Makes them. What has no index by user is walked through: it is a month's at most, and erasures are few. */
-export function aboutUser(resources: readonly ResourceView[], users: ResourceView): AboutUser {
-  const shares = new Map(erasureShares(resources, users).map((share) => [share.view.name, share]));
+export function aboutUser(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUser {
+  const shares = new Map(erasureShares(resources, users).map((share) => [share.gateway.name, share]));
   const terms = [
     ...Array.from(shares.values(), tellsOfRecord),
-    ...resources.flatMap((view) => expandsRecord(view, shares)),
+    ...resources.flatMap((gateway) => expandsRecord(gateway, shares)),
     'exists (select from webhook_events e where e.id = d.event_id and e.owner_id = $1)',
   ];
   const waiting = Array.from(
     shares.values(),
-    ({ view, plan }) =>
-      `split_part(payload->>'name', '.', 1) = ${quoted(view.name)} and payload->'record'->>${quoted(plan.ownerColumn!)} = $1`,
+    ({ gateway, plan }) =>
+      `split_part(payload->>'name', '.', 1) = ${quoted(gateway.name)} and payload->'record'->>${quoted(plan.ownerColumn!)} = $1`,
   );
   const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
   return {

@@ -9,7 +9,7 @@ export type CandidateRow = [source: Source, id: string, ownerId: string, slow: b
  * The endpoints of each source that one transaction deals with; the statement gives one more where there are more. Owners have few each,
  * and those of a whole batch of events should find room.
  */
-export const MOST_CANDIDATES: Record<Source, number> = { owner: 5000, role: 1000, anybody: 1000, global: 1000 };
+export const MAX_CANDIDATES: Record<Source, number> = { owner: 5000, role: 1000, anybody: 1000, global: 1000 };
 
 // Below this many holders of a role their endpoints are looked up by owner; above it, by event.
 const FEW_HOLDERS = 1000;
@@ -32,7 +32,7 @@ export function candidates(users: UsersSql): string {
   const source = (name: Source, from: string, condition: string) => `
   (select '${name}', found.* from (
     select e.id, e.owner_id, e.slow, e.events from ${from} where ${condition} and ${open} offset 0
-  ) found order by found.id limit ${MOST_CANDIDATES[name] + 1})`;
+  ) found order by found.id limit ${MAX_CANDIDATES[name] + 1})`;
   return `
   with holders as materialized (
     select u.id from ${users.table} u where ${users.hasRole('$2')} limit ${FEW_HOLDERS + 1}

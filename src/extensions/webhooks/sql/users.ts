@@ -1,4 +1,4 @@
-import type { ResourceView } from '../../../declare/host.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 
 /** What the statements of webhooks need to know of the table of users, which a project declares. */
@@ -12,7 +12,7 @@ export interface UsersSql {
 }
 
 /** Reads it from the declaration: a user resource of a project's own may have no `status` or no `roles`. */
-export function usersSql(users: ResourceView): UsersSql {
+export function usersSql(users: ResourceGateway): UsersSql {
   const { fields } = users.declaration;
   return {
     table: quoteIdentifier(users.table),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, privacy, softDelete, webhooks } from '../../../../src/index.ts';
-import { erasurePlan } from '../../../../src/records/erasure-plan.ts';
+import { erasurePlan } from '../../../../src/records/schema/erasure-plan.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { startTestApp } from '../../../support/app.ts';
 

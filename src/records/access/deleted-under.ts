@@ -1,0 +1,61 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { DeletedUnder } from '../query/condition.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { deletedUnderOf } from '../store/codec.ts';
+import { type OperationContext, policyArguments } from './operation-context.ts';
+import { actionRule } from './rule-errors.ts';
+
+/** Deleted by its owner, or where the policy is public or authenticated: the delete policy alone decides about restoring. */
+const BY_POLICY = ['owner', 'anyone'];
+/** Deleted under a function of the policy, or by code: owning the record is not enough to restore it. */
+const BY_OTHERS = ['function', 'system'];
+
+const roleOf = (role: string) => `role:${role}`;
+
+/**
+ * The privileges under which a viewer other than the owner deletes a record. The archive keeps them, so that owners cannot undo
+ * moderation.
+ */
+export function privilegesOf({ policies }: CompiledResource, { user, system }: OperationContext): string[] {
+  if (system) return ['system'];
+  const policy = policies.delete;
+  if (policy.public || (policy.authenticated && user !== undefined)) return ['anyone'];
+  const roles = policy.roles.filter((role) => user?.roles?.includes(role));
+  return roles.length > 0 ? roles.map(roleOf) : ['function'];
+}
+
+/** @param others whether the delete policy allows the viewer by more than owning the record */
+function restorable(viewer: Viewer | undefined, others: boolean): string[] {
+  return [...BY_POLICY, ...(others ? BY_OTHERS : []), ...(viewer?.roles ?? []).map(roleOf)];
+}
+
+/** The deleted records whose deletion a viewer may undo, of those that the delete policy allows them by role or ownership. */
+export function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
+  return { deletedUnder: restorable(viewer, allowsEveryRecord(policy, viewer)) };
+}
+
+/**
+ * Checks that a viewer whom the delete policy allows may also undo this deletion.
+ *
+ * @returns the condition under which that holds when the record is restored
+ * @throws ApiError FORBIDDEN
+ */
+export async function assertRestorable(
+  resource: CompiledResource,
+  record: StoredRecord,
+  operation: OperationContext,
+): Promise<DeletedUnder> {
+  const policy = { ...resource.policies.delete, owner: false };
+  const args = policyArguments(operation, 'delete', record);
+  const others = await allows(policy, args, false, actionRule(resource, 'delete', args));
+  const allowed = restorable(operation.user, others);
+  const under = deletedUnderOf(record);
+  if (under !== undefined && !under.some((one) => allowed.includes(one))) {
+    const roles = under.filter((one) => one.startsWith(roleOf(''))).map((one) => `"${one.slice(roleOf('').length)}"`);
+    const needs = roles.length === 0 ? 'more than owning it' : `the role ${roles.join(' or ')}`;
+    throw new ApiError('FORBIDDEN', `Restoring this record needs ${needs}: it was not deleted by its owner`);
+  }
+  return { deletedUnder: allowed };
+}

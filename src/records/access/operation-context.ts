@@ -1,0 +1,70 @@
+import { type Actor, currentActor } from '../../declare/actor.ts';
+import type { ViewContext } from '../../declare/host.ts';
+import type { PolicyArguments } from '../../declare/policy.ts';
+import type { ActAs, Services } from '../../declare/service.ts';
+import { identityOf } from '../../platform/http/identity.ts';
+import { requestIdOf } from '../../platform/http/request-id.ts';
+import type { IfMatch } from '../operations/if-match.ts';
+
+/** Who looks, and the services that the project's functions get meanwhile: those of the transaction, where it is in one. */
+export interface ResolvedViewContext extends ViewContext {
+  service: PolicyArguments['service'];
+}
+
+/** The context of an operation: the user and the request that it is recorded for, and its privilege. */
+export interface OperationContext extends ResolvedViewContext {
+  requestId?: string | undefined;
+  /** The privilege of the system: everything is validated, but no policy or scope applies. */
+  system: boolean;
+  /** Of a change or removal: the record must have one of these versions. */
+  ifMatch?: IfMatch | undefined;
+}
+
+/** What policy functions are called with. @param doc the record in question, where there is one */
+export function policyArguments(
+  { user, req, service }: ResolvedViewContext,
+  action: string,
+  doc: unknown,
+): PolicyArguments {
+  return { user, action, doc, req, service };
+}
+
+/** The actor that the calls inside an operation carry. */
+export function actorOf({ user, req, requestId }: OperationContext): Actor {
+  return { user, req, requestId };
+}
+
+/** The request of the actor, if `user` made it: rules must not read the headers of another user's request. */
+function requestOf(actor: Actor | undefined, user: Actor['user']): Actor['req'] {
+  return actor?.user?.id === user?.id ? actor?.req : undefined;
+}
+
+/**
+ * The context of a service call.
+ *
+ * @param as the options of the call
+ * @param service the services that functions of the project get during the call
+ * @throws TypeError for an unknown privilege; Error for `{ as: 'user' }` when there is no user to act as
+ */
+export function operationContext(as: ActAs | undefined, service: Services): OperationContext {
+  const actor = currentActor();
+  // `{ user: ctx.user }` of a visitor who is not signed in must not become the system.
+  const named = as !== undefined && Object.hasOwn(as, 'user');
+  const privilege = as?.as ?? (named ? 'user' : 'system');
+  if (privilege !== 'user' && privilege !== 'system')
+    throw new TypeError(`the option "as" of a service call must be 'system' or 'user', not ${String(privilege)}`);
+  if (privilege === 'user' && !named && actor === undefined)
+    throw new Error(
+      `a service call with { as: 'user' } needs a user, and no request is being handled here: pass { user }, or leave out "as" to act as the system`,
+    );
+  const user = named ? as.user : actor?.user;
+  const req = as?.req ?? requestOf(actor, user);
+  const requestId = as?.req === undefined ? actor?.requestId : requestIdOf(as.req);
+  return { user, req, requestId, system: privilege === 'system', service };
+}
+
+/** How the user of an operation is signed in, and by which session or key; undefined unless the request is the user's own. */
+export function identityBehind({ user, req }: Pick<OperationContext, 'user' | 'req'>): ReturnType<typeof identityOf> {
+  const identity = req && identityOf(req);
+  return identity?.userId === user?.id ? identity : undefined;
+}

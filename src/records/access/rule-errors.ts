@@ -1,0 +1,133 @@
+import type { PolicyArguments } from '../../declare/policy.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { requestIdOf } from '../../platform/http/request-id.ts';
+import type { Logger } from '../../platform/log.ts';
+import { isTransient } from '../../platform/postgres/errors.ts';
+import { InputError } from '../input-error.ts';
+
+/** A function of a declaration: `policies.read`, `scope`, or with `field` its `visibleTo`. */
+export interface Rule {
+  resource: string | undefined;
+  rule: string;
+  field?: string;
+  /** The id of the record that the function was called for. */
+  record?: string;
+}
+
+/** Logs the error of a rule. The record or field that it decides on stays hidden. */
+export type ReportRuleError = (error: unknown, rule: Rule, req: PolicyArguments['req']) => void;
+
+/** A resource, as far as its rules need it. */
+interface Ruled {
+  name: string;
+  reportRuleError: ReportRuleError;
+}
+
+/** Handles the error of a rule: throws an error for the request, or returns, and the rule allows nothing. */
+type OnRuleError = (error: unknown) => void;
+
+// A rule runs for each record and each viewer: a rule that always throws must not fill the log.
+const QUIET_MS = 1000;
+
+/** Creates the log of rule errors: at most one error a second for each rule, with the number of errors left out. */
+export function createRuleErrorLog(log: Logger): ReportRuleError {
+  const reported = new Map<string, { until: number; leftOut: number }>();
+  return (error, { record, ...rule }, req) => {
+    const key = JSON.stringify(rule);
+    const before = reported.get(key);
+    const now = Date.now();
+    if (before !== undefined && now < before.until) {
+      before.leftOut++;
+      return;
+    }
+    reported.set(key, { until: now + QUIET_MS, leftOut: 0 });
+    const requestId = req && requestIdOf(req);
+    log.error(
+      { err: error, ...rule, record, requestId, leftOut: before?.leftOut },
+      'a rule of the project threw: the record or field that it decides on stays hidden',
+    );
+  };
+}
+
+/** The project's code made a service call that fails whatever the client sends. Names the rule or hook, for the log. */
+class ProjectError extends Error {
+  override readonly name = 'ProjectError';
+  readonly resource: string;
+  readonly rule: string;
+
+  constructor(resource: string, rule: string, cause: InputError) {
+    const details = Object.entries(cause.details ?? {}).map(([field, message]) => `${field}: ${message}`);
+    const what = [cause.message, ...details].join('; ');
+    super(`${rule} of "${resource}" called a service with input that it refuses: ${what}`, { cause });
+    this.resource = resource;
+    this.rule = rule;
+  }
+}
+
+/**
+ * The error of a rule or hook, for its caller. If a service refused its input, the project is at fault (500), because the client did not
+ * send that input. An error that the project threw itself, also an ApiError, stays unchanged.
+ */
+function errorOfRule(error: unknown, resource: string, rule: string): unknown {
+  return error instanceof InputError ? new ProjectError(resource, rule, error) : error;
+}
+
+/** Runs a rule or hook. Its errors go through `errorOfRule`. */
+export async function inRule<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw errorOfRule(error, resource, rule);
+  }
+}
+
+/** For a rule that decides what is visible: when it throws, that part is hidden and the rest is shown. */
+export function hideOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
+  return (error) => {
+    // Nothing was decided: the caller must retry.
+    if (isTransient(error)) throw error;
+    report(error, rule, req);
+  };
+}
+
+/** For a rule that decides about a request: an ApiError of the project becomes the answer; any other error refuses. */
+export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
+  const hide = hideOnError(report, rule, req);
+  return (error) => {
+    if (error instanceof ApiError && !(error instanceof InputError)) throw error;
+    hide(error);
+  };
+}
+
+/** `refuseOnError` for the policy of an action on a resource. */
+export function actionRule(
+  { name, reportRuleError }: Ruled,
+  action: string,
+  { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
+): OnRuleError {
+  return refuseOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
+}
+
+/** `hideOnError` for the policy of an action on a resource. */
+export function visibilityRule(
+  { name, reportRuleError }: Ruled,
+  action: string,
+  { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
+): OnRuleError {
+  return hideOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
+}
+
+/** For a scope filter. When it throws, nothing is in the scope; if it decides about a request, its ApiError is the answer. */
+export function scopeRule(
+  { name, reportRuleError }: Ruled,
+  req: PolicyArguments['req'],
+  decides: 'request' | 'visibility',
+): OnRuleError {
+  const rule = { resource: name, rule: 'scope' };
+  if (decides === 'visibility') return hideOnError(reportRuleError, rule, req);
+  const refuse = refuseOnError(reportRuleError, rule, req);
+  return (error) => {
+    if (error instanceof InputError) throw errorOfRule(error, name, 'scope');
+    refuse(error);
+  };
+}

@@ -1,0 +1,112 @@
+import type { ExpandedRecord, SerializedBefore, StoredRecord } from '../../declare/host.ts';
+import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import type { RecordsContext } from '../context.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { inScope, isVisible, sees } from '../serialize/serialize.ts';
+import type { ResolvedViewContext } from './operation-context.ts';
+
+type Data = SerializedBefore['data'];
+
+/** Whether a policy needs the record to decide, for this viewer. */
+function asksForRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+  return !allowsEveryRecord(policy, viewer) && (policy.owner || policy.functions.length > 0);
+}
+
+/**
+ * Whether this viewer's access to a resource can differ from record to record.
+ *
+ * @param anyRecord whether the read policy is not asked
+ */
+export function needsRecord(resource: CompiledResource, viewer: Viewer | undefined, anyRecord: boolean): boolean {
+  return (
+    resource.declaration.scope !== undefined ||
+    (!anyRecord && asksForRecord(resource.policies.read, viewer)) ||
+    resource.fields.some(
+      ({ secret, visibleTo }) => !secret && visibleTo !== undefined && asksForRecord(visibleTo, viewer),
+    )
+  );
+}
+
+/** The values of a field in serialized data; of an array, its items. */
+function valuesOf(data: Data, { name }: CompiledField): unknown[] {
+  const value = data[name];
+  return Array.isArray(value) ? value : [value];
+}
+
+const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
+
+/** The records that are expanded in serialized data. */
+function expanded(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
+  return resource.fields.flatMap((field) => {
+    const { target } = field;
+    if (target === undefined) return [];
+    return valuesOf(data, field)
+      .filter(isObject)
+      .map((value) => ({ target, data: value }));
+  });
+}
+
+/** See `ResourceView.expandedIn`. */
+export function expandedIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
+  return expanded(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
+}
+
+/** See `ResourceView.holdsEncrypted`. */
+export function holdsEncrypted(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
+  if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
+  return expanded(resource, data).some((one) =>
+    holdsEncrypted(context, context.entities.get(one.target)!.resource, one.data),
+  );
+}
+
+/** Whether the viewer sees a key of the serialized record: a field, the id or a time. */
+async function seesPart(
+  resource: CompiledResource,
+  name: string,
+  record: StoredRecord | undefined,
+  viewContext: ResolvedViewContext,
+): Promise<boolean> {
+  const field = resource.field.get(name);
+  if (field === undefined) {
+    if (name === 'deletedAt') return resource.softDelete;
+    return name === 'id' || (resource.timestamps && (name === 'createdAt' || name === 'updatedAt'));
+  }
+  if (field.secret) return false;
+  if (field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user)) return true;
+  return record !== undefined && sees(resource, field, record, viewContext);
+}
+
+async function seesAll(
+  context: RecordsContext,
+  resource: CompiledResource,
+  { data, record, find }: SerializedBefore,
+  viewContext: ResolvedViewContext,
+): Promise<boolean> {
+  for (const name of Object.keys(data)) if (!(await seesPart(resource, name, record, viewContext))) return false;
+  for (const { target, data: inner } of expanded(resource, data)) {
+    const referenced = context.entities.get(target)!.resource;
+    const stored = find(target, String(inner.id));
+    if (stored === undefined || !(await inScope(referenced, stored, viewContext))) return false;
+    if (!(await isVisible(referenced, 'reference', stored, viewContext))) return false;
+    if (!(await seesAll(context, referenced, { data: inner, record: stored, find }, viewContext))) return false;
+  }
+  return true;
+}
+
+/**
+ * See `ResourceView.stillReadable`. If `serialize` would leave out any part now, the whole data is unreadable, because serialized data is
+ * sent whole.
+ */
+export async function stillReadable(
+  context: RecordsContext,
+  resource: CompiledResource,
+  before: SerializedBefore,
+  viewContext: ResolvedViewContext,
+  anyRecord: boolean,
+): Promise<boolean> {
+  const { record } = before;
+  if (record === undefined && needsRecord(resource, viewContext.user, anyRecord)) return false;
+  if (!(await inScope(resource, record, viewContext))) return false;
+  if (!anyRecord && !(await isVisible(resource, 'read', record, viewContext))) return false;
+  return seesAll(context, resource, before, viewContext);
+}

@@ -1,0 +1,58 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+
+/** Tells which viewers are shown the same of a resource, so that one answer serves all of them. */
+export interface VisibilityKey {
+  /**
+   * The key of a viewer. Viewers with equal keys are shown the same of every record, but for those whom `ownersIn` names. Where a
+   * function decides, each viewer has a key of their own.
+   */
+  of(viewer: Viewer | undefined): string;
+  /** The users to whom the word `owner` may show more of a record, or of what it holds, than others see. */
+  ownersIn(record: StoredRecord): string[];
+}
+
+/** The policies of the fields that some see and some do not. */
+function fieldPolicies(resource: CompiledResource): CompiledPolicy[] {
+  return resource.fields.flatMap(({ secret, visibleTo }) => (secret || visibleTo === undefined ? [] : [visibleTo]));
+}
+
+const hasFunction = (policies: readonly CompiledPolicy[]) => policies.some((policy) => policy.functions.length > 0);
+const hasOwner = (policies: readonly CompiledPolicy[]) => policies.some((policy) => policy.owner);
+
+/**
+ * Reads from the declarations on what it depends how a record looks.
+ *
+ * @param resourceOf finds a resource by its name
+ */
+export function createVisibilityKey(
+  resource: CompiledResource,
+  resourceOf: (name: string) => CompiledResource,
+): VisibilityKey {
+  const policies = [resource.policies.read, ...fieldPolicies(resource)];
+  const held = resource.populated.map((name) => {
+    const target = resourceOf(resource.field.get(name)!.target!);
+    return { name, target, policies: [target.policies.reference, ...fieldPolicies(target)] };
+  });
+  // Of a record that is expanded only its id is at hand: its owner is known where that is the same.
+  const isOfUnknownOwner = ({ target, policies }: (typeof held)[number]) =>
+    hasOwner(policies) && target.ownerField !== undefined && target.ownerField !== 'id';
+  const isPersonal =
+    resource.declaration.scope !== undefined ||
+    hasFunction(policies) ||
+    held.some(
+      (one) => one.target.declaration.scope !== undefined || hasFunction(one.policies) || isOfUnknownOwner(one),
+    );
+  const owned = hasOwner(policies) ? resource.ownerField : undefined;
+  const selfOwned = held.filter((one) => hasOwner(one.policies) && one.target.ownerField === 'id');
+  const owners = [...(owned === undefined ? [] : [owned]), ...selfOwned.map(({ name }) => name)];
+
+  return {
+    of(viewer) {
+      if (viewer === undefined) return '';
+      return isPersonal ? viewer.id : JSON.stringify([...(viewer.roles ?? [])].sort());
+    },
+    ownersIn: (record) => owners.flatMap((name) => (record[name] as string | string[] | undefined) ?? []),
+  };
+}

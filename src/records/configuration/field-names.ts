@@ -1,0 +1,63 @@
+import type { FieldSpec, Fields } from '../../declare/field.ts';
+import { snakeCase } from '../../declare/naming.ts';
+import type { AnyResource } from '../../declare/resource.ts';
+import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
+import { specMistakes } from './field-errors.ts';
+import type { SlowPattern } from './slow-pattern.ts';
+
+const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
+const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
+const FIELD = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
+/** Columns that Postgres has in every table. */
+const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
+
+/** Whether a name is taken: of a record's own fields, and of what every JavaScript object has. */
+function isReserved(name: string): boolean {
+  return RESERVED.has(name) || name in Object.prototype;
+}
+
+/** The resources that a field refers to, those inside arrays and objects included. */
+function targetsOf(spec: FieldSpec): string[] {
+  if (spec.target !== undefined) return [spec.target];
+  const inside = [...Object.values(spec.shape ?? {}), ...(spec.inner === undefined ? [] : [spec.inner])];
+  return inside.flatMap((field) => targetsOf(field.spec));
+}
+
+/** The columns that a resource has besides its fields', with what they hold. */
+function ownColumns(resource: AnyResource): Map<string, string> {
+  const columns = new Map(SYSTEM_COLUMNS.map((name) => [name, `Postgres's own ${name}`]));
+  columns.set('id', 'id');
+  if (resource.timestamps !== false) columns.set('created_at', 'createdAt').set('updated_at', 'updatedAt');
+  return columns;
+}
+
+/** The mistakes in the names of a resource's fields, in what they refer to, and in each field itself. */
+export function fieldsMistakes(
+  resource: AnyResource,
+  { names, isSlow }: { names: ReadonlySet<string>; isSlow: SlowPattern },
+  fault: (text: string) => void,
+): void {
+  const columns = ownColumns(resource);
+  for (const [name, field] of Object.entries(resource.fields as Fields)) {
+    const at = `field "${name}"`;
+    if (isReserved(name)) fault(`${at}: the name is reserved; choose another`);
+    else if (!FIELD.test(name))
+      fault(`${at}: a field name is made of at most 63 letters, digits and _, and begins with a letter`);
+    const { length } = snakeCase(name);
+    if (FIELD.test(name) && length > MAX_IDENTIFIER_BYTES)
+      fault(
+        `${at}: its column "${snakeCase(name)}" has ${length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; choose a shorter name`,
+      );
+    const twin = columns.get(snakeCase(name));
+    if (twin !== undefined && !isReserved(name))
+      fault(`${at}: it would share the column "${snakeCase(name)}" with "${twin}"; rename one`);
+    columns.set(snakeCase(name), name);
+    if (!specMistakes(field.spec, isSlow, (path, text) => fault(`field "${name}${path}": ${text}`))) continue;
+    for (const target of targetsOf(field.spec)) {
+      if (names.has(target)) continue;
+      fault(`${at}: ref("${target}") names an unknown resource; resources: ${[...names].join(', ')}`);
+    }
+    if (field.spec.filterable && PARAMETERS.has(name))
+      fault(`${at}: "${name}" is a query parameter of its own; rename the field`);
+  }
+}

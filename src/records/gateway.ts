@@ -1,0 +1,57 @@
+import type { ResourceGateway, ViewContext } from '../declare/host.ts';
+import type { ResolvedViewContext } from './access/operation-context.ts';
+import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './access/still-readable.ts';
+import { createVisibilityKey } from './access/visibility-key.ts';
+import type { Entity, RecordsContext } from './context.ts';
+import { follow } from './query/subscribe.ts';
+import { presentApart } from './serialize/populate.ts';
+import { inScope, isVisible, sees } from './serialize/serialize.ts';
+
+/** The compiled view of a resource, for every channel besides its own routes. */
+export function createResourceGateway(context: RecordsContext, entity: Entity): ResourceGateway {
+  const { resource, store, codec, archive } = entity;
+  const { service } = context;
+  const visibilityKey = createVisibilityKey(resource, (name) => context.entities.get(name)!.resource);
+  const resolveViewContext = (viewContext: ViewContext): ResolvedViewContext =>
+    hasService(viewContext) ? viewContext : { ...viewContext, service };
+  return {
+    name: resource.name,
+    declaration: resource.declaration,
+    readPolicy: resource.policies.read,
+    table: resource.table,
+    archiveTable: archive?.resource.table,
+    columns: (alias) =>
+      codec.columns
+        .split(', ')
+        .map((column) => `${alias}.${column}`)
+        .join(', '),
+    fromRow: codec.fromRow,
+    toColumn: (name, value, id) => codec.toColumn(resource.field.get(name)!, value, id),
+    ownerOf: (record) =>
+      resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
+    inScope: (record, viewContext) => inScope(resource, record, resolveViewContext(viewContext)),
+    async readableBy(record, viewContext) {
+      const resolved = resolveViewContext(viewContext);
+      return (await inScope(resource, record, resolved)) && isVisible(resource, 'read', record, resolved);
+    },
+    sees: async (record, name, viewContext) => {
+      const field = resource.field.get(name);
+      return field !== undefined && sees(resource, field, record, resolveViewContext(viewContext));
+    },
+    serialize: (records, viewContext) => presentApart(context, resource, records, resolveViewContext(viewContext)),
+    stillReadable: (before, viewContext, anyRecord) =>
+      stillReadable(context, resource, before, resolveViewContext(viewContext), anyRecord),
+    needsRecord: (viewer, anyRecord) => needsRecord(resource, viewer, anyRecord),
+    expandedIn: (data) => expandedIn(resource, data),
+    holdsEncrypted: (data) => holdsEncrypted(context, resource, data),
+    follow: (followed, viewContext) => follow(entity, followed, resolveViewContext(viewContext)),
+    visibilityKey: visibilityKey.of,
+    ownersIn: visibilityKey.ownersIn,
+    fromOutbox: (columns) => codec.fromJson(columns),
+    load: (ids) => store.readMany(ids),
+  };
+}
+
+function hasService(viewContext: ViewContext): viewContext is ResolvedViewContext {
+  return viewContext.service !== undefined;
+}

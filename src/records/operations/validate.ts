@@ -1,0 +1,227 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import type { StoredRecord } from '../../declare/host.ts';
+import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
+import { tooManyKeys } from '../../platform/excessive-json.ts';
+import { asksFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import { inRule } from '../access/rule-errors.ts';
+import { columnValue } from '../fields/column-value.ts';
+import { checkedDefault } from '../fields/default.ts';
+import { isBlank, missingMessage } from '../fields/presence.ts';
+import { InputError } from '../input-error.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { everyField } from '../store/codec.ts';
+import { applyRules } from './rules.ts';
+
+/** Names that a client may send back with a record that it received: ignored. */
+const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
+
+/** Values by field name; null clears a field. */
+export type Values = Record<string, unknown>;
+
+interface Validation extends Writing {
+  unknownFields: 'reject' | 'strip';
+  /** The most undeclared fields of a body, even if they are stripped. */
+  maxUnknown: number;
+  /** Values that were checked already: what is still the same is not checked, nor transformed, a second time. */
+  settled: Values;
+  /** A hook is still to come: it may fill what clients cannot send. */
+  hooked: boolean;
+}
+
+function invalid(details: ErrorDetails): InputError {
+  return new InputError('VALIDATION_ERROR', undefined, { details });
+}
+
+function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.$ZodIssue[]): void {
+  for (const issue of issues) {
+    const path = [name, ...issue.path.map(String)].join('.');
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys.slice(0, MAX_DETAILS)) details[`${path}.${key}`] ??= 'Unknown field';
+    } else {
+      details[path] ??= issue.message;
+    }
+  }
+}
+
+/** Whether a hook left a value as an earlier check gave it. */
+function isSettled(name: string, value: unknown, { settled }: Validation): boolean {
+  return Object.hasOwn(settled, name) && isDeepStrictEqual(settled[name], value);
+}
+
+function present(input: Values, name: string): boolean {
+  return Object.hasOwn(input, name) && input[name] !== undefined;
+}
+
+/** Functions are asked for a change before it is looked at: the record that they decide over is there already. */
+async function refusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
+  if (!validation.updating || !asksFunction(field, validation)) return undefined;
+  return refusalByFunction(field, validation, validation.before);
+}
+
+/** Checks what was sent, field by field. Gives the values that passed; faults go to `details`. */
+async function checkSent(input: Values, validation: Validation, details: ErrorDetails): Promise<Values> {
+  const values: Values = {};
+  const { resource } = validation;
+  let unknown = 0;
+  for (const name of Object.keys(input)) {
+    const field = resource.field.get(name);
+    if (field === undefined) {
+      unknown += 1;
+      if (unknown > validation.maxUnknown) {
+        details.body = tooManyKeys(validation.maxUnknown);
+        break;
+      }
+      if (IGNORED.has(name) || validation.unknownFields === 'strip') continue;
+      if (unknown > MAX_DETAILS) break;
+      details[name] = 'Unknown field';
+      continue;
+    }
+    if (input[name] === undefined) continue;
+    if (isSettled(name, input[name], validation)) {
+      values[name] = input[name];
+      continue;
+    }
+    const refused = refusal(field, validation) ?? (await refusalOnUpdate(field, validation));
+    if (refused !== undefined) details[name] = refused;
+    else if (field.spec.required && isBlank(input[name])) details[name] = missingMessage(field.spec);
+    else if (input[name] === null) {
+      if (validation.updating) values[name] = null;
+    } else {
+      const parsed = field.schema.safeParse(input[name]);
+      if (parsed.success) values[name] = parsed.data;
+      else addIssues(details, name, parsed.error.issues);
+    }
+  }
+  return values;
+}
+
+/** Fills what a create left out: the owner, defaults; notes what is missing. */
+function fillMissing(input: Values, values: Values, validation: Validation, details: ErrorDetails): void {
+  const { resource, operation } = validation;
+  for (const field of resource.fields) {
+    const { name, spec } = field;
+    // With the privilege of the system, null creates a record without an owner.
+    const unowned = operation.system && input[name] === null;
+    if (name === resource.ownerField && values[name] === undefined && operation.user !== undefined && !unowned) {
+      values[name] = operation.user.id;
+    } else if (!present(input, name) || input[name] === null) {
+      const value = 'default' in spec ? checkedDefault(name, spec, field.schema) : undefined;
+      const fillable = validation.hooked && field.closed;
+      if (value !== undefined) values[name] = value;
+      else if (spec.required && !fillable) details[name] ??= missingMessage(spec);
+    }
+  }
+}
+
+/** Writes what custom rules made of a value: in the form in which its column holds it, or nothing. Faults go to `details`. */
+function setRuled(
+  values: Values,
+  field: CompiledField,
+  made: unknown,
+  { updating }: Validation,
+  details: ErrorDetails,
+): void {
+  const { name, spec, type } = field;
+  if (made === undefined || made === null) {
+    if (spec.required) details[name] ??= missingMessage(spec);
+    else if (updating) values[name] = null;
+    else delete values[name];
+    return;
+  }
+  const held = field.transforms ? columnValue(type.column(spec), made, field.mostBytes) : { value: made };
+  if ('value' in held) values[name] = held.value;
+  else if (held.message !== undefined) details[[name, ...held.path].join('.')] ??= held.message;
+  else throw new Error(`schema() of the field "${name}" gave what a ${spec.kind} field cannot hold`);
+}
+
+async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
+  const { resource, before } = validation;
+  const record = { ...(before === undefined ? {} : everyField(resource, before)), ...values };
+  for (const field of resource.fields) {
+    const value = values[field.name];
+    if (!field.hasRules || value === undefined || value === null) continue;
+    if (isSettled(field.name, value, validation)) continue;
+    const ruled = await inRule(resource.name, `a rule of the field "${field.name}"`, () =>
+      applyRules(field.spec, value, { record, path: field.name, details }),
+    );
+    if (ruled.holds) setRuled(values, field, ruled.value, validation, details);
+  }
+}
+
+/** Functions are asked for a create last: they decide over the record as it would be stored, and it must be one. */
+async function askOnCreate(
+  input: Values,
+  values: Values,
+  validation: Validation,
+  details: ErrorDetails,
+): Promise<void> {
+  const fields = validation.resource.fields.filter(
+    (field) => present(input, field.name) && asksFunction(field, validation),
+  );
+  for (const field of fields) {
+    const refused = await refusalByFunction(field, validation, docOf(validation.resource, values));
+    if (refused !== undefined) details[field.name] = refused;
+  }
+}
+
+/** Values that were checked as the record of a policy function, which may change what it gets; passwords are not in it. */
+export function docOf(resource: CompiledResource, values: Values): Record<string, unknown> {
+  const shown = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
+  return structuredClone(Object.fromEntries(shown));
+}
+
+/**
+ * Checks a body against the declaration.
+ *
+ * @param options `before`: the record as it is, for an update; needed when `needsRecord` says so. `settled`: what an earlier
+ *   check gave, when `input` is what a hook made of it. `hooked`: a hook will get what this gives
+ * @returns normalised values: for a create all fields with a value, for an update those sent (null clears)
+ * @throws ApiError VALIDATION_ERROR with a message per field
+ */
+export async function validate(
+  resource: CompiledResource,
+  input: unknown,
+  operation: OperationContext,
+  options: {
+    unknownFields: 'reject' | 'strip';
+    maxUnknown: number;
+    updating: boolean;
+    before?: StoredRecord | undefined;
+    settled?: Values;
+    hooked?: boolean;
+  },
+): Promise<Values> {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw invalid({ body: 'Must be an object' });
+  }
+  const details: ErrorDetails = Object.create(null);
+  const validation: Validation = { resource, operation, before: undefined, settled: {}, hooked: false, ...options };
+  const values = await checkSent(input as Values, validation, details);
+  if (!options.updating) fillMissing(input as Values, values, validation, details);
+  // Custom rules see a record whose built-in rules hold.
+  if (Object.keys(details).length === 0) await runRules(values, validation, details);
+  if (!options.updating && Object.keys(details).length === 0) {
+    await askOnCreate(input as Values, values, validation, details);
+  }
+  if (Object.keys(details).length > 0) throw invalid({ ...details });
+  return values;
+}
+
+function sentFields(resource: CompiledResource, input: unknown): CompiledField[] {
+  if (typeof input !== 'object' || input === null) return [];
+  // By the declaration: a body may have very many names.
+  return resource.fields.filter(({ name }) => Object.hasOwn(input, name));
+}
+
+/** Whether an update with this body can only be checked with the stored record at hand. */
+export function needsRecord(resource: CompiledResource, input: unknown): boolean {
+  if (sentFields(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
+  return asksPerRecord(resource, input);
+}
+
+/** Whether a function decides, record by record, if a field of this body may be written. */
+function asksPerRecord(resource: CompiledResource, input: unknown): boolean {
+  return sentFields(resource, input).some((field) => (field.writableBy?.functions.length ?? 0) > 0);
+}

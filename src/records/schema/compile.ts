@@ -1,0 +1,156 @@
+import type { AnyField, FieldSpec, Fields } from '../../declare/field.ts';
+import { pluralName, snakeCase } from '../../declare/naming.ts';
+import { isPersonal } from '../../declare/personal-data.ts';
+import { allowsNobody, compilePolicy, type Policy, rethrow } from '../../declare/policy.ts';
+import { ACTIONS, type Action, type AnyResource } from '../../declare/resource.ts';
+import type { ReportRuleError } from '../access/rule-errors.ts';
+import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
+import { indexRoom, isLongText, MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
+import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
+import { withIndexes } from './indexes.ts';
+import { defaultOrderIndex } from './sort-index.ts';
+
+/** Whether a property is there somewhere in a field: on itself, or on what is in it. */
+function holds(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
+  if (spec[property] !== undefined) return true;
+  if (spec.inner !== undefined) return holds(spec.inner.spec, property);
+  return Object.values(spec.shape ?? {}).some((field) => holds(field.spec, property));
+}
+
+/** Bytes that a field may have so that it fits into the declared indexes over it; undefined for one that is in none. */
+function roomInIndexes(resource: AnyResource, name: string): number | undefined {
+  const fieldOf = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
+  const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(fieldOf));
+  const spec = fieldOf(name);
+  const rooms = lists
+    .filter((specs) => specs.includes(spec))
+    .map((specs) => Math.floor(MAX_INDEXED_BYTES / specs.filter((one) => one !== undefined).length));
+  return rooms.length === 0 ? undefined : Math.min(...rooms);
+}
+
+function compileField(
+  name: string,
+  field: AnyField,
+  { unknownFields, mostBytes }: { unknownFields: 'reject' | 'strip'; mostBytes: number | undefined },
+): CompiledField {
+  const { spec } = field;
+  const type = fieldTypeOf(spec);
+  const operators = spec.filterable === true ? type.operators : (spec.filterable ?? []);
+  const policy = (declared: Policy | undefined) =>
+    declared === undefined ? undefined : compilePolicy(declared, ignore);
+  const writableBy = policy(spec.writableBy);
+  return {
+    name,
+    column: snakeCase(name),
+    spec,
+    type,
+    schema: fieldSchema(spec, unknownFields, mostBytes),
+    hasRules: holds(spec, 'checks') || holds(spec, 'standard'),
+    transforms: holds(spec, 'standard'),
+    // A text's own indexes take texts of any length.
+    mostBytes: spec.kind === 'text' ? mostBytes : indexRoom(spec, mostBytes),
+    sortsByPrefix: spec.sortable === true && isLongText(spec),
+    operators: new Set(operators),
+    visibleTo: policy(spec.visibleTo),
+    writableBy,
+    personal: isPersonal(name, spec),
+    closed: Boolean(spec.hidden || spec.readOnly || (writableBy !== undefined && allowsNobody(writableBy))),
+    secret: spec.hidden === true || spec.writeOnly === true || type.concealed === true,
+    target: spec.target ?? spec.inner?.spec.target,
+  };
+}
+
+// Mistakes were reported by `findMistakes` before anything is compiled.
+const ignore = () => undefined;
+
+/** The field that holds the owner's id, if the resource has one. */
+export function ownerFieldOf(resource: AnyResource): string | undefined {
+  const marked = Object.entries(resource.fields as Fields).find(([, field]) => field.spec.owner);
+  if (marked !== undefined) return marked[0];
+  return resource.owner === '_id' ? 'id' : resource.owner;
+}
+
+function sortTerms(resource: AnyResource, timestamps: boolean): SortTerm[] {
+  const declared = resource.defaultSort ?? (timestamps ? '-createdAt' : '_id');
+  return declared.split(',').map((term) => {
+    const name = term.trim().replace(/^-/, '');
+    const field = name === '_id' ? 'id' : name;
+    return { field, column: snakeCase(field), descending: term.trim().startsWith('-') };
+  });
+}
+
+/** The policy of an action as declared, or its default. */
+export function declaredPolicy(resource: AnyResource, action: Action): Policy {
+  const declared = resource.policies?.[action];
+  if (declared !== undefined) return declared;
+  if (action === 'list' || action === 'read') return 'authenticated';
+  return ownerFieldOf(resource) === undefined ? 'admin' : 'owner | admin';
+}
+
+function compileResource(
+  resource: AnyResource,
+  unknownFields: 'reject' | 'strip',
+): Omit<CompiledResource, 'indexes' | 'reportRuleError'> {
+  const timestamps = resource.timestamps !== false;
+  const ownerField = ownerFieldOf(resource);
+  const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
+    compileField(name, field, { unknownFields, mostBytes: roomInIndexes(resource, name) }),
+  );
+  const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignore);
+  const plural = pluralName(resource.name);
+  const crud = resource.crud ?? true;
+  const defaultSort = sortTerms(resource, timestamps);
+  const defaultOrder = defaultOrderIndex(defaultSort, (name) => (resource.fields as Fields)[name]?.spec);
+  return {
+    name: resource.name,
+    declaration: resource,
+    path: resource.path ?? `/${plural}`,
+    table: resource.collection ?? snakeCase(plural),
+    timestamps,
+    softDelete: resource.softDelete === true,
+    audit: resource.audit === true,
+    fields,
+    field: new Map(fields.map((field) => [field.name, field])),
+    ownerField,
+    policies: {
+      list: policy('list'),
+      read: policy('read'),
+      create: policy('create'),
+      update: policy('update'),
+      delete: policy('delete'),
+      reference:
+        resource.policies?.reference === undefined
+          ? policy('read')
+          : compilePolicy(resource.policies.reference, ignore),
+    },
+    actions: new Set(crud === true ? ACTIONS : crud === false ? [] : crud),
+    defaultSort,
+    defaultOrder,
+    indexedSorts: new Set([
+      'id',
+      ...(timestamps ? ['createdAt'] : []),
+      ...(resource.indexes ?? []).map((index) => index.fields[0]!.replace(/^-/, '')),
+      ...fields.filter((field) => field.spec.sortable).map((field) => field.name),
+      ...(defaultOrder === undefined ? [] : [defaultOrder[0]!.field]),
+    ]),
+    populated: fields.filter((field) => field.spec.populate).map((field) => field.name),
+  };
+}
+
+/**
+ * Makes declarations ready for requests. They must be free of mistakes.
+ *
+ * @param taken names that other tables and their indexes have
+ * @param reportRuleError logs what a policy, `visibleTo` or scope function throws; left out, their errors are thrown
+ */
+export function compileResources(
+  resources: readonly AnyResource[],
+  unknownFields: 'reject' | 'strip',
+  taken: Iterable<string> = [],
+  reportRuleError: ReportRuleError = rethrow,
+): CompiledResource[] {
+  return withIndexes(
+    resources.map((resource) => ({ ...compileResource(resource, unknownFields), reportRuleError })),
+    taken,
+  );
+}

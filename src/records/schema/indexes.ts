@@ -1,0 +1,149 @@
+import { boundedIdentifier, shortDigest } from '../../platform/postgres/identifiers.ts';
+import { isLongText } from '../fields/text-rules.ts';
+import { tableNames } from '../store/archive-table.ts';
+import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';
+import { totalOrder } from './sort-index.ts';
+
+/** An index that has no name yet. */
+interface Wanted extends Omit<Index, 'name'> {
+  /** What the name is made of: terms, and a last word. */
+  named: readonly SortTerm[];
+  kind: string;
+}
+
+/** What indexes are made from: a resource that has none yet. */
+type Resource = Omit<CompiledResource, 'indexes'>;
+
+const PLAIN = { kind: 'index', method: 'btree', unique: false } as const;
+
+function term(resource: Resource, field: string, descending = false): SortTerm {
+  return { field, column: columnOf(resource, field), descending };
+}
+
+function fieldIndexes(resource: Resource, field: CompiledField): Wanted[] {
+  const { spec, operators } = field;
+  const own = [term(resource, field.name)];
+  const plain = { ...PLAIN, terms: own, named: own };
+  const made: Wanted[] = [];
+  if (spec.unique) made.push({ ...plain, kind: 'unique', unique: true, method: isLongText(spec) ? 'digest' : 'btree' });
+  // The id makes the order of a sorted page total, and lets the index give it.
+  if (spec.sortable) {
+    const method = field.sortsByPrefix ? 'prefix' : 'btree';
+    made.push({ ...plain, kind: 'sort_index', terms: totalOrder(own), method });
+  }
+  const method = field.type.indexMethod?.(spec);
+  const compared = operators.size > 0 || spec.index === true;
+  if (compared && method === 'gin') made.push({ ...plain, kind: 'gin_index', method });
+  if (spec.searchable) made.push({ ...plain, kind: 'search_index', method: 'search' });
+  // An owner's records have an index of their own.
+  if (field.name === resource.ownerField) return made;
+  if (method === undefined || method === 'gin') return made;
+  const sorted = spec.sortable && !field.sortsByPrefix;
+  if (spec.index || (operators.size > 0 && !sorted))
+    made.push({ ...plain, method: method === 'hash' ? 'hash' : 'btree' });
+  return made;
+}
+
+function declaredIndexes(resource: Resource): Wanted[] {
+  return (resource.declaration.indexes ?? []).flatMap(({ fields, unique = false }) => {
+    const terms = fields.map((name) => term(resource, name.replace(/^-/, ''), name.startsWith('-')));
+    // It has one already.
+    if (!unique && resource.timestamps && terms.length === 1 && terms[0]!.field === 'createdAt') return [];
+    return [{ ...PLAIN, kind: unique ? 'unique' : 'index', unique, terms, named: terms }];
+  });
+}
+
+/**
+ * The indexes that give the orders of lists: by the time of creation, the default one, that of an owner's records. None by the
+ * last change: every update would have to write every index of the table (https://www.postgresql.org/docs/current/storage-hot.html).
+ */
+function orderIndexes(resource: Resource): Wanted[] {
+  const { ownerField: owner, timestamps, defaultOrder } = resource;
+  const created = timestamps ? [term(resource, 'createdAt')] : [];
+  const made: Wanted[] = timestamps ? [{ ...PLAIN, terms: totalOrder(created), named: created }] : [];
+  if (defaultOrder !== undefined && needsOwnIndex(resource, defaultOrder)) {
+    made.push({ ...PLAIN, kind: 'order_index', terms: defaultOrder, named: defaultOrder });
+  }
+  if (owner !== undefined && owner !== 'id') {
+    const own = term(resource, owner);
+    const rest = (defaultOrder ?? totalOrder(created)).filter(({ field }) => field !== owner);
+    made.push({ ...PLAIN, kind: 'owner_index', terms: [own, ...rest], named: [own] });
+  }
+  return made;
+}
+
+// The id has an index, and a sortable field and the timestamps have one with the id.
+function needsOwnIndex({ timestamps, field }: Resource, order: readonly SortTerm[]): boolean {
+  const [first] = order;
+  if (first!.field === 'id') return false;
+  if (order.length > 2) return true;
+  const spec = field.get(first!.field)?.spec;
+  return spec === undefined ? !timestamps : !spec.sortable;
+}
+
+/** The same for indexes of which each does what the other does: one is read backwards as well as forwards. */
+function workOf({ method, terms }: Wanted): string {
+  const backwards = terms[0]!.descending;
+  return JSON.stringify([method, ...terms.map(({ column, descending }) => [column, descending !== backwards])]);
+}
+
+function wantedBy(resource: Resource): Wanted[] {
+  const fields = resource.fields.flatMap((field) => fieldIndexes(resource, field));
+  return withoutRedundant([...fields, ...declaredIndexes(resource), ...orderIndexes(resource)]);
+}
+
+/** Leaves out what another one does already; a unique one does what a plain one does, and more. */
+function withoutRedundant(wanted: readonly Wanted[]): Wanted[] {
+  const kept = new Map<string, Wanted>();
+  for (const one of wanted) {
+    const other = kept.get(workOf(one));
+    if (other === undefined || (one.unique && !other.unique)) kept.set(workOf(one), one);
+  }
+  // The primary key is one.
+  return [...kept.values()].filter(({ terms }) => terms.length > 1 || terms[0]!.field !== 'id');
+}
+
+/** The names that an index may have, the one that it has as a rule first: with its directions, with what makes it unlike any other. */
+function* namesOf({ table }: Resource, wanted: Wanted): Generator<string> {
+  const { kind, named, unique } = wanted;
+  const name = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
+  const plain = name(named.map(({ column }) => column));
+  yield boundedIdentifier(plain);
+  yield boundedIdentifier(name(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
+  for (let again = 0; ; again++)
+    yield boundedIdentifier(`${plain}_${shortDigest(`${workOf(wanted)} ${unique} ${again}`)}`);
+}
+
+/**
+ * Gives each resource the indexes of its table, with names that no other relation of the schema has. Whoever comes first has the
+ * plain name, so that a further index does not rename those that are there.
+ *
+ * @param taken names that other tables and their indexes have
+ */
+export function withIndexes(resources: readonly Resource[], taken: Iterable<string>): CompiledResource[] {
+  const used = new Set([...taken, ...resources.flatMap(({ table, softDelete }) => tableNames(table, softDelete))]);
+  const names = new Map<Wanted, string>();
+  const claim = (wanted: Wanted, free: Iterable<string>) => {
+    for (const name of free) {
+      if (used.has(name)) continue;
+      used.add(name);
+      names.set(wanted, name);
+      return;
+    }
+  };
+  const all = resources.map((resource) => ({ resource, wanted: wantedBy(resource) }));
+  for (const { resource, wanted } of all) for (const one of wanted) claim(one, namesOf(resource, one).take(1));
+  for (const { resource, wanted } of all) {
+    for (const one of wanted) if (!names.has(one)) claim(one, namesOf(resource, one));
+  }
+  return all.map(({ resource, wanted }) => ({
+    ...resource,
+    indexes: wanted.map((one) => ({ name: names.get(one)!, method: one.method, unique: one.unique, terms: one.terms })),
+  }));
+}
+
+/** The fields that a unique index is over, none of the record's own among them; empty for any other index. */
+export function uniqueFieldsOf({ indexes, field }: CompiledResource, name: string): CompiledField[] {
+  const index = indexes.find((one) => one.name === name && one.unique);
+  return (index?.terms ?? []).flatMap((term) => field.get(term.field) ?? []);
+}

@@ -1,0 +1,67 @@
+import type { ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
+import { customType, index, pgTable, sql, text, timestamp, uniqueIndex } from '../../platform/postgres/drizzle.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.ts';
+import { archiveIndex, archiveOwnerIndex } from '../store/archive-table.ts';
+import type { CompiledField, CompiledResource, Index } from './compiled.ts';
+
+function column(field: CompiledField): PgColumnBuilderBase {
+  const type = field.spec.encrypted ? 'text' : field.type.column(field.spec);
+  return customType<{ data: unknown }>({ dataType: () => type })(field.column);
+}
+
+type Columns = Record<string, ExtraConfigColumn>;
+
+// Where ORDER BY … DESC expects them; drizzle's own choice would be the other end, and an index that serves no sort.
+function directed(column: ExtraConfigColumn, descending: boolean) {
+  return descending ? column.desc().nullsFirst() : column;
+}
+
+function madeIndex({ field }: CompiledResource, { name, method, unique, terms }: Index, columns: Columns) {
+  const { field: first, column } = terms[0]!;
+  const own = columns[first]!;
+  if (method === 'search') {
+    const isArray = field.get(first)?.spec.inner !== undefined;
+    return index(name).using('gin', isArray ? sql.raw(`${arrayTextSql(column)} gin_trgm_ops`) : own.op('gin_trgm_ops'));
+  }
+  if (method === 'digest') return uniqueIndex(name).on(sql.raw(digestSql(column)));
+  if (method === 'prefix') return index(name).on(sql.raw(prefixSql(quoteIdentifier(column))), columns.id!);
+  if (method !== 'btree') return index(name).using(method, own);
+  const [one, ...rest] = terms.map((term) => directed(columns[term.field]!, term.descending));
+  return (unique ? uniqueIndex(name) : index(name)).on(one!, ...rest);
+}
+
+function archiveIndexes({ archived, table, ownerField }: CompiledResource, columns: Columns) {
+  if (!archived) return [];
+  const purged = index(archiveIndex(table)).on(columns.deletedAt!);
+  const owner = ownerField === undefined || ownerField === 'id' ? undefined : columns[ownerField];
+  return owner === undefined ? [purged] : [purged, index(archiveOwnerIndex(table)).on(owner, columns.id!)];
+}
+
+/** The drizzle table of a resource. */
+export function resourceTable(resource: CompiledResource): PgTable {
+  const times = {
+    createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' })
+      .notNull()
+      .default(sql`now()`),
+    updatedAt: timestamp('updated_at', { withTimezone: true, precision: 3, mode: 'string' })
+      .notNull()
+      .default(sql`now()`),
+  };
+  const fields = Object.fromEntries(resource.fields.map((field) => [field.name, column(field)]));
+  const archived = {
+    deletedAt: timestamp('deleted_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull(),
+    // Null: of rows that are older than the column.
+    deletedUnder: text('deleted_under').array(),
+  };
+  const shape = {
+    id: text('id').primaryKey(),
+    ...fields,
+    ...(resource.timestamps ? times : {}),
+    ...(resource.archived ? archived : {}),
+  };
+  return pgTable(resource.table, shape, (table) => {
+    const columns = table as unknown as Columns;
+    return [...resource.indexes.map((one) => madeIndex(resource, one, columns)), ...archiveIndexes(resource, columns)];
+  }) as unknown as PgTable;
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import { answerRoom, noAnswerRoom, reserveAnswerBytes } from '../../platform/http/pending-answers.ts';
+import { jsonBytes } from './json-bytes.ts';
+
+/** The first records of a page, as far as they have room. */
+export interface Fitting<T> {
+  records: T[];
+  /** Whether some were left out for want of room. */
+  isCut: boolean;
+}
+
+/** The same with their bytes as Postgres holds them. */
+export interface Measured<T> extends Fitting<T> {
+  bytes: number;
+}
+
+// A control character is one byte in Postgres and six in JSON. No other value grows more.
+const MAX_GROWTH = 6;
+
+/** As many of the first records as have room as JSON; the first always. */
+function withinJson<T>(page: Measured<T>, bytes: number): Fitting<T> {
+  const { records } = page;
+  if (page.bytes * MAX_GROWTH <= bytes) return page;
+  let left = bytes;
+  const fitting = records.findIndex((record, i) => {
+    left -= jsonBytes(record);
+    return left < 0 && i > 0;
+  });
+  return fitting === -1 ? page : { records: records.slice(0, fitting), isCut: true };
+}
+
+/**
+ * Reads a page for the answer to a request, as far as its records have room, and reserves their bytes.
+ *
+ * @param bytes what the records may have as JSON
+ * @param read reads the page; it asks for the bytes that it may read only when the read is sent
+ * @throws ApiError UNAVAILABLE when there is no room for what the page holds
+ */
+export async function readWithinRoom<T>(
+  req: IncomingMessage | undefined,
+  bytes: number,
+  read: (room: () => number) => Promise<Measured<T>>,
+): Promise<Fitting<T>> {
+  // What would be refused is not even read.
+  let room = bytes;
+  const page = await read(() => {
+    room = Math.min(bytes, answerRoom(req));
+    return room;
+  });
+  if (room < bytes && page.isCut) throw noAnswerRoom();
+  reserveAnswerBytes(req, page.bytes);
+  return withinJson(page, bytes);
+}

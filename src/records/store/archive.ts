@@ -1,0 +1,56 @@
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { archiveTable } from './archive-table.ts';
+import { createCodec } from './codec.ts';
+import { createStore, type Store } from './store.ts';
+
+/**
+ * A resource with soft delete, as its deleted records are kept: in a table of their own. So lists, reads, filters, references and
+ * unique checks cannot come upon them, and cost what they cost without.
+ */
+function archiveOf(resource: CompiledResource): CompiledResource {
+  return {
+    ...resource,
+    table: archiveTable(resource.table),
+    archived: true,
+    defaultOrder: undefined,
+    indexedSorts: new Set(),
+    indexes: [],
+  };
+}
+
+/** The compiled resources, and the archives of those that have one. */
+export function withArchives(resources: readonly CompiledResource[]): CompiledResource[] {
+  return resources.flatMap((resource) => (resource.softDelete ? [resource, archiveOf(resource)] : [resource]));
+}
+
+/** The deleted records of a resource. */
+export interface Archive {
+  resource: CompiledResource;
+  /** The deleted records alone. */
+  only: Store;
+  /** Deleted and other records together; those that are not deleted have no `deletedAt`. */
+  with: Store;
+  on(database: Parameters<Store['on']>[0]): Archive;
+}
+
+/** Makes the archive of a resource with soft delete. */
+export function createArchive(
+  resource: CompiledResource,
+  platform: { keyring: Parameters<typeof createCodec>[1]; log: Parameters<typeof createCodec>[2] },
+  database: Parameters<Store['on']>[0],
+): Archive {
+  const archive = archiveOf(resource);
+  const codec = createCodec(archive, platform.keyring, platform.log);
+  const own = createCodec(resource, platform.keyring, platform.log).columns;
+  const live = `select ${own}, null::timestamptz as "deleted_at", null::text[] as "deleted_under" from ${quoteIdentifier(resource.table)}`;
+  const gone = `select ${codec.columns} from ${quoteIdentifier(archive.table)}`;
+  const both = { ...archive, source: `(${live} union all ${gone}) _all` };
+  const made = (only: Store, all: Store): Archive => ({
+    resource: archive,
+    only,
+    with: all,
+    on: (other) => made(only.on(other), all.on(other)),
+  });
+  return made(createStore(archive, codec, database), createStore(both, codec, database));
+}

@@ -1,0 +1,196 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts';
+import type { Logger } from '../../platform/log.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { isoTimestamp } from '../../platform/postgres/types.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { valueContext } from './encryption-context.ts';
+
+const RESOURCE = Symbol('resource');
+const WRITER = Symbol('writer');
+const DELETED_UNDER = Symbol('deleted under');
+
+/** The resource that a stored record belongs to, or undefined for any other value. */
+export function resourceOf(value: unknown): string | undefined {
+  return (value as { [RESOURCE]?: string } | null)?.[RESOURCE];
+}
+
+/**
+ * The id of the transaction that wrote a record as it is, for a resource without timestamps; undefined where the record did not
+ * come from its row. No two changes of a record have one, until 4 billion transactions later.
+ */
+export function writerOf(record: StoredRecord): string | undefined {
+  return (record as { [WRITER]?: string })[WRITER];
+}
+
+/** The privileges under which a record in the archive was deleted; undefined if they are unknown. */
+export function deletedUnderOf(record: StoredRecord): readonly string[] | undefined {
+  return (record as { [DELETED_UNDER]?: readonly string[] })[DELETED_UNDER];
+}
+
+/** How records of a resource pass between Postgres and memory. */
+export interface Codec {
+  /** The select list: id, fields, then timestamps or, where there are none, `xmin`; passwords are not in it. */
+  columns: string;
+  /** A row of that list as a record. Fields without a value are not in it. */
+  fromRow(row: readonly unknown[]): StoredRecord;
+  /**
+   * The rows of a record before and after a change that stands, as records. What cannot be decrypted must not make a change look
+   * failed: it is not in them, and is logged once.
+   */
+  fromChange(...rows: readonly (readonly unknown[])[]): StoredRecord[];
+  /**
+   * `to_jsonb` of a row in an event, as a record. What was altered is left out and logged.
+   *
+   * @throws DecryptionError for a value whose key is missing
+   */
+  fromJson(json: Record<string, unknown>): StoredRecord;
+  /** A validated value as the parameter of its column. */
+  toColumn(field: CompiledField, value: unknown, id: string): unknown;
+}
+
+/**
+ * The class of a resource's records. A record's own keys are the fields that everybody may see; the others are there to be read
+ * and written by name, but no spread, clone, log line or JSON takes them along: `{ ...record }` in an answer cannot leak them.
+ */
+function storedClass(resource: CompiledResource): new () => object {
+  class Stored {
+    #concealed: Record<string, unknown> = {};
+    #writer: string | undefined;
+    #deletedUnder: readonly string[] | undefined;
+    // On the prototype, so that a record is known wherever it turns up.
+    get [RESOURCE]() {
+      return resource.name;
+    }
+    get [WRITER]() {
+      return this.#writer;
+    }
+    set [WRITER](id: string | undefined) {
+      this.#writer = id;
+    }
+    get [DELETED_UNDER]() {
+      return this.#deletedUnder;
+    }
+    set [DELETED_UNDER](privileges: readonly string[] | undefined) {
+      this.#deletedUnder = privileges;
+    }
+    static {
+      for (const { name } of resource.fields.filter(isConcealed)) {
+        Object.defineProperty(Stored.prototype, name, {
+          get(this: Stored) {
+            return this.#concealed[name];
+          },
+          set(this: Stored, value: unknown) {
+            this.#concealed[name] = value;
+          },
+        });
+      }
+    }
+  }
+  return Stored;
+}
+
+function isConcealed({ secret, visibleTo }: CompiledField): boolean {
+  return secret || visibleTo !== undefined;
+}
+
+/** Every field of a record as a plain object, those that a spread leaves out included. */
+export function everyField(resource: CompiledResource, record: StoredRecord): Record<string, unknown> {
+  const all: Record<string, unknown> = { ...record };
+  for (const { name } of resource.fields.filter(isConcealed)) {
+    if (record[name] !== undefined) all[name] = record[name];
+  }
+  return all;
+}
+
+/** Makes the codec of a resource. */
+export function createCodec(resource: CompiledResource, keyring: Keyring, log: Logger): Codec {
+  const Stored = storedClass(resource);
+  const readable = resource.fields.filter((field) => !field.type.concealed);
+  const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
+  const columns = [
+    'id',
+    ...readable.map((field) => field.column),
+    ...(resource.timestamps ? ['created_at', 'updated_at'] : ['xmin']),
+    ...(resource.archived ? ['deleted_at', 'deleted_under'] : []),
+  ];
+
+  function decrypted(field: CompiledField, value: unknown, id: string): unknown {
+    return JSON.parse(keyring.decrypt(value as string, valueContext(resource.name, field.name, id)));
+  }
+
+  function toColumn(field: CompiledField, value: unknown, id: string): unknown {
+    if (value === null || value === undefined) return null;
+    if (field.spec.encrypted)
+      return keyring.encrypt(JSON.stringify(value), valueContext(resource.name, field.name, id));
+    return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
+  }
+
+  function logLeftOut(error: DecryptionError, id: string, consequence: string): void {
+    log.error({ err: error, resource: resource.name, record: id }, `a value cannot be decrypted; ${consequence}`);
+  }
+
+  // A key that is missing may come yet: its event is put off until then. What was altered stays altered.
+  function fromEvent(field: CompiledField, value: unknown, id: string): unknown {
+    try {
+      return decrypted(field, value, id);
+    } catch (error) {
+      if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
+      logLeftOut(error, id, 'it is not in the event');
+      return undefined;
+    }
+  }
+
+  function fromRow(row: readonly unknown[], plain: typeof decrypted): StoredRecord {
+    const record = new Stored() as StoredRecord;
+    record.id = row[0] as string;
+    let at = 1;
+    for (const field of readable) {
+      const value = row[at++];
+      if (value === null) continue;
+      const known = field.spec.encrypted ? plain(field, value, record.id) : value;
+      if (known !== undefined) record[field.name] = known;
+    }
+    for (const name of times) record[name] = row[at++];
+    if (!resource.timestamps) (record as { [WRITER]?: string })[WRITER] = row[at++] as string;
+    const deletedAt = resource.archived ? row[at] : null;
+    if (deletedAt !== null) record.deletedAt = deletedAt;
+    if (resource.archived) (record as { [DELETED_UNDER]?: unknown })[DELETED_UNDER] = row[at + 1] ?? undefined;
+    return record;
+  }
+
+  return {
+    columns: columns.map(quoteIdentifier).join(', '),
+    fromRow: (row) => fromRow(row, decrypted),
+    fromChange(...rows) {
+      const told = new Set<CompiledField>();
+      const ifReadable = (field: CompiledField, value: unknown, id: string): unknown => {
+        try {
+          return decrypted(field, value, id);
+        } catch (error) {
+          if (!(error instanceof DecryptionError)) throw error;
+          if (!told.has(field)) logLeftOut(error, id, 'the change of its record stands');
+          told.add(field);
+          return undefined;
+        }
+      };
+      return rows.map((row) => fromRow(row, ifReadable));
+    },
+    fromJson(json) {
+      const record = new Stored() as StoredRecord;
+      record.id = json.id as string;
+      for (const field of readable) {
+        const value = json[field.column];
+        if (value === null || value === undefined) continue;
+        if (field.spec.encrypted) record[field.name] = fromEvent(field, value, record.id);
+        else record[field.name] = field.type.fromJson === undefined ? value : field.type.fromJson(value, field.spec);
+      }
+      if (resource.timestamps) {
+        record.createdAt = isoTimestamp(json.created_at as string);
+        record.updatedAt = isoTimestamp(json.updated_at as string);
+      }
+      return record;
+    },
+    toColumn,
+  };
+}

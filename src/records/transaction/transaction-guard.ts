@@ -1,0 +1,51 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Transaction } from '../../declare/transaction.ts';
+
+/** What of a transaction its statements need. */
+type Statements = Pick<Transaction, 'database' | 'afterCommit'>;
+
+/** Knows what runs inside of a transaction's function. */
+export interface TransactionGuard {
+  /**
+   * Runs the function of a transaction.
+   *
+   * @param isOpen for one that begins with its first statement: whether it has begun
+   */
+  run<T>(transaction: Statements, work: () => Promise<T>, isOpen?: () => boolean): Promise<T>;
+  /** The transaction in whose function the caller runs. */
+  current(): Statements | undefined;
+  /**
+   * Services that work on other connections would wait for what the transaction has changed, and it for them.
+   *
+   * @throws Error while the transaction runs
+   */
+  assertOutside(): void;
+}
+
+/** Makes the guard of an app's transactions. */
+export function createTransactionGuard(): TransactionGuard {
+  const running = new AsyncLocalStorage<{ transaction: Statements; isOpen: () => boolean; ended: boolean }>();
+  const current = () => {
+    const own = running.getStore();
+    return own === undefined || own.ended ? undefined : own;
+  };
+  return {
+    current: () => current()?.transaction,
+    async run(transaction, work, isOpen = () => true) {
+      const own = { transaction, isOpen, ended: false };
+      try {
+        return await running.run(own, work);
+      } finally {
+        // What it has started and not waited for goes on outside.
+        own.ended = true;
+      }
+    },
+    assertOutside() {
+      if (current()?.isOpen()) {
+        throw new Error(
+          'app.service(…) inside a transaction works on another connection: use tx.service, or service of the hook',
+        );
+      }
+    },
+  };
+}
