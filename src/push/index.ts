@@ -1,5 +1,5 @@
-import type { UserTable } from '../accounts/active-user.ts';
 import { createFindDevices, deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
+import type { UserTable } from '../accounts/users/active-user.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, TransactionalPushSender } from '../declare/push.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import {
   boundedText,
   type DevicePlatform,
-  dataFault,
+  dataError,
   PLATFORMS,
   SIMULATED_PREFIX,
   TOKEN_MAX,
   type TokenRule,
-  tokenFault,
+  tokenError,
 } from '../accounts/devices/index.ts';
 import { checkUrl } from '../platform/address-guard.ts';
 import { boundedArray } from '../platform/bounded-array.ts';
@@ -127,7 +127,7 @@ export const messageShape = z.strictObject(
     data: z
       .unknown()
       .superRefine((data, context) => {
-        const message = data === undefined ? undefined : dataFault(data, PAYLOAD_MAX_BYTES);
+        const message = data === undefined ? undefined : dataError(data, PAYLOAD_MAX_BYTES);
         if (message !== undefined) context.addIssue({ code: 'custom', message });
       })
       .optional(),
@@ -164,7 +164,7 @@ function crossFaults(fields: Fields, content: PushContent, rule: TokenRule): Err
   }
   let faults = 0;
   for (const [i, token] of (tokens ?? []).entries()) {
-    const fault = tokenFault(platform, token, rule);
+    const fault = tokenError(platform, token, rule);
     if (fault === undefined) continue;
     details[`tokens.${i}`] = fault;
     if (++faults === MAX_DETAILS) break;

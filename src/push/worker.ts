@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { UserTable } from '../accounts/active-user.ts';
 import { createFindDevices } from '../accounts/devices/index.ts';
+import type { UserTable } from '../accounts/users/active-user.ts';
 import { StartupError } from '../platform/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { RunningWorker } from '../platform/queues.ts';

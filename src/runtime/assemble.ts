@@ -1,7 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Administration } from '../accounts/administration.ts';
 import { accountTables, createAccounts } from '../accounts/index.ts';
-import { createPasswordHasher } from '../accounts/password-hash.ts';
+import { createPasswordHasher } from '../accounts/passwords/password-hash.ts';
 import type { Extension, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import type { AnyResource } from '../declare/resource.ts';

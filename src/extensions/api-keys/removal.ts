@@ -1,4 +1,4 @@
-import { whenUsersAreDeleted } from '../../accounts/deleted-users.ts';
+import { deletedUsersConsumer } from '../../accounts/users/deleted-users.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
@@ -18,4 +18,4 @@ export function oldKeysSweep(database: Pick<Database, 'write'>): Sweep {
 }
 
 /** Revokes the keys of users who are deleted. They stopped working at once; this is for what is stored of them. */
-export const keysOfDeletedUsers = (users: ResourceGateway) => whenUsersAreDeleted(users, REVOKE_OF_DELETED);
+export const keysOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REVOKE_OF_DELETED);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { givenPassword } from '../../accounts/login.ts';
+import { passwordToCheck } from '../../accounts/sign-in/login.ts';
 import { METHODS } from './attempt.ts';
 
 const text = (longest: number) =>
@@ -9,7 +9,7 @@ const text = (longest: number) =>
 const code = text(64);
 
 /** The body of an enrolment. */
-export const passwordInput = z.strictObject({ password: givenPassword });
+export const passwordInput = z.strictObject({ password: passwordToCheck });
 
 /** The body of a confirmation. */
 export const codeInput = z.strictObject({ code });
@@ -25,13 +25,13 @@ export const verifyInput = z.strictObject({
 
 /** The body that turns two-factor off. */
 export const disableInput = z.strictObject({
-  password: givenPassword,
+  password: passwordToCheck,
   code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
 });
 
 /** The body that asks for new recovery codes. */
 export const renewInput = z.strictObject({
-  password: givenPassword.optional().meta({ description: 'Checked when it is given' }),
+  password: passwordToCheck.optional().meta({ description: 'Checked when it is given' }),
   code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
 });
 

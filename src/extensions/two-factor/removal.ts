@@ -1,4 +1,4 @@
-import { whenUsersAreDeleted } from '../../accounts/deleted-users.ts';
+import { deletedUsersConsumer } from '../../accounts/users/deleted-users.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
@@ -33,5 +33,5 @@ export const revokeChallenges: RevocationStep = async ({ cause, userIds }, tx) =
 
 /** Removes the second factors of users who are deleted, and cannot be restored. */
 export function factorsOfDeletedUsers(users: ResourceGateway): OutboxConsumer {
-  return whenUsersAreDeleted(users, removeOfUsers(tablesOf(users)), REMOVE_CHALLENGES);
+  return deletedUsersConsumer(users, removeOfUsers(tablesOf(users)), REMOVE_CHALLENGES);
 }

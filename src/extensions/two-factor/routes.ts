@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { newSessionShape } from '../../accounts/output.ts';
+import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { verify } from './challenge.ts';
 import { disable, disableByAdmin, renewRecoveryCodes } from './changes.ts';

@@ -1,4 +1,4 @@
-import { goneUsers } from '../../accounts/deleted-users.ts';
+import { stillDeletedUsers } from '../../accounts/users/deleted-users.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { isActive } from '../../declare/viewer.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
@@ -102,7 +102,7 @@ export function createFanOut(
   return {
     wants: (row) => isEvent(row) || tellsOfDeletedUser(row),
     async handle(rows, tx) {
-      const gone = await goneUsers(rows.filter(tellsOfDeletedUser), tx, users);
+      const gone = await stillDeletedUsers(rows.filter(tellsOfDeletedUser), tx, users);
       if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
       const sent = rows.filter(isEvent);
       await deleted.keep(sent, tx);

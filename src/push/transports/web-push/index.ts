@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type EndpointRule, endpointFault, readSubscription } from '../../../accounts/devices/index.ts';
+import { type EndpointRule, endpointError, readSubscription } from '../../../accounts/devices/index.ts';
 import { createGuardedAgent } from '../../../platform/address-guard.ts';
 import { post } from '../../../platform/http/post.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
@@ -51,7 +51,7 @@ export function createWebPushTransport(
       return failed({ class: 'gone', name: 'InvalidRegistration', detail: 'It is no PushSubscription' });
     }
     const { endpoint } = subscription;
-    const fault = endpointFault(endpoint, rule);
+    const fault = endpointError(endpoint, rule);
     if (fault !== undefined) return failed({ class: 'permanent', name: 'EndpointRefused', detail: fault });
 
     return limited(new URL(endpoint).origin, async () => {
