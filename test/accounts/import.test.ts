@@ -112,7 +112,7 @@ test('each invalid row is refused with its line number and errors, and does not 
     { line: 3, errors: { line: 'Must be a JSON object' } },
     { line: 5, errors: { email: 'Is required' } },
     { line: 6, email: 'x', errors: { email: 'Must be a valid e-mail address' } },
-    { line: 7, email: good(2).email, errors: { password: 'Must not be there: give its hash as passwordHash' } },
+    { line: 7, email: good(2).email, errors: { password: 'Must not be existing: give its hash as passwordHash' } },
     { line: 8, email: good(3).email, errors: { passwordHash: 'Must be a text, or left out' } },
     { line: 9, email: good(4).email, errors: { id: 'Must be 24 hexadecimal digits, or left out' } },
     { line: 10, email: good(5).email, errors: { level: 'Must not be negative', 'roles.0': expect.any(String) } },
@@ -155,7 +155,13 @@ test('an import that was stopped continues when it is run again, and changes no 
   expect((await login('many-7@example.com', 'password 7')).status).toBe(200);
   const upgraded = await sql.query(`select password from users where email = 'many-7@example.com'`);
   const second = await run(rows);
-  expect(second).toEqual({ lines: 2600, imported: 2600 - first.imported, there: first.imported, refused: 0, rows: [] });
+  expect(second).toEqual({
+    lines: 2600,
+    imported: 2600 - first.imported,
+    existing: first.imported,
+    refused: 0,
+    rows: [],
+  });
   expect((await sql.query(`select password from users where email = 'many-7@example.com'`)).rows).toEqual(
     upgraded.rows,
   );

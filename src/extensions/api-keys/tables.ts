@@ -2,7 +2,7 @@ import { index, pgTable, sql, text, timestamp } from '../../platform/postgres/dr
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 
-/** Keys for scripts. Only the SHA-256 of a key is stored. Revoked and expired ones stay for a while, to be looked up. */
+/** Keys for scripts. Only the SHA-256 of a key is stored. Revoked and expired keys are kept for 30 days for admins to see. */
 export const apiKeyTable = pgTable(
   'api_keys',
   {
@@ -10,7 +10,7 @@ export const apiKeyTable = pgTable(
     userId: text('user_id').notNull(),
     keyHash: text('key_hash').notNull().unique(),
     name: text('name').notNull(),
-    /** What is shown of the key. */
+    /** The visible part of the key. */
     prefix: text('prefix').notNull(),
     scopes: text('scopes').array().notNull(),
     createdAt: time('created_at').notNull().defaultNow(),

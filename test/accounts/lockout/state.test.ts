@@ -48,7 +48,7 @@ test('no more attempts are reserved than may still fail; an attempt that ends fr
     expect(decided.result).toBe('go');
     state = decided.state;
   }
-  expect(reserve(state, rule, 'd', 2)).toEqual({ state, answer: 'wait' });
+  expect(reserve(state, rule, 'd', 2)).toEqual({ state, result: 'wait' });
   expect(reserve(abandon(state, rule, 'a', 3).state, rule, 'd', 3).result).toBe('go');
   const passed = succeed(state, rule, 'a', 3).state;
   expect(passed).toMatchObject({ failures: [] });
@@ -65,7 +65,7 @@ test('an attempt that fails after the name was locked does not extend the lock a
   const locked = { ...failing([1, 2, 3, 4, 5]), flights: reserved.flights };
   expect(fail(locked, rule, 'late', 6)).toEqual({
     state: { failures: [], flights: {}, lockedUntil: locked.lockedUntil },
-    answer: undefined,
+    result: undefined,
   });
 });
 
@@ -81,7 +81,7 @@ test('a reservation that is not renewed expires; one that is renewed in time sta
 test('renewing an attempt that has ended does not reserve a place', () => {
   const reserved = reserve(EMPTY_STATE, rule, 'a', 0).state;
   const over = succeed(reserved, rule, 'a', 1).state;
-  expect(renew(over, rule, 'a', 2)).toEqual({ state: over, answer: undefined });
+  expect(renew(over, rule, 'a', 2)).toEqual({ state: over, result: undefined });
 });
 
 test('a stricter rule applies at once to failures that are already counted', () => {

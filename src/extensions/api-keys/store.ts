@@ -7,28 +7,28 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { NewKeyInput } from './input.ts';
-import { newKey, prefixOf } from './key.ts';
-import { type ApiKeyRecord, type ApiKeyRow, showKey } from './record.ts';
+import { newKey, prefixOf } from './key-format.ts';
+import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
 import type { ApiKeySettings } from './settings.ts';
-import { CREATE, lockOwnerOf, REVOKE, REVOKE_ALL } from './sql.ts';
+import { CREATE, lockOwnerSql, REVOKE, REVOKE_ALL } from './sql.ts';
 
-/** Whose doing a revocation is. */
+/** Who revoked a key. */
 export type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script'; by: null };
 
-/** The keys of users. */
+/** Creates and revokes keys. */
 export interface Keys {
   /**
-   * Makes a key for who is signed in by a session. Emits `security.api_key_created`.
+   * Creates a key for the signed-in user. Emits `security.api_key_created`.
    *
-   * @returns the key itself too: the only time that it is seen
-   * @throws ApiError API_KEY_LIMIT; UNAUTHORIZED when the session has ended meanwhile
+   * @returns the record and the key itself, which is never returned again
+   * @throws ApiError API_KEY_LIMIT; UNAUTHORIZED when the session has ended in the meantime
    */
   create(ctx: RouteContext<NewKeyInput>): Promise<ApiKeyRecord & { key: string }>;
   /**
    * Revokes a key, at once and in every process. Emits `security.api_key_revoked`.
    *
-   * @param owner whose key it must be; undefined: anybody's
-   * @returns whether there was one to revoke
+   * @param owner the user whose key it must be; undefined allows any owner
+   * @returns false when there is no such key or it is already revoked
    */
   revoke(id: string, doing: RevokedBy, owner?: string): Promise<boolean>;
   /**
@@ -38,14 +38,14 @@ export interface Keys {
   revokeOfUsers: RevocationStep;
 }
 
-/** Makes the store of keys. */
+/** Creates the store of keys. */
 export function createKeys(
   { database, events, transaction }: Pick<Host, 'database' | 'events' | 'transaction'>,
   accounts: Pick<Accounts, 'revoke' | 'holdCredential'>,
   users: ResourceGateway,
   { maxKeysPerUser: maxKeys, revokeOnPasswordReset }: Pick<ApiKeySettings, 'maxKeysPerUser' | 'revokeOnPasswordReset'>,
 ): Keys {
-  const lockOwner = lockOwnerOf(quoteIdentifier(users.table));
+  const lockOwner = lockOwnerSql(quoteIdentifier(users.table));
 
   return {
     async create(ctx) {
@@ -58,7 +58,7 @@ export function createKeys(
         return (await tx.write<ApiKeyRow>({ text: CREATE, values }))[0];
       });
       if (row === undefined) throw new ApiError('API_KEY_LIMIT', `You can have at most ${maxKeys} active API keys`);
-      const record = showKey(row);
+      const record = toKeyRecord(row);
       const { id: keyId, prefix, expiresAt } = record;
       const ip = addressOf(ctx.req);
       events.emit('security.api_key_created', { userId: owner, keyId, prefix, scopes, expiresAt, ip });

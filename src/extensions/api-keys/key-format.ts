@@ -7,10 +7,10 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const BASE = ALPHABET.length;
 const RANDOM_CHARACTERS = 32;
 const CHECKSUM_CHARACTERS = 6;
-/** Bytes from here on would make some characters likelier than others. */
+/** Larger bytes are discarded; they would make some characters more likely than others. */
 const FAIR_BYTES = 256 - (256 % BASE);
 
-/** Of what is told of a key, and no more of it: the label and the first 6 characters. */
+/** Length of the visible part of a key: the label and 6 more characters. */
 const PREFIX_LENGTH = LABEL.length + 6;
 
 /** 32 random characters: 190 bits. */
@@ -24,8 +24,8 @@ function randomPart(): string {
 }
 
 /**
- * The checksum of the random part of a key: CRC-32 (IEEE 802.3, that of zlib) in base62, most significant digit first, 6
- * characters. Secret scanners know it so:
+ * Returns the checksum of the random part of a key: CRC-32 (IEEE 802.3, as in zlib) in base62, most significant digit first, 6
+ * characters. Secret scanners expect this format:
  * https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/
  */
 export function checksumOf(random: string): string {
@@ -34,24 +34,24 @@ export function checksumOf(random: string): string {
   return text.padStart(CHECKSUM_CHARACTERS, '0');
 }
 
-/** A new key: `svc_ak_`, 32 random letters and digits, and their checksum. */
+/** Creates a key: `svc_ak_`, 32 random letters and digits, and their checksum. */
 export function newKey(): string {
   const random = randomPart();
   return LABEL + random + checksumOf(random);
 }
 
-/** Whether a token says of itself that it is an API key, malformed ones included. */
+/** Returns whether a token has the label of an API key, even if it is malformed. */
 export function isLabelled(token: string): boolean {
   return token.startsWith(LABEL);
 }
 
-/** Whether a key has the right form and checksum. Says nothing of whether there is such a key. */
+/** Returns whether a key has the right format and checksum. It does not check that the key exists. */
 export function hasValidChecksum(key: string): boolean {
   const [, random, checksum] = KEY.exec(key) ?? [];
   return random !== undefined && checksumOf(random) === checksum;
 }
 
-/** What may be shown of a key, for its owner to tell it from others. */
+/** Returns the part of a key that may be displayed to tell keys apart. */
 export function prefixOf(key: string): string {
   return key.slice(0, PREFIX_LENGTH);
 }

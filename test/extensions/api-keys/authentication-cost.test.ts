@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, expect, test, vi } from 'vitest';
-import { newKey } from '../../../src/extensions/api-keys/key.ts';
+import { newKey } from '../../../src/extensions/api-keys/key-format.ts';
 import { apiKeys, defineResource, defineUser, f } from '../../../src/index.ts';
 import { clientOf, startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
@@ -80,14 +80,14 @@ test('a request with a key costs one look-up for key, scopes and owner together'
   expect(await costOf(() => script('GET', '/api/auth/me'))).toMatchObject({ binds: 1 });
 });
 
-test('requests with a malformed key count against the rate limit like all others', async () => {
+test('requests with a malformed key count towards the rate limit', async () => {
   const token = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;
   const left = async () => Number((await clientOf(url, token)('GET', '/api/notes')).headers.get('ratelimit-remaining'));
   const first = await left();
   expect([await left(), await left()]).toEqual([first - 1, first - 2]);
 });
 
-test('two Authorization headers are never two tries', async () => {
+test('two Authorization headers count as one attempt', async () => {
   refused.length = 0;
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -6,7 +6,7 @@ const create = (who: { call: typeof call }) => who.call('POST', '/api/auth/api-k
 const active = async (user: string) =>
   (await query('select count(*)::int as n from api_keys where user_id = $1 and revoked_at is null', [user]))[0].n;
 
-test('thirty creates at once stop at twenty keys', async () => {
+test('thirty concurrent creations stop at twenty keys', async () => {
   const ann = await person('Ann');
   const answers = await Promise.all(Array.from({ length: 30 }, () => create(ann)));
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(20);
@@ -20,7 +20,7 @@ test('thirty creates at once stop at twenty keys', async () => {
   expect(await active(ann.id)).toBe(20);
 });
 
-test('twenty-five creates at once, with nineteen keys there, make one; revoked and expired keys do not count', async () => {
+test('of twenty-five concurrent creations with nineteen existing keys, one succeeds; revoked and expired keys do not count', async () => {
   const bob = await person('Bob');
   const made = [];
   for (let i = 0; i < 21; i++) {
@@ -33,13 +33,13 @@ test('twenty-five creates at once, with nineteen keys there, make one; revoked a
   expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(24).fill(409)]);
 });
 
-test('creates of different users do not wait for each other’s limit', async () => {
+test('creations of different users do not block each other', async () => {
   const people = await Promise.all(['C', 'D', 'E', 'F'].map((name) => person(name)));
   const answers = await Promise.all(people.flatMap((who) => Array.from({ length: 10 }, () => create(who))));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
 });
 
-test('a key that is asked for while a new password ends the session is not made: no thief keeps one', async () => {
+test('no key is created when a concurrent password change ends the session', async () => {
   const dan = await person('Dan');
   await client.query('begin');
   await client.query('update users set updated_at = now() where id = $1', [dan.id]);
@@ -52,7 +52,7 @@ test('a key that is asked for while a new password ends the session is not made:
   expect(await active(dan.id)).toBe(0);
 });
 
-test('an account that is deleted meanwhile gets no key', async () => {
+test('no key is created for an account deleted at the same time', async () => {
   const eve = await person('Eve');
   const answers = await Promise.all([
     ...Array.from({ length: 5 }, () => create(eve)),

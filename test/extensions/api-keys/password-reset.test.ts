@@ -20,7 +20,7 @@ async function linkOf({ app, call }: typeof revoking, who: Person): Promise<stri
 const reset = ({ call }: typeof revoking, token: string) =>
   call('POST', '/api/auth/password/reset', { token, password: 'a new bell rings at dusk' });
 
-test('a reset of the password revokes all keys of the user, and tells so once', { timeout: 240_000 }, async () => {
+test('a password reset revokes all keys of the user and emits one event', { timeout: 240_000 }, async () => {
   const { person, key, seen } = revoking;
   const [ann, bob] = [await person('Ann'), await person('Bob')];
   const [first, second, others] = [await key(ann), await key(ann), await key(bob)];
@@ -36,14 +36,14 @@ test('a reset of the password revokes all keys of the user, and tells so once', 
   expect((seen.api_keys_revoked![0]!.keyIds as string[]).sort()).toEqual([first.id, second.id].sort());
 });
 
-test('a reset whose link is dead revokes nothing', async () => {
+test('a reset with an invalid link revokes nothing', async () => {
   const { person, key } = revoking;
   const { call } = await key(await person('Cy'));
   expect((await reset(revoking, 'A'.repeat(43))).status).toBe(400);
   expect((await call('GET', '/api/auth/me')).status).toBe(200);
 });
 
-test('with revokeOnPasswordReset off keys outlive a reset', { timeout: 240_000 }, async () => {
+test('with revokeOnPasswordReset off, a reset does not revoke keys', { timeout: 240_000 }, async () => {
   const { person, key, seen } = keeping;
   const dan = await person('Dan');
   const { call } = await key(dan);

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { newKey } from '../../../src/extensions/api-keys/key.ts';
+import { newKey } from '../../../src/extensions/api-keys/key-format.ts';
 import { clientOf } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
@@ -12,7 +12,7 @@ const SAME = { code: 'UNAUTHORIZED', message: 'Session is invalid or has expired
 const lastUse = async (id: string) =>
   (await query('select last_used_at, last_used_ip from api_keys where id = $1', [id]))[0];
 
-test('a key signs in as its owner: policies, scope filters and field rules are his', async () => {
+test('a key acts as its owner: the owner’s policies, scope filters and field rules apply', async () => {
   const { id, call: script } = await key(ann, { scopes: ['*'] });
   const me = await script('GET', '/api/auth/me');
   expect([me.status, me.body.data.id]).toEqual([200, ann.id]);
@@ -28,7 +28,7 @@ test('a key signs in as its owner: policies, scope filters and field rules are h
   expect((await script('POST', '/api/things', {})).status).toBe(403);
 });
 
-test('a role that is lost since is lost for the key too, at once', async () => {
+test('a role that the owner loses is lost for the key at once', async () => {
   const ada = await person('Ada', ['admin']);
   const { call: script } = await key(ada, { scopes: ['*'] });
   expect((await script('GET', '/api/users')).status).toBe(200);
@@ -36,7 +36,7 @@ test('a role that is lost since is lost for the key too, at once', async () => {
   expect((await script('GET', '/api/users')).status).toBe(403);
 });
 
-test('every refusal of a key is the same 401, on public routes too; the event tells why and never the key', async () => {
+test('every refused key gets the same 401, on public routes too; the event has the reason but not the key', async () => {
   const refused = async (token: string, reason: string) => {
     seen.invalid_api_key!.length = 0;
     for (const path of ['/api/notes', '/api/things', '/api/auth/me', '/api/auth/api-keys']) {
@@ -86,7 +86,7 @@ test.each(['?token=KEY', '?access_token=KEY', '?api_key=KEY'])(
   },
 );
 
-test('lastUsedAt and lastUsedIp are written at the first use, and then at most once a minute', async () => {
+test('lastUsedAt and lastUsedIp are written on the first use and then at most once a minute', async () => {
   const cy = await person('Cy');
   const { id, call: script } = await key(cy);
   expect(await lastUse(id)).toEqual({ last_used_at: null, last_used_ip: null });
@@ -103,7 +103,7 @@ test('lastUsedAt and lastUsedIp are written at the first use, and then at most o
   expect(listed).toMatchObject({ id, lastUsedIp: '127.0.0.1', lastUsedAt: expect.stringMatching(/Z$/) });
 });
 
-test('a process whose clock is an hour slow notes a use as the others do', async () => {
+test('a process whose clock is an hour slow records uses correctly', async () => {
   const eve = await person('Eve');
   const { id, call: script } = await key(eve);
   await query(`update api_keys set last_used_at = now() - interval '61 seconds' where id = $1`, [id]);
@@ -115,7 +115,7 @@ test('a process whose clock is an hour slow notes a use as the others do', async
   await vi.waitFor(async () => expect((await lastUse(id)).last_used_at > former).toBe(true), patience);
 });
 
-test('a use that is noted late never revives a key that was revoked meanwhile', async () => {
+test('recording a use late does not reactivate a key revoked in the meantime', async () => {
   const dan = await person('Dan');
   for (let round = 0; round < 10; round++) {
     const { id, call: script } = await key(dan);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { oldKeysSweep } from '../../../src/extensions/api-keys/removal.ts';
+import { oldKeysSweep } from '../../../src/extensions/api-keys/user-data.ts';
 import type { Executor } from '../../../src/platform/postgres/queryable.ts';
 import { startKeysApp } from './app.ts';
 
@@ -11,7 +11,7 @@ const sweep = oldKeysSweep(executor);
 const left = async (user: string) =>
   (await query('select id from api_keys where user_id = $1 order by id', [user])).map(({ id }) => id);
 
-test('keys that were revoked or have expired stay for 30 days, then they are removed', async () => {
+test('revoked and expired keys are removed after 30 days', async () => {
   const ann = await person('Ann');
   const age = async (column: string, days: number) => {
     const { id } = await key(ann);
@@ -30,7 +30,7 @@ test('keys that were revoked or have expired stay for 30 days, then they are rem
   expect(await left(ann.id)).toEqual(kept);
 });
 
-test('more than one batch goes in one run, in bounded statements', async () => {
+test('one run removes several batches, in bounded statements', async () => {
   const bob = await person('Bob');
   await query(
     `insert into api_keys (id, user_id, key_hash, name, prefix, scopes, expires_at)

@@ -1,7 +1,13 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checksumOf, hasValidChecksum, isLabelled, newKey, prefixOf } from '../../../src/extensions/api-keys/key.ts';
+import {
+  checksumOf,
+  hasValidChecksum,
+  isLabelled,
+  newKey,
+  prefixOf,
+} from '../../../src/extensions/api-keys/key-format.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -14,7 +20,7 @@ test.each([
   expect(checksumOf(random)).toBe(checksum);
 });
 
-test('a checksum is the CRC-32 in six digits of base62, whatever the random part', () => {
+test('a checksum is the CRC-32 of the random part in six base62 digits', () => {
   const digits = (text: string) => [...text].reduce((sum, digit) => sum * 62 + ALPHABET.indexOf(digit), 0);
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...ALPHABET), minLength: 32, maxLength: 32 }), (random) => {
@@ -24,7 +30,7 @@ test('a checksum is the CRC-32 in six digits of base62, whatever the random part
   );
 });
 
-test('keys have the form that scanners look for, differ, and use every character about as often', () => {
+test('keys have the format of secret scanners, are unique, and use all characters about equally often', () => {
   const keys = Array.from({ length: 2000 }, newKey);
   for (const key of keys) expect(key).toMatch(/^svc_ak_[0-9A-Za-z]{38}$/);
   expect(new Set(keys).size).toBe(keys.length);
@@ -63,7 +69,7 @@ test.each([
   expect(hasValidChecksum(text)).toBe(false);
 });
 
-test('a prefix shows the label and six characters; session tokens are not labelled as keys', () => {
+test('a prefix is the label and six characters; session tokens do not have the label', () => {
   const key = newKey();
   expect([prefixOf(key), isLabelled(key)]).toEqual([key.slice(0, 13), true]);
   expect(isLabelled(`svc_${'a'.repeat(64)}`)).toBe(false);
