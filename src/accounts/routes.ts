@@ -11,7 +11,7 @@ import { loginShape, newSessionShape } from './sign-in/finish-login.ts';
 import { login, loginInput } from './sign-in/login.ts';
 
 /** `POST /auth/register`: creates a user by the rules of the user resource, as an anonymous caller, and starts a session. */
-export async function register(accounts: AccountsContext, ctx: RouteContext) {
+async function register(accounts: AccountsContext, ctx: RouteContext) {
   if (!accounts.host.settings.auth.register) throw new ApiError('FORBIDDEN', 'Registration is closed');
   const user = await accounts.users.register(ctx.body, ctx.req);
   const session = await accounts.sessions.start(user.id, ctx.req);

@@ -112,7 +112,7 @@ test('each invalid row is refused with its line number and errors, and does not 
     { line: 3, errors: { line: 'Must be a JSON object' } },
     { line: 5, errors: { email: 'Is required' } },
     { line: 6, email: 'x', errors: { email: 'Must be a valid e-mail address' } },
-    { line: 7, email: good(2).email, errors: { password: 'Must not be existing: give its hash as passwordHash' } },
+    { line: 7, email: good(2).email, errors: { password: 'Must be left out; give its hash as passwordHash' } },
     { line: 8, email: good(3).email, errors: { passwordHash: 'Must be a text, or left out' } },
     { line: 9, email: good(4).email, errors: { id: 'Must be 24 hexadecimal digits, or left out' } },
     { line: 10, email: good(5).email, errors: { level: 'Must not be negative', 'roles.0': expect.any(String) } },

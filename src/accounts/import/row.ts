@@ -76,7 +76,7 @@ export function createRowReader(
   const operation = { user: undefined, system: true, service };
   return async (line) => {
     const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parse(line);
-    if ('password' in fields) reject({ password: 'Must not be there: give its hash as passwordHash' });
+    if ('password' in fields) reject({ password: 'Must be left out; give its hash as passwordHash' });
     const values = await validate(rules, fields, operation, {
       unknownFields: 'reject',
       maxUnknown: Number.POSITIVE_INFINITY,

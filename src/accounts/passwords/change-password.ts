@@ -8,7 +8,7 @@ import { passwordToCheck } from '../sign-in/login.ts';
 import { checkNewPassword } from './password-rules.ts';
 
 /** The 422 of a password that is not the user's. */
-export function wrongPassword(field: string): ApiError {
+function wrongPassword(field: string): ApiError {
   return validationError({ [field]: 'Must be your current password' });
 }
 

@@ -14,7 +14,7 @@ import { resetSweep, resetsOfDeletedUsers } from './store.ts';
 const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
 
 /** The body of a reset. The password rules check `password` later. */
-export const resetInput = z.strictObject({
+const resetInput = z.strictObject({
   token: text,
   password: text.meta({ format: 'password', minLength: 8, maxLength: 128 }),
 });
@@ -23,7 +23,7 @@ export const resetInput = z.strictObject({
  * `POST /auth/password/reset`: sets a new password with a one-time link. Runs the revocation steps with the cause `password_reset`,
  * which end all sessions, and clears the lockout of the user.
  */
-export async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
+async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
   const { host, users, hasher, lockout, resets, revoke } = accounts;
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);

@@ -18,7 +18,7 @@ function span(minutes: number): string {
  * The default e-mail of a reset. It contains no data of the account: otherwise a person could register with another person's
  * address and have a text of their choice sent there as the name.
  */
-export function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailContent {
+function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailContent {
   const { host } = new URL(link);
   const asked = `Somebody asked for a new password for your account at ${host}.`;
   const how = `To choose one, open this link within ${span(minutes)}. It works once:`;

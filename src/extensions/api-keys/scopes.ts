@@ -22,7 +22,7 @@ export interface RouteScopes {
  *
  * @param routes all routes of the app
  */
-export function readRouteScopes(routes: readonly Route[], given: Readonly<Record<string, string>>): RouteScopes {
+function readRouteScopes(routes: readonly Route[], given: Readonly<Record<string, string>>): RouteScopes {
   const scopes = new Map<string, string>();
   const mistakes: string[] = [];
   for (const [name, scope] of Object.entries(given)) {
@@ -61,7 +61,7 @@ function scopesOfGroup(name: string, { reads, writes, own }: Group): [scope: str
  *
  * @param routes all routes of the app
  */
-export function listScopes(routes: readonly Route[], routeScopes: RouteScopes): Map<string, string> {
+function listScopes(routes: readonly Route[], routeScopes: RouteScopes): Map<string, string> {
   const groups = new Map<string, Group>();
   const group = (name: string): Group => {
     const found = groups.get(name) ?? { reads: false, writes: false, own: new Map() };

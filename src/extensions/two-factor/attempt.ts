@@ -23,7 +23,7 @@ export function lockDurationMs(failures: number, { maxAttempts, lockMinutes }: T
 }
 
 /** Returns the 429 of a locked factor. */
-export function codesLocked(leftMs: number): ApiError {
+function codesLocked(leftMs: number): ApiError {
   const minutes = Math.ceil(leftMs / MINUTE_MS);
   const text = `Too many wrong codes, try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
   return new ApiError('RATE_LIMITED', text, { retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) });

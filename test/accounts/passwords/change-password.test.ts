@@ -98,7 +98,7 @@ test('the project’s rules for its password field apply to a new password too',
   expect((await as('POST', '/api/auth/password', { ...wanted, newPassword: `${fresh} 8` })).status).toBe(204);
 });
 
-test('an unknown field answers 422', async () => {
+test('an unknown field responds 422', async () => {
   const ann = await person('Ann');
   const body = { currentPassword: secret, newPassword: fresh, userId: '0'.repeat(24) };
   expect((await ann.call('POST', '/api/auth/password', body)).status).toBe(422);

@@ -177,7 +177,7 @@ test('a refused password responds 422 and does not use up the link', async () =>
   expect((await reset(token)).status).toBe(204);
 });
 
-test('an unknown field answers 422', async () => {
+test('an unknown field responds 422', async () => {
   const token = await tokenFor((await person('Ann')).email);
   const body = { token, password: fresh, userId: '0'.repeat(24) };
   expect((await call('POST', '/api/auth/password/reset', body)).body.error.details).toEqual({
