@@ -1,5 +1,5 @@
-import type { Sweep } from '../platform/outbox/relay.ts';
-import type { Platform } from '../platform/platform.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
 
 const KEPT_DAYS = 30;
