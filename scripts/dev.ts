@@ -70,7 +70,7 @@ Ctrl-C stops everything. Try:
   curl -s ${url}/api/auth/register -H 'content-type: application/json' \\
     -d '{"name":"Ada","email":"ada@example.com","password":"a bell rings at noon"}'
 
-README.md has a tour of five minutes.
+README.md has a quick start.
 `;
 }
 

@@ -1,22 +1,43 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
-const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+const pages = ['README.md', ...docs.map((name) => `docs/${name}`)];
+const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
 
 /**
- * The complete examples of a page: blocks of TypeScript that begin with what they import. What a client is written with
- * is compiled where that client is generated: test/runtime/openapi/client.test.ts.
+ * The complete examples of a page: TypeScript blocks that start with an import. Client code needs the generated client, so
+ * test/runtime/openapi/client.test.ts compiles it.
  */
 function examplesOf(page: string): string[] {
-  const text = readFileSync(join(root, 'docs', page), 'utf8');
-  return [...text.matchAll(/```ts\n(import [\s\S]*?)```/g)]
+  return [...textOf(page).matchAll(/```ts\n(import [\s\S]*?)```/g)]
     .map((match) => match[1]!)
     .filter((example) => !example.includes("'./api.d.ts'"));
 }
+
+// A deployment's own files, which differ between clones, and the output of tests.
+const MAY_BE_MISSING = /^(src\/app\/(resources|extensions)\/|migrations\/\d+_|test\/\.output\/)/;
+
+/** The files and folders of this repository that a page mentions. */
+function pathsIn(page: string): string[] {
+  const paths = textOf(page).matchAll(
+    /(?<![\w./-])(?:\.ci|bench|docs|examples|migrations|scripts|src|test|workers)\/(?:[\w.-]+\/)*(?:[\w.-]+\.\w+)?(?![\w/*…])/g,
+  );
+  return [...new Set(Array.from(paths, ([path]) => path))];
+}
+
+test.each(pages)('every file that %s mentions exists', (page) => {
+  const missing = pathsIn(page).filter((path) => !MAY_BE_MISSING.test(path) && !existsSync(join(root, path)));
+  expect(missing).toEqual([]);
+});
+
+test('the search for file names finds them', () => {
+  expect(pathsIn('docs/architecture.md').length).toBeGreaterThan(40);
+});
 
 test('the examples of the docs compile against the public API', { timeout: 240_000 }, async () => {
   const folder = mkdtempSync(join(root, 'test', '.examples-'));
@@ -25,7 +46,10 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
   for (const page of pages) {
     for (const [i, example] of examplesOf(page).entries()) {
       count += 1;
-      writeFileSync(join(folder, `${page}-${i}.ts`), example.replaceAll("'../../index.ts'", "'../../src/index.ts'"));
+      writeFileSync(
+        join(folder, `${page.replace('/', '-')}-${i}.ts`),
+        example.replaceAll("'../../index.ts'", "'../../src/index.ts'"),
+      );
     }
   }
   expect(count).toBeGreaterThan(3);

@@ -10,10 +10,10 @@ import { type AppProcess, envOfOneRole, startBlog, startProcess } from './suppor
 
 const root = join(import.meta.dirname, '..');
 
-/** The commands of a chapter of the README, a string per block. */
-function commandsOf(chapter: string): string[] {
+/** The command blocks of a section of the README. */
+function commandsOf(section: string): string[] {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const text = readme.split(`\n## ${chapter}\n`)[1]!.split('\n## ')[0]!;
+  const text = readme.split(`\n## ${section}\n`)[1]!.split('\n## ')[0]!;
   return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1]!);
 }
 
@@ -58,7 +58,7 @@ function resourcesIn(folder: string): Record<string, string> {
   );
 }
 
-// A team replaces the resources of src/app, and then the tour is not about them.
+// A team replaces the resources of src/app, so the quick start no longer fits them.
 const isSample = isDeepStrictEqual(resourcesIn('src/app'), resourcesIn('test/fixtures/blog'));
 
 const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
@@ -85,14 +85,16 @@ async function withProcesses(
 const startSrcApp = (role: (typeof ROLES)[number], env: Record<string, string>) =>
   startProcess(role === 'web' ? 'src/web.ts' : `workers/${role}.ts`, env);
 
-/** Types the tour of the README, for an app at an address. */
+/** Types the quick start and the webhook of the README into a shell, for an app at an address. */
 async function takeTour(url: string): Promise<void> {
   const port = await freePort();
   const shell = openShell({ RECEIVER_PORT: String(port) });
   const here = (block: string) =>
     block.replaceAll('localhost:5001', url.slice('http://'.length)).replaceAll('4000', String(port));
-  const [register, login, create, refuse, subscribe, publish, log] = commandsOf('A tour of five minutes').map(here);
+  const [start, register, login, create, refuse] = commandsOf('Quick start').map(here);
+  const [subscribe, publish, log] = commandsOf('A verified webhook').map(here);
 
+  expect(start).toBe('npm run dev\n'); // The app at `url` runs instead.
   await shell.run(register!);
   expect(await shell.run(login!)).toContain('"email":"ada@example.com"');
   expect(await shell.run(create!)).toMatch(/"title":"Hello, world"[\s\S]*\{"data":\[\],"meta":\{"total":0/);
@@ -106,7 +108,7 @@ async function takeTour(url: string): Promise<void> {
   shell.close();
 }
 
-test('src/app runs in its four processes and stops cleanly, its document is valid, and the tour of the README works as it is written', {
+test('src/app runs in its four processes and stops cleanly, its document is valid, and the commands of the README work as written', {
   timeout: 240_000,
 }, async () => {
   const codes = await withProcesses(startSrcApp, async (url) => {

@@ -41,7 +41,10 @@ async function startDev(env: Record<string, string>) {
     dev.child.kill('SIGTERM');
     await dev.ended;
   });
-  const ready = vi.waitUntil(() => dev.out.said.includes('README.md has a tour'), { timeout: 90_000, interval: 50 });
+  const ready = vi.waitUntil(() => dev.out.said.includes('README.md has a quick start'), {
+    timeout: 90_000,
+    interval: 50,
+  });
   await Promise.race([ready, dev.ended.then(({ said }) => expect.fail(`it ended: ${said}`))]);
   return { said: dev.out.said, port };
 }

@@ -58,7 +58,7 @@ function page(links: typeof LINKS): string {
 <ul>
 ${items.join('\n')}
 </ul>
-<p>README.md has a tour of five minutes.</p>
+<p>README.md has a quick start.</p>
 </main>
 </body>
 </html>
