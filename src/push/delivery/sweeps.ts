@@ -1,6 +1,6 @@
-import type { Sweep } from '../platform/outbox/relay.ts';
-import type { Platform } from '../platform/platform.ts';
-import { removeInBatches } from '../platform/postgres/write-in-batches.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
 
 const KEPT_DAYS = 30;
