@@ -51,7 +51,7 @@ export function createAdministration(
     find: async (email) => (await users.findForLogin(email.trim().toLowerCase()))?.user,
     create(input) {
       const operation = { user: undefined, system: true, service };
-      return create(context, entity, input, operation, { faults: registrationFaults });
+      return create(context, entity, input, operation, { check: registrationFaults });
     },
     async list({ role, limit }) {
       if (role !== undefined && roles === undefined) return [];

@@ -53,7 +53,7 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
     register(body, req) {
       const { service } = context;
       const operation = { user: undefined, req, requestId: requestIdOf(req), system: false, service };
-      return create(context, entity, body, operation, { authorized: true, faults: registrationFaults });
+      return create(context, entity, body, operation, { authorized: true, check: registrationFaults });
     },
     async findForLogin(email) {
       return accountOf(await database.read({ name: 'user_login', text: findByEmail, values: [email] }));

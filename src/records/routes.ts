@@ -18,7 +18,7 @@ import { restore } from './operations/restore.ts';
 import { update } from './operations/update.ts';
 import { parseReadQuery } from './query/parse.ts';
 import { declaredPolicy } from './schema/compile.ts';
-import { present } from './serialize/populate.ts';
+import { serializeRecords } from './serialize/populate.ts';
 
 function operationFor(ctx: RouteContext): OperationContext {
   const { user, req, service } = ctx;
@@ -37,7 +37,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const [spoken, spokenAll] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
   const whole = recordShape(name);
   const one = async (ctx: RouteContext, record: StoredRecord) =>
-    withVersion((await present(context, resource, [record], ctx))[0], entity.versionOf(record));
+    withVersion((await serializeRecords(context, resource, [record], ctx))[0], entity.versionOf(record));
   const item = `${resource.path}/:id`;
   const change = async (ctx: RouteContext) =>
     one(ctx, await update(context, entity, ctx.params.id!, ctx.body, guarded(ctx)));
@@ -52,7 +52,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         output: z.array(whole),
         async handler(ctx) {
           const { records, query, meta } = await list(context, entity, ctx.query, operationFor(ctx));
-          return withMeta(await present(context, resource, records, ctx, query), meta);
+          return withMeta(await serializeRecords(context, resource, records, ctx, query), meta);
         },
       },
     ],
@@ -66,7 +66,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         async handler(ctx) {
           const record = await read(entity, ctx.params.id!, operationFor(ctx));
           const query = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
-          const [shown] = await present(context, resource, [record], ctx, query);
+          const [shown] = await serializeRecords(context, resource, [record], ctx, query);
           return withVersion(shown, entity.versionOf(record));
         },
       },

@@ -19,7 +19,7 @@ function guarded(who: OperationContext, as: ActAsOn | undefined): OperationConte
 /** The records of a resource, for code: `app.service(name)`. Every error of the database is an ApiError. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
   async function run(as: ActAs | undefined, work: (who: OperationContext) => Promise<unknown>) {
-    context.assertReach();
+    context.assertOutsideTransaction();
     const who = operationContext(as, context.service);
     try {
       // Hooks and policies of the call carry the actor that it names.
@@ -34,7 +34,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     try {
       for await (const page of pages(context, entity, { ...query }, who)) {
         yield* page as (StoredRecord & never)[];
-        context.assertReach();
+        context.assertOutsideTransaction();
       }
     } catch (error) {
       throw serviceError(error, who.system);
@@ -50,7 +50,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
         return { data: records, meta };
       }),
     each(query, as) {
-      context.assertReach();
+      context.assertOutsideTransaction();
       return records(operationContext(as, context.service), query);
     },
     first: (query, as) => run(as, (who) => first(context, entity, { ...query }, who)),

@@ -6,7 +6,7 @@ import type { Includes, ListQuery } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { jsonBytes } from './json-bytes.ts';
-import { isVisible, type Shown, show } from './serialize.ts';
+import { isVisible, type SerializedRecord, serializeFields } from './serialize.ts';
 
 // An array may name thousands of records, a page holds a hundred arrays, and each level multiplies.
 const MAX_ITEMS = 10_000;
@@ -33,7 +33,7 @@ interface Task {
   resource: CompiledResource;
   includes: Includes;
   /** Each record, with how often it will stand in the answer. */
-  places: ReadonlyMap<Shown, number>;
+  places: ReadonlyMap<SerializedRecord, number>;
 }
 
 /** An id in a shown record that may be replaced by the record that it names. */
@@ -53,14 +53,14 @@ interface Gathered {
 
 /** A record as the viewer sees it. */
 interface Target {
-  shown: Shown;
+  shown: SerializedRecord;
   /** As JSON; undefined until it was counted. */
   bytes?: number;
 }
 
 /** Reads what others who look at the same moment may have read already, by all that it depends on. */
 function readTogether(
-  { together }: ResolvedViewContext,
+  { sharedReads: together }: ResolvedViewContext,
   by: readonly unknown[],
   read: () => Promise<StoredRecord[]>,
 ): Promise<StoredRecord[]> {
@@ -114,7 +114,7 @@ async function targets(
   for (const record of found) {
     if (await isVisible(resource, 'reference', record, viewContext)) visible.push(record);
   }
-  const shown = await show(resource, visible, viewContext);
+  const shown = await serializeFields(resource, visible, viewContext);
   return new Map(shown.map((record) => [record.id as string, { shown: record }]));
 }
 
@@ -152,7 +152,7 @@ function gather({ resource, includes, places }: Task, budget: Budget): Gathered[
 
 /** Replaces the ids of one field, as far as the budget of bytes goes. Gives the records that now stand in their place. */
 function fill(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget: Budget): Task['places'] {
-  const places = new Map<Shown, number>();
+  const places = new Map<SerializedRecord, number>();
   for (const { holder, key, id, times } of slots) {
     const target = found.get(id);
     if (target === undefined) continue;
@@ -205,8 +205,8 @@ async function presented(
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
   query: typeof PLAIN,
-): Promise<{ shown: Shown[]; whole: boolean }> {
-  const shown = await show(resource, records, viewContext, query.fields);
+): Promise<{ shown: SerializedRecord[]; whole: boolean }> {
+  const shown = await serializeFields(resource, records, viewContext, query.fields);
   const always = resource.populated.map((name) => [name, PLAIN.include] as const);
   const includes = new Map([...always, ...query.include]);
   if (includes.size === 0) return { shown, whole: true };
@@ -215,26 +215,26 @@ async function presented(
 }
 
 /** Shows records and expands their references: those that are always populated and those that were asked for. */
-export async function present(
+export async function serializeRecords(
   context: RecordsContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
   query = PLAIN,
-): Promise<Shown[]> {
+): Promise<SerializedRecord[]> {
   return (await presented(context, resource, records, viewContext, query)).shown;
 }
 
 /** The same for records that go out apart, each as it would be in an answer of its own, whatever the others take in. */
-export async function presentApart(
+export async function serializeSeparately(
   context: RecordsContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
-): Promise<Shown[]> {
+): Promise<SerializedRecord[]> {
   const { shown, whole } = await presented(context, resource, records, viewContext, PLAIN);
   if (whole || records.length < 2) return shown;
-  const apart: Shown[] = [];
-  for (const record of records) apart.push(...(await present(context, resource, [record], viewContext)));
+  const apart: SerializedRecord[] = [];
+  for (const record of records) apart.push(...(await serializeRecords(context, resource, [record], viewContext)));
   return apart;
 }

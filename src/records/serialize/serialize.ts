@@ -7,7 +7,7 @@ import { scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
 /** What leaves the system of a record. */
-export type Shown = Record<string, unknown>;
+export type SerializedRecord = Record<string, unknown>;
 
 /** Whether the viewer owns the record. */
 export function owns(
@@ -25,12 +25,12 @@ export function owns(
  *
  * @param selected the fields to show; undefined for all that may be seen
  */
-export async function show(
+export async function serializeFields(
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
   selected?: ReadonlySet<string>,
-): Promise<Shown[]> {
+): Promise<SerializedRecord[]> {
   const wanted = resource.fields.filter(
     (field) => !field.secret && (selected === undefined || selected.has(field.name)),
   );
@@ -41,12 +41,12 @@ export async function show(
   }));
   const times = resource.timestamps ? ['createdAt', 'updatedAt'].filter((name) => selected?.has(name) ?? true) : [];
   const tellsDeletion = resource.softDelete && (selected?.has('deletedAt') ?? true);
-  const shown: Shown[] = [];
+  const shown: SerializedRecord[] = [];
   for (const record of records) {
-    const out: Shown = { id: record.id };
+    const out: SerializedRecord = { id: record.id };
     for (const { field, always } of plan) {
       const value = record[field.name];
-      if (value !== undefined && (always || (await sees(resource, field, record, viewContext))))
+      if (value !== undefined && (always || (await isFieldVisible(resource, field, record, viewContext))))
         out[field.name] = value;
     }
     for (const name of times) out[name] = record[name];
@@ -84,7 +84,7 @@ export function isVisible(
 }
 
 /** Whether a viewer may see a field of a record that they may see. */
-export async function sees(
+export async function isFieldVisible(
   resource: CompiledResource,
   field: CompiledField,
   record: StoredRecord,

@@ -20,7 +20,7 @@ import { checkInput } from './check-input.ts';
 import { checkQuery } from './check-query.ts';
 import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
-import { presentRecords } from './present-records.ts';
+import { serializeResponse } from './present-records.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 /** What endpoints are made from. */
@@ -134,7 +134,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       return undefined;
     }
     if (byHandler) return answerOf(status, value);
-    const shown = await withData(value, (data) => presentRecords(records, data, ctx));
+    const shown = await withData(value, (data) => serializeResponse(records, data, ctx));
     return answerOf(status, withVersion(shown, versionOf(records.entities, value)));
   }
 
@@ -147,7 +147,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   async function recover(id: string, ctx: RouteContext): Promise<Answer | undefined> {
     const record = await made(id);
     if (record === undefined) return undefined;
-    return answerOf(status, withVersion(await presentRecords(records, record, ctx), entity!.versionOf(record)));
+    return answerOf(status, withVersion(await serializeResponse(records, record, ctx), entity!.versionOf(record)));
   }
 
   // A handler of a feature checks `ctx.body` itself.

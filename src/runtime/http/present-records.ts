@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
 import type { Records } from '../../records/index.ts';
-import { present } from '../../records/serialize/populate.ts';
+import { serializeRecords } from '../../records/serialize/populate.ts';
 import { resourceOf } from '../../records/store/codec.ts';
 
 // Deeper than any honest answer. A record below it still leaves its concealed fields out when it is written as JSON.
@@ -42,7 +42,7 @@ function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Map<
  * Serialises the stored records in a handler's answer for the viewer, wherever they stand in it: alone, in a list, in an
  * object. Whatever else is in the answer stays as it is. Those of one resource cost one query per reference field, together.
  */
-export async function presentRecords(
+export async function serializeResponse(
   records: Records,
   value: unknown,
   viewContext: ResolvedViewContext,
@@ -54,7 +54,7 @@ export async function presentRecords(
     [...places].map(async ([name, list]) => {
       const { resource } = records.entities.get(name)!;
       const stored = list.map(({ record }) => record);
-      const shown = await present(records.context, resource, stored, viewContext);
+      const shown = await serializeRecords(records.context, resource, stored, viewContext);
       for (const [i, { holder, key }] of list.entries()) holder[key] = shown[i];
     }),
   );

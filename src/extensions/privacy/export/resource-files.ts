@@ -32,7 +32,7 @@ export function ownRecords(parts: Parts, gateway: ResourceGateway, users: Resour
     const viewContext = { user };
     const told: string[] = [];
     for (const field of fields) {
-      if (field.held || field.visibleToAll || (await gateway.sees(record, field.name, viewContext)))
+      if (field.held || field.visibleToAll || (await gateway.isFieldVisible(record, field.name, viewContext)))
         told.push(field.name);
       else if (record[field.name] !== undefined) leftOut.add(field.name);
     }
@@ -73,7 +73,7 @@ export function namingRecords(parts: Parts, gateway: ResourceGateway, users: Res
     const seen: string[] = [];
     if (readable) {
       for (const { name, visibleToAll } of fields)
-        if (visibleToAll || (await gateway.sees(record, name, viewContext))) seen.push(name);
+        if (visibleToAll || (await gateway.isFieldVisible(record, name, viewContext))) seen.push(name);
     }
     const by = naming.filter(
       ({ name, marked, names }) => names(record[name], user.id) && (marked || seen.includes(name)),
