@@ -1,11 +1,11 @@
 import type { ResourceGateway, ViewContext } from '../declare/host.ts';
 import type { ResolvedViewContext } from './access/operation-context.ts';
 import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './access/still-readable.ts';
+import { inScope, isFieldVisible, isVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { subscribe } from './query/subscribe.ts';
-import { serializeSeparately } from './serialize/populate.ts';
-import { inScope, isFieldVisible, isVisible } from './serialize/serialize.ts';
+import { serializeSeparately } from './serialize/serialize.ts';
 
 /** The compiled view of a resource, for every channel besides its own routes. */
 export function createResourceGateway(context: RecordsContext, entity: Entity): ResourceGateway {

@@ -2,8 +2,8 @@ import type { ExpandedRecord, SerializedBefore, StoredRecord } from '../../decla
 import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import type { RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { inScope, isFieldVisible, isVisible } from '../serialize/serialize.ts';
 import type { ResolvedViewContext } from './operation-context.ts';
+import { inScope, isFieldVisible, isVisible } from './visibility.ts';
 
 type Data = SerializedBefore['data'];
 

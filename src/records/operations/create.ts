@@ -45,8 +45,8 @@ async function insert(
     );
     values = await validateHooked(resource, hookResult(changed, values), operation, { ...rules, settled });
   }
-  const check = options.check?.(values) ?? {};
-  if (Object.keys(check).length > 0) throw validationError(check);
+  const refused = options.check?.(values) ?? {};
+  if (Object.keys(refused).length > 0) throw validationError(refused);
   const hashed = await hashPasswords(context, resource, values);
   return store.insert(options.id ?? newId(), hashed, causeOf(operation)).catch((error: unknown) => {
     throw conflict(resource, error);

@@ -4,9 +4,9 @@ import { ApiError } from '../../platform/errors.ts';
 import { asksFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
 import { hideOnError } from '../access/rule-errors.ts';
+import { owns } from '../access/visibility.ts';
 import { echo } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { owns } from '../serialize/serialize.ts';
 import { policyDoc, type Values, validate } from './validate.ts';
 
 interface Hooked {
