@@ -74,8 +74,14 @@ export interface ResourceGateway {
   readableBy(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
   /** Whether the record is inside the service scope filter of this viewer. */
   inScope(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
-  /** Whether this viewer may see a field of a record that they may read. */
-  isFieldVisible(record: StoredRecord, field: string, viewContext: ViewContext): Promise<boolean>;
+  /**
+   * Plans which of some fields this viewer sees. The returned function decides for one record that they may read; hidden, write-only and
+   * password fields are never visible.
+   */
+  visibleFields(
+    names: ReadonlySet<string>,
+    viewContext: ViewContext,
+  ): (record: StoredRecord) => Promise<ReadonlySet<string>>;
   /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
   serialize(records: readonly StoredRecord[], viewContext: ViewContext): Promise<Record<string, unknown>[]>;
   /**

@@ -1,11 +1,12 @@
 import type { ResourceGateway, ViewContext } from '../declare/host.ts';
 import type { ResolvedViewContext } from './access/operation-context.ts';
 import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './access/still-readable.ts';
-import { inScope, isFieldVisible, isVisible } from './access/visibility.ts';
+import { inScope, isVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { subscribe } from './query/subscribe.ts';
 import { serializeSeparately } from './serialize/serialize.ts';
+import { planVisibleFields } from './serialize/serialize-fields.ts';
 
 /** The compiled view of a resource, for every channel besides its own routes. */
 export function createResourceGateway(context: RecordsContext, entity: Entity): ResourceGateway {
@@ -34,10 +35,7 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
       const resolved = resolveViewContext(viewContext);
       return (await inScope(resource, record, resolved)) && isVisible(resource, 'read', record, resolved);
     },
-    isFieldVisible: async (record, name, viewContext) => {
-      const field = resource.field.get(name);
-      return field !== undefined && isFieldVisible(resource, field, record, resolveViewContext(viewContext));
-    },
+    visibleFields: (names, viewContext) => planVisibleFields(resource, names, resolveViewContext(viewContext)),
     serialize: (records, viewContext) =>
       serializeSeparately(context, resource, records, resolveViewContext(viewContext)),
     stillReadable: (before, viewContext, anyRecord) =>

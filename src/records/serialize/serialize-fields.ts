@@ -8,7 +8,7 @@ import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 export type SerializedRecord = Record<string, unknown>;
 
 /** A field that a viewer may see on some records at least. */
-export interface PlannedField {
+interface PlannedField {
   field: CompiledField;
   /** Whether the viewer sees it on every record; otherwise `isFieldVisible` decides for each record. */
   always: boolean;
@@ -18,10 +18,7 @@ export interface PlannedField {
  * The fields that a viewer may see: never secret ones, and those with `visibleTo` where it can match. Decided once per viewer for
  * everything that does not depend on the record.
  */
-export function plannedFields(
-  resource: CompiledResource,
-  viewContext: Pick<ResolvedViewContext, 'user'>,
-): PlannedField[] {
+function plannedFields(resource: CompiledResource, viewContext: Pick<ResolvedViewContext, 'user'>): PlannedField[] {
   return resource.fields
     .filter(({ secret }) => !secret)
     .map((field) => ({
@@ -59,4 +56,19 @@ export async function serializeFields(
     serialized.push(out);
   }
   return serialized;
+}
+
+/** Creates the function that finds which of these fields a viewer sees of a record. Whether they may read the record is not asked. */
+export function planVisibleFields(
+  resource: CompiledResource,
+  names: ReadonlySet<string>,
+  viewContext: ResolvedViewContext,
+): (record: StoredRecord) => Promise<ReadonlySet<string>> {
+  const plan = plannedFields(resource, viewContext).filter(({ field }) => names.has(field.name));
+  return async (record) => {
+    const visible = new Set<string>();
+    for (const { field, always } of plan)
+      if (always || (await isFieldVisible(resource, field, record, viewContext))) visible.add(field.name);
+    return visible;
+  };
 }

@@ -28,7 +28,7 @@ async function serializeAll(
 }
 
 /** Serializes records of one response for a viewer: visible fields, with references expanded. */
-export async function serializeRecords(
+async function serializeRecords(
   context: RecordsContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
