@@ -1,14 +1,15 @@
-import { joinActiveUser, type UserTable } from '../accounts/active-user.ts';
-import type { DevicePlatform } from '../accounts/devices/index.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import { joinActiveUser, type UserTable } from '../../accounts/active-user.ts';
+import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import type { PushContent } from '../message.ts';
+import type { TransportDevice } from '../transport.ts';
 import type { ChunkKey } from './jobs.ts';
-import type { PushContent } from './message.ts';
-import type { TransportDevice } from './transport.ts';
 
 /** A worker that lives renews its claims; those of one that died go to others after that long. */
 const LEASE_SECONDS = 30;
 /** How often a worker renews them. */
-export const RENEW_MS = 10_000;
+const RENEW_MS = 10_000;
 
 // Whoever gets the row sends it; a row that is locked is being claimed or answered by somebody else.
 const CLAIM = `
@@ -62,7 +63,7 @@ export interface ClaimedChunk extends ChunkKey {
   transport: string | null;
   bulk: boolean;
   /** Claims since its last answers, this one included. */
-  unanswered: number;
+  claimsSinceResult: number;
   message: PushContent;
   /** Epoch ms: when the push was made. */
   createdAt: number;
@@ -116,13 +117,25 @@ async function claimChunks(database: Database, keys: readonly ChunkKey[], device
   });
   if (rows.length === 0) return [];
   const chunks = rows.map(
-    ([pushId, chunk, attempt, transport, , , bulk, unanswered, createdAt, expiresAt, message]): ClaimedChunk => ({
+    ([
+      pushId,
+      chunk,
+      attempt,
+      transport,
+      ,
+      ,
+      bulk,
+      claimsSinceResult,
+      createdAt,
+      expiresAt,
+      message,
+    ]): ClaimedChunk => ({
       pushId,
       chunk,
       attempt,
       transport,
       bulk,
-      unanswered,
+      claimsSinceResult,
       message,
       createdAt: Date.parse(createdAt),
       expiresAt: expiresAt === null ? undefined : Date.parse(expiresAt),
@@ -153,4 +166,25 @@ export async function renewClaims(database: Database, chunks: readonly ClaimedCh
     chunks.map((chunk) => chunk.attempt),
   ];
   await database.write({ name: 'push_renew', text: RENEW, values });
+}
+
+/** Renews the claims of the chunks that a worker has, so that others leave them to it for as long as it lives. */
+export interface ClaimRenewals {
+  add(chunk: ClaimedChunk): void;
+  remove(chunk: ClaimedChunk): void;
+  stop(): void;
+}
+
+/** Makes it. Claims are renewed until `stop`. */
+export function createClaimRenewals({ database, log }: Pick<Platform, 'database' | 'log'>): ClaimRenewals {
+  const held = new Set<ClaimedChunk>();
+  const timer = setInterval(() => {
+    if (held.size === 0) return;
+    renewClaims(database, [...held]).catch((error) => log.warn({ err: error }, 'claims of pushes were not renewed'));
+  }, RENEW_MS);
+  return {
+    add: (chunk) => void held.add(chunk),
+    remove: (chunk) => void held.delete(chunk),
+    stop: () => clearInterval(timer),
+  };
 }

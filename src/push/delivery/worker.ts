@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { UserTable } from '../accounts/active-user.ts';
-import { createFindDevices } from '../accounts/devices/index.ts';
-import { StartupError } from '../platform/environment.ts';
-import type { Platform } from '../platform/platform.ts';
-import type { RunningWorker } from '../platform/queues.ts';
-import { storeNextPage } from './audience-pages.ts';
+import type { UserTable } from '../../accounts/active-user.ts';
+import { createFindDevices } from '../../accounts/devices/index.ts';
+import { StartupError } from '../../platform/environment.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { RunningWorker } from '../../platform/queues.ts';
+import { storeNextPage } from '../send/audience-pages.ts';
+import type { FinishedSignals } from '../send/finished.ts';
+import { emitOutcome } from '../status.ts';
+import type { Transport, TransportResult } from '../transport.ts';
 import { createChunkSender } from './chunk-sender.ts';
-import { createClaimChunks } from './claim-chunks.ts';
-import type { Finished } from './finished.ts';
-import { createAnswerHandler } from './handle-answers.ts';
+import { createClaimChunks, createClaimRenewals } from './claim-chunks.ts';
+import { createResultHandler } from './handle-results.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceOf, chunkOf, PUSH_QUEUE, queueOf } from './jobs.ts';
-import { createClaimRenewals } from './renew-claims.ts';
-import { emitOutcome } from './status.ts';
-import type { Transport, TransportResult } from './transport.ts';
 
 /** Jobs in work at once of a queue: chunks of small pushes are gathered among them. */
 const JOBS_AT_ONCE = 500;
@@ -30,18 +29,18 @@ export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database'
  * @throws StartupError naming each that refuses them
  */
 async function checkTransports(transports: readonly Transport[], log: Platform['log']): Promise<void> {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const check = async (transport: Transport) => {
     try {
       const late = sleep(CHECK_MS, 'late', { ref: false });
       if ((await Promise.race([transport.check?.(), late])) === 'late')
         log.warn({ transport: transport.name }, 'a push provider could not be asked whether it takes the credentials');
     } catch (error) {
-      faults.push(`transport "${transport.name}": ${error instanceof Error ? error.message : String(error)}`);
+      errors.push(`transport "${transport.name}": ${error instanceof Error ? error.message : String(error)}`);
     }
   };
   await Promise.all(transports.map(check));
-  if (faults.length > 0) throw new StartupError('Push providers refuse their credentials:', faults);
+  if (errors.length > 0) throw new StartupError('Push providers refuse their credentials:', errors);
 }
 
 /**
@@ -53,7 +52,7 @@ async function checkTransports(transports: readonly Transport[], log: Platform['
 export async function startPushWorker(
   parts: WorkerParts,
   transports: readonly Transport[],
-  finished: Finished,
+  finished: FinishedSignals,
   users: UserTable | undefined,
 ): Promise<RunningWorker> {
   const { env, settings, log, database, queues, events } = parts;
@@ -94,9 +93,9 @@ export async function startPushWorker(
   }
 
   const claims = createClaimRenewals(parts);
-  const handleAnswers = createAnswerHandler(parts, installed, finished);
+  const handleResults = createResultHandler(parts, installed, finished);
   const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOf(name, installed))].map((queue) => {
-    const sender = createChunkSender({ database, log, claims, claimChunks, handleAnswers }, transportOf);
+    const sender = createChunkSender({ database, log, claims, claimChunks, handleResults }, transportOf);
     const running = queues.work(
       queue,
       async ({ data }) => {

@@ -1,6 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { Platform } from '../platform/platform.ts';
-import { waitAtMost } from './wait-at-most.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+/** Waits for something, but at most `ms`. Its failure is the caller's only while it is waited for. */
+export async function waitAtMost(ms: number, done: Promise<unknown>): Promise<void> {
+  const stop = new AbortController();
+  const late = sleep(Math.max(ms, 0), undefined, { signal: stop.signal }).catch(() => undefined);
+  try {
+    await Promise.race([done, late]);
+  } finally {
+    stop.abort();
+  }
+}
 
 /** Waits for one push to finish. */
 export interface Waiter {
@@ -12,13 +23,13 @@ export interface Waiter {
 }
 
 /** Tells senders that their push is finished, wherever its worker runs. A hint and no more: it may be lost. */
-export interface Finished {
+export interface FinishedSignals {
   announce(pushId: string): void;
   waiterFor(pushId: string): Waiter;
 }
 
 /** Listens from the first send on, so that a process that never sends holds no connection for it. */
-export function createFinished({ redis, env }: Pick<Platform, 'redis' | 'env'>): Finished {
+export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | 'env'>): FinishedSignals {
   const channel = `${env.redisPrefix}:push-finished`;
   const wakeUps = new Map<string, () => void>();
   let listening: Promise<unknown> | undefined;

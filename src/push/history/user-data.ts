@@ -1,6 +1,6 @@
-import type { UserData } from '../declare/user-data.ts';
-import type { Database } from '../platform/postgres/database.ts';
-import { writeInBatches } from '../platform/postgres/write-in-batches.ts';
+import type { UserData } from '../../declare/user-data.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
 const RESULTS_AT_ONCE = 500;
 

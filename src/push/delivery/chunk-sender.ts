@@ -1,14 +1,13 @@
-import { tokenHash } from '../accounts/devices/index.ts';
-import type { Logger } from '../platform/log.ts';
-import { createMicroBatch } from '../platform/micro-batch.ts';
-import type { Database } from '../platform/postgres/database.ts';
-import type { ClaimChunks, ClaimedChunk, ClaimedDevice } from './claim-chunks.ts';
+import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
+import type { Logger } from '../../platform/log.ts';
+import { createMicroBatch } from '../../platform/micro-batch.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { sizeError } from '../send/message-size.ts';
+import { type Sending, sendThrough, type Transport, type TransportDevice, type TransportResult } from '../transport.ts';
+import type { ClaimChunks, ClaimedChunk, ClaimedDevice, ClaimRenewals } from './claim-chunks.ts';
 import type { ChunkKey } from './jobs.ts';
-import { prepare } from './prepare.ts';
-import type { ClaimRenewals } from './renew-claims.ts';
 import { retryAt } from './retry.ts';
-import type { Answer, AnsweredChunk } from './store-answers.ts';
-import { type Sending, sendThrough, type Transport, type TransportResult } from './transport.ts';
+import type { DeviceResult, SentChunk } from './store-results.ts';
 
 /** Devices that are claimed at once: what one call of a transport takes. */
 const GATHERED_DEVICES = 500;
@@ -18,16 +17,16 @@ const MAX_DEVICES_IN_PROGRESS = 2000;
 const STORED_AT_ONCE = 100;
 
 /** What a sender works with. */
-export interface ChunkSenderParts {
+interface ChunkSenderParts {
   database: Database;
   log: Logger;
   claims: ClaimRenewals;
   claimChunks: ClaimChunks;
-  handleAnswers(transport: string | null, chunks: readonly AnsweredChunk[]): Promise<void>;
+  handleResults(transport: string | null, chunks: readonly SentChunk[]): Promise<void>;
 }
 
 /** Sends the chunks of one queue. */
-export interface ChunkSender {
+interface ChunkSender {
   /** Sends a chunk, unless it is done or somebody else's; resolves when its answers are stored. */
   send(key: ChunkKey & { size: number }): Promise<void>;
   /** Drops what is not claimed yet, and what still comes: the sweep gives it to others. */
@@ -44,7 +43,11 @@ interface Waiting {
 
 const keyOf = ({ pushId, chunk }: ChunkKey) => `${pushId} ${chunk}`;
 
-function toAnswer(chunk: ClaimedChunk, { position, device, tries }: ClaimedDevice, result: TransportResult): Answer {
+function toDeviceResult(
+  chunk: ClaimedChunk,
+  { position, device, tries }: ClaimedDevice,
+  result: TransportResult,
+): DeviceResult {
   const { createdAt, expiresAt } = chunk;
   const failed = { attempts: tries + 1, retryAfterMs: result.retryAfterMs, createdAt, expiresAt };
   const again = result.retryable === true ? retryAt(failed, Date.now(), Math.random()) : undefined;
@@ -70,7 +73,7 @@ export function createChunkSender(
   parts: ChunkSenderParts,
   transportOf: (name: string | null) => Transport | TransportResult,
 ): ChunkSender {
-  const { database, log, claims, claimChunks, handleAnswers } = parts;
+  const { database, log, claims, claimChunks, handleResults } = parts;
   const waiting: Waiting[] = [];
   const beingSent = new Set<Waiting>();
   let inProgress = 0;
@@ -78,13 +81,13 @@ export function createChunkSender(
   let dropping = false;
   let abandoned = false;
 
-  const record = createMicroBatch<AnsweredChunk>(async (answered) => {
+  const record = createMicroBatch<SentChunk>(async (answered) => {
     const byTransport = Map.groupBy(answered, ({ chunk }) => chunk.transport);
-    await Promise.all([...byTransport].map(([transport, own]) => handleAnswers(transport, own)));
+    await Promise.all([...byTransport].map(([transport, own]) => handleResults(transport, own)));
   }, STORED_AT_ONCE);
 
   /** Sends chunks of one transport: gives the answers of each. */
-  function deliver(name: string | null, chunks: readonly ClaimedChunk[]): Promise<AnsweredChunk>[] {
+  function deliver(name: string | null, chunks: readonly ClaimedChunk[]): Promise<SentChunk>[] {
     const sentAt = Date.now();
     const target = transportOf(name);
     const transport = 'send' in target ? target : undefined;
@@ -100,16 +103,21 @@ export function createChunkSender(
         : sendThrough(transport, sendings, log);
     const resultsOf = new Map(asked.map(({ chunk }, i) => [chunk, promises[i]!]));
     return prepared.map(async ({ chunk, sendable, refused }) => {
-      const results = (await resultsOf.get(chunk)) ?? [];
-      const answers = [
-        ...sendable.map(({ claimed }, i) => toAnswer(chunk, claimed, results[i]!)),
-        ...refused.map(({ claimed, result }) => toAnswer(chunk, claimed, result)),
+      const sent = (await resultsOf.get(chunk)) ?? [];
+      const results = [
+        ...sendable.map(({ claimed }, i) => toDeviceResult(chunk, claimed, sent[i]!)),
+        ...refused.map(({ claimed, result }) => toDeviceResult(chunk, claimed, result)),
       ];
-      return { chunk, answers, sentAt, dueAt: earliest([chunk.laterAt, ...answers.map((one) => one.retryAt)]) };
+      return {
+        chunk,
+        results,
+        sentAt,
+        dueAt: earliest([chunk.laterAt, ...results.map((one) => one.retryAt)]),
+      };
     });
   }
 
-  async function finish(answering: Promise<AnsweredChunk>, chunk: ClaimedChunk, done: Waiting): Promise<void> {
+  async function finish(answering: Promise<SentChunk>, chunk: ClaimedChunk, done: Waiting): Promise<void> {
     beingSent.add(done);
     try {
       const answered = await answering;
@@ -191,4 +199,39 @@ export function createChunkSender(
       for (const one of beingSent) one.reject(new Error('stopped before the transport answered'));
     },
   };
+}
+
+/** A message with a `ttl` of seconds is worth a first try after a short wait in the queue. */
+const FIRST_TRY_GRACE_MS = 60_000;
+
+/** A chunk whose workers die with it again and again is most likely what kills them. */
+const MAX_LOST = 4;
+
+/** The devices of a chunk that a transport is asked for, and what the others are told. */
+interface Prepared {
+  sendable: { claimed: ClaimedDevice; device: TransportDevice }[];
+  refused: { claimed: ClaimedDevice; result: TransportResult }[];
+}
+
+/** Sorts out devices that are gone, too late, or cannot carry the message. */
+export function prepare(chunk: ClaimedChunk, transport: Transport | undefined, now: number): Prepared {
+  const { message, expiresAt = Number.POSITIVE_INFINITY } = chunk;
+  const sizes = new Map<DevicePlatform, string | undefined>();
+
+  function refusalOf({ device, tries }: ClaimedDevice): string | undefined {
+    if (device.token === null) return 'The device is no longer registered, or its user is not active';
+    if (chunk.claimsSinceResult > MAX_LOST + 1) return 'Given up: its workers were lost again and again';
+    if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ran out before it was sent';
+    if (transport === undefined) return undefined;
+    if (!sizes.has(device.platform)) sizes.set(device.platform, sizeError(transport, message, device.platform));
+    return sizes.get(device.platform);
+  }
+
+  const prepared: Prepared = { sendable: [], refused: [] };
+  for (const claimed of chunk.devices) {
+    const error = refusalOf(claimed);
+    if (error === undefined) prepared.sendable.push({ claimed, device: claimed.device as TransportDevice });
+    else prepared.refused.push({ claimed, result: { ok: false, error } });
+  }
+  return prepared;
 }

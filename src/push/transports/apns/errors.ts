@@ -1,7 +1,14 @@
 import type { Failure, FailureClass } from '../failure.ts';
 
+const HEX = /^[0-9a-f]{1,200}$/i;
+
+/** Whether a token of an iOS device is APNs' own, which is hexadecimal. The others are of FCM, which hands on to APNs. */
+export function isApnsToken(token: string): boolean {
+  return HEX.test(token);
+}
+
 /** A notification that did not get through, as @parse/node-apn tells it. */
-export interface ApnsFault {
+export interface ApnsError {
   status?: number;
   /** `timestamp`: epoch ms since when the token is not valid; of 410 only. */
   response?: { reason?: string; timestamp?: unknown };
@@ -53,18 +60,18 @@ const BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> =
  * APNs has not looked at the notification, or has only found the provider's token too old, which the library has renewed by now:
  * it may be sent again at once, and none will come twice.
  */
-export function isNotProcessed({ error, code = '' }: ApnsFault): boolean {
+export function isNotProcessed({ error, code = '' }: ApnsError): boolean {
   const text = error?.message ?? '';
   return text === EXPIRED || text.includes('NGHTTP2_REFUSED_STREAM') || code.startsWith('ERR_HTTP2_');
 }
 
 /** No answer came within the time for one. */
-export function isTimeout({ error }: ApnsFault): boolean {
+export function isTimeout({ error }: ApnsError): boolean {
   return error?.message === 'apn write timeout';
 }
 
 /** What a failure means. */
-export function apnsFailure({ status, response, error, code }: ApnsFault): Failure {
+export function apnsFailure({ status, response, error, code }: ApnsError): Failure {
   const reason = response?.reason ?? (error?.message === EXPIRED ? EXPIRED : undefined);
   const known = reason === undefined ? undefined : BY_REASON[reason];
   if (known !== undefined) {

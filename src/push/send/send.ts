@@ -1,19 +1,57 @@
-import type { FindDevices, TokenRule } from '../accounts/devices/index.ts';
-import type { PushResult, TransactionalPushSender } from '../declare/push.ts';
-import { newId } from '../platform/ids.ts';
-import type { Platform } from '../platform/platform.ts';
-import type { Executor } from '../platform/postgres/database.ts';
+import type { FindDevices, TokenRule } from '../../accounts/devices/index.ts';
+import type { PushResult, TransactionalPushSender } from '../../declare/push.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Database, Executor } from '../../platform/postgres/database.ts';
+import { AUDIENCE_QUEUE, addChunks, audienceJob } from '../delivery/jobs.ts';
+import { readMessage } from '../message.ts';
+import { emitOutcome } from '../status.ts';
+import type { Transport } from '../transport.ts';
 import { firstEntries, lookUp, START } from './audience.ts';
-import type { Finished, Waiter } from './finished.ts';
-import { insertPush } from './insert-push.ts';
-import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
-import { readMessage } from './message.ts';
-import { readProgress, readResults } from './read-result.ts';
-import { refuseTooLarge } from './size.ts';
-import { emitOutcome } from './status.ts';
-import { toChunks } from './targets.ts';
-import type { Transport } from './transport.ts';
-import { waitAtMost } from './wait-at-most.ts';
+import { type FinishedSignals, type Waiter, waitAtMost } from './finished.ts';
+import { insertPush, toChunks } from './insert-push.ts';
+import { refuseTooLarge } from './message-size.ts';
+
+const READ = `
+  select status, devices, finished_at is not null, exists (select from push_audiences where push_id = $1)
+  from pushes where id = $1`;
+const RESULTS = `
+  select device_id, coalesce(ok, false), provider_id, error from push_results where push_id = $1 order by position`;
+
+/** How far a push is. */
+interface Progress {
+  status: PushResult['status'];
+  /** Devices found so far. */
+  devices: number;
+  /** Whether every device was tried. */
+  finished: boolean;
+  /** Whether more devices may be found. */
+  growing: boolean;
+}
+
+/** How far a push is; undefined when there is no such push. */
+async function readProgress(database: Database, id: string): Promise<Progress | undefined> {
+  const [row] = await database.read<[PushResult['status'], number, boolean, boolean]>({
+    name: 'push_read',
+    text: READ,
+    values: [id],
+  });
+  if (row === undefined) return undefined;
+  const [status, devices, finished, growing] = row;
+  return { status, devices, finished, growing };
+}
+
+/** The results of a push's devices. */
+async function readResults(database: Database, id: string): Promise<PushResult['results']> {
+  type Row = [string | null, boolean, string | null, string | null];
+  const rows = await database.read<Row>({ name: 'push_results', text: RESULTS, values: [id] });
+  return rows.map(([device, ok, providerId, error]) => ({
+    device,
+    ok,
+    ...(providerId === null ? {} : { id: providerId }),
+    ...(error === null ? {} : { error }),
+  }));
+}
 
 /** First pause between looks at the result. Only a net: an event that was lost must not cost the whole wait. */
 const LOOK_MS = 250;
@@ -24,7 +62,7 @@ const ADD_JOBS_MS = 500;
 const MAX_AWAITED = 10_000;
 
 /** What a send works with. */
-export type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
+type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 interface Stored {
   /** Devices found so far. */
@@ -46,7 +84,7 @@ interface Stored {
 export function createSender(
   parts: SendParts,
   transports: readonly Transport[],
-  waiting: Finished,
+  waiting: FinishedSignals,
   rule: TokenRule,
   findDevices: FindDevices,
 ): TransactionalPushSender {

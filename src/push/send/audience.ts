@@ -1,7 +1,7 @@
-import { type FindDevices, SIMULATED_PREFIX, tokenHash } from '../accounts/devices/index.ts';
-import type { Executor } from '../platform/postgres/database.ts';
-import type { Audience } from './message.ts';
-import type { TransportDevice } from './transport.ts';
+import { type FindDevices, SIMULATED_PREFIX, tokenHash } from '../../accounts/devices/index.ts';
+import type { Executor } from '../../platform/postgres/database.ts';
+import type { Audience } from '../message.ts';
+import type { TransportDevice } from '../transport.ts';
 
 /** Devices that are looked up and stored at once; the bound of what a send does before it gives control back. */
 export const PAGE_DEVICES = 1000;

@@ -1,7 +1,52 @@
-import type { Executor } from '../platform/postgres/database.ts';
+import { type DevicePlatform, maskToken, tokenHash } from '../../accounts/devices/index.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Executor } from '../../platform/postgres/database.ts';
+import type { Audience, PushMessage } from '../message.ts';
+import { type Transport, type TransportDevice, transportFor } from '../transport.ts';
 import type { Cursor } from './audience.ts';
-import type { Audience, PushMessage } from './message.ts';
-import type { Chunk } from './targets.ts';
+
+/** Devices that one job sends to at once: FCM's and APNs' sweet spot, and a bound of what a crash can repeat. */
+const CHUNK_DEVICES = 500;
+
+/** A device of a push, before it is stored. */
+interface Target {
+  deviceId: string | null;
+  userId: string | null;
+  platform: DevicePlatform;
+  /** Raw tokens only, like its hash. */
+  token: string | null;
+  tokenHash: string | null;
+  maskedToken: string;
+}
+
+/** Targets of one transport; null when none accepts them. */
+export interface Chunk {
+  transport: string | null;
+  targets: Target[];
+}
+
+function toTarget({ id, user, platform, token }: TransportDevice): Target {
+  return {
+    deviceId: id,
+    userId: user,
+    platform,
+    token: id === null ? token : null,
+    tokenHash: id === null ? tokenHash(token) : null,
+    maskedToken: maskToken(platform, token),
+  };
+}
+
+/** Devices in chunks of at most 500 by transport. Empty when there is none. */
+export function toChunks(devices: readonly TransportDevice[], transports: readonly Transport[], log: Logger): Chunk[] {
+  const byTransport = Map.groupBy(devices, (device) => transportFor(transports, device, log)?.name ?? null);
+  const chunks: Chunk[] = [];
+  for (const [transport, accepted] of byTransport) {
+    for (let at = 0; at < accepted.length; at += CHUNK_DEVICES) {
+      chunks.push({ transport, targets: accepted.slice(at, at + CHUNK_DEVICES).map(toTarget) });
+    }
+  }
+  return chunks;
+}
 
 /** What a page of targets is as parameters: `$2` to `$14` of the statements that store one. */
 export const STORE_PAGE = `
@@ -22,7 +67,7 @@ export const STORE_PAGE = `
   )`;
 
 /** Where a page of targets stands in its push. */
-export interface PagePlace {
+interface PagePlace {
   firstChunk: number;
   firstPosition: number;
   /** Small pushes are sent before it. */
@@ -68,7 +113,7 @@ const WITH_AUDIENCE = `${INSERT}
   values ($1, $20, $21, $22, $23, $24, $25, $26, $27, $28, cardinality($3::int[]), cardinality($8::text[]))`;
 
 /** A push as it begins. */
-export interface NewPush {
+interface NewPush {
   id: string;
   message: PushMessage;
   /** Of its first devices. */

@@ -1,5 +1,5 @@
-import type { DevicePlatform } from '../accounts/devices/index.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import type { Database } from '../../platform/postgres/database.ts';
 
 /** A push that was recorded and not delivered. */
 export interface CapturedPush {

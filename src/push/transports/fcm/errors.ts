@@ -2,7 +2,7 @@ import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Failure } from '../failure.ts';
 
 /** An error of firebase-admin, as far as it is looked at. */
-interface FcmFault {
+interface FcmError {
   code?: string;
   message?: string;
   httpResponse?: { status: number; headers: Record<string, unknown>; data?: unknown };
@@ -28,10 +28,10 @@ const detailOf = (details: readonly Detail[], type: string) =>
 
 /** FCM has not looked at the message: it may be sent again at once, and none will come twice. */
 export function isNotProcessed(error: unknown): boolean {
-  return /NGHTTP2_REFUSED_STREAM/.test((error as FcmFault | undefined)?.message ?? '');
+  return /NGHTTP2_REFUSED_STREAM/.test((error as FcmError | undefined)?.message ?? '');
 }
 
-function retryAfterOf({ headers }: NonNullable<FcmFault['httpResponse']>): number | undefined {
+function retryAfterOf({ headers }: NonNullable<FcmError['httpResponse']>): number | undefined {
   const wish = headers['retry-after'];
   return (typeof wish === 'string' ? parseRetryAfter(wish, Date.now()) : null) ?? undefined;
 }
@@ -47,7 +47,7 @@ function badRequest(text: string, details: readonly Detail[]): Failure {
   return { class: 'permanent', name, detail: fields || text };
 }
 
-function ofAnswer(response: NonNullable<FcmFault['httpResponse']>, message: string): Failure {
+function responseFailure(response: NonNullable<FcmError['httpResponse']>, message: string): Failure {
   const body = response.data as ErrorBody | undefined;
   const details = Array.isArray(body?.error?.details) ? body.error.details : [];
   const code = detailOf(details, 'google.firebase.fcm.v1.FcmError')?.errorCode;
@@ -72,7 +72,7 @@ function ofAnswer(response: NonNullable<FcmFault['httpResponse']>, message: stri
 }
 
 /** Whether Google refused the key of the service account; that it could not be asked is something else. */
-function isRefusal(error: FcmFault): boolean {
+function isRefusal(error: FcmError): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     const { status, response } = cause as { status?: unknown; response?: { status?: unknown } };
     const answered = response?.status ?? status;
@@ -82,15 +82,15 @@ function isRefusal(error: FcmFault): boolean {
 }
 
 /** What an error of firebase-admin means. */
-export function fcmFailure(error: unknown): Failure {
-  const fault = (error ?? {}) as FcmFault;
-  const { code = '', message = 'The library gave no reason', httpResponse } = fault;
+export function fcmFailure(thrown: unknown): Failure {
+  const error = (thrown ?? {}) as FcmError;
+  const { code = '', message = 'The library gave no reason', httpResponse } = error;
   if (code === 'app/invalid-credential') {
-    return isRefusal(fault)
+    return isRefusal(error)
       ? { class: 'misconfigured', name: 'InvalidCredentials', detail: 'Google refused the key of the service account' }
       : { class: 'retryable', name: 'ProviderUnavailable', detail: 'oauth2.googleapis.com could not be asked' };
   }
-  if (httpResponse !== undefined) return ofAnswer(httpResponse, message);
+  if (httpResponse !== undefined) return responseFailure(httpResponse, message);
   // Without an answer these are what the library itself found wrong before it sent anything.
   if (/^messaging\/invalid-/.test(code)) return { class: 'permanent', name: 'InvalidMessage', detail: message };
   return { class: 'retryable', name: 'ConnectionLost', detail: message };

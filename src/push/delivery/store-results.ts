@@ -1,8 +1,8 @@
-import type { DevicePlatform } from '../accounts/devices/index.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { type Outcome, statusSql } from '../status.ts';
+import type { TransportResult } from '../transport.ts';
 import type { ClaimedChunk } from './claim-chunks.ts';
-import { type Outcome, statusSql } from './status.ts';
-import type { TransportResult } from './transport.ts';
 
 // Two workers that finish chunks of the same pushes stand one behind the other by the locks on these, taken in order; exactly
 // one of them finds that no chunk is left. Who lost his claim meanwhile changes nothing.
@@ -45,7 +45,7 @@ const STORE = `
   returning n.chunks, p.finished_at is not null and p.open_chunks = 0 and n.answered > 0, p.id, p.status, p.devices`;
 
 /** A device's answer, where it stands, and when it is tried again. */
-export interface Answer extends TransportResult {
+export interface DeviceResult extends TransportResult {
   position: number;
   deviceId: string | null;
   /** For a raw token that is no longer registered: its `tokenHash`, and the platform it was sent to. */
@@ -57,9 +57,9 @@ export interface Answer extends TransportResult {
 }
 
 /** The answers of a chunk. */
-export interface AnsweredChunk {
+export interface SentChunk {
   chunk: ClaimedChunk;
-  answers: readonly Answer[];
+  results: readonly DeviceResult[];
   /** Epoch ms: when it was handed to its transport. */
   sentAt: number;
   /** Epoch ms: when it has devices to try again. */
@@ -69,7 +69,7 @@ export interface AnsweredChunk {
 /** What storing answers brought about. */
 export interface Stored {
   /** The chunks that were still this worker's. */
-  kept: AnsweredChunk[];
+  kept: SentChunk[];
   /** Pushes that were finished by it: each by exactly one call. */
   outcomes: Outcome[];
 }
@@ -81,24 +81,24 @@ const iso = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).
  *
  * @param how `captured`: whether the accepted ones were recorded and not delivered; `transport`: null for none
  */
-export async function storeAnswers(
+export async function storeResults(
   database: Database,
-  chunks: readonly AnsweredChunk[],
+  chunks: readonly SentChunk[],
   { captured, transport }: { captured: boolean; transport: string | null },
 ): Promise<Stored> {
-  const all = chunks.flatMap(({ answers }, i) => answers.map((answer) => ({ ...answer, ord: i + 1 })));
+  const all = chunks.flatMap(({ results }, i) => results.map((result) => ({ ...result, ord: i + 1 })));
   const values = [
     chunks.map(({ chunk }) => chunk.pushId),
     chunks.map(({ chunk }) => chunk.chunk),
     chunks.map(({ chunk }) => chunk.attempt),
     chunks.map(({ dueAt }) => iso(dueAt)),
     chunks.map(({ sentAt }) => iso(sentAt)),
-    all.map((answer) => answer.ord),
-    all.map((answer) => answer.position),
-    all.map((answer) => answer.ok),
-    all.map((answer) => answer.id ?? null),
-    all.map((answer) => answer.error ?? null),
-    all.map((answer) => iso(answer.retryAt)),
+    all.map((result) => result.ord),
+    all.map((result) => result.position),
+    all.map((result) => result.ok),
+    all.map((result) => result.id ?? null),
+    all.map((result) => result.error ?? null),
+    all.map((result) => iso(result.retryAt)),
     captured,
     transport,
   ];

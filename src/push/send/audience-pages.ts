@@ -1,11 +1,10 @@
-import type { DevicePlatform, FindDevices } from '../accounts/devices/index.ts';
-import type { Logger } from '../platform/log.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import type { DevicePlatform, FindDevices } from '../../accounts/devices/index.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { type Outcome, statusSql } from '../status.ts';
+import type { Transport } from '../transport.ts';
 import { type Cursor, lookUp, PAGE_DEVICES } from './audience.ts';
-import { pageValues, STORE_PAGE } from './insert-push.ts';
-import { type Outcome, statusSql } from './status.ts';
-import { toChunks } from './targets.ts';
-import type { Transport } from './transport.ts';
+import { pageValues, STORE_PAGE, toChunks } from './insert-push.ts';
 
 // Only the entries of this page leave the row. Whoever has the row is alone with it.
 const slice = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${PAGE_DEVICES}]`;

@@ -1,12 +1,11 @@
-import type { Sweep } from '../platform/outbox/relay.ts';
-import type { Platform } from '../platform/platform.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
 
 const KEPT_DAYS = 30;
 const JOBS_AT_ONCE = 1000;
 const ROWS_AT_ONCE = 5000;
-/** A relay that is asked to stop waits for the run in work. */
-const BATCHES_A_RUN = 20;
 const RETENTION_EVERY_MS = 60_000;
 
 // Index push_chunks_open_index. A chunk that is new or in a worker's hands most likely has its job.
@@ -21,7 +20,7 @@ const LEFT = `select push_id from push_audiences where touched_at < now() - inte
 const OLD_RESULTS = `
   with old as (
     select r.push_id, r.position from pushes p join push_results r on r.push_id = p.id
-    where p.created_at < now() - interval '${KEPT_DAYS} days' limit ${ROWS_AT_ONCE}
+    where p.created_at < now() - interval '${KEPT_DAYS} days' limit $1
   )
   delete from push_results r using old where r.push_id = old.push_id and r.position = old.position returning 1`;
 const OLD_PUSHES = `
@@ -29,7 +28,7 @@ const OLD_PUSHES = `
     select p.id from pushes p
     where p.created_at < now() - interval '${KEPT_DAYS} days'
       and not exists (select from push_results r where r.push_id = p.id)
-    limit ${ROWS_AT_ONCE}
+    limit $1
   ) returning 1`;
 
 /**
@@ -41,11 +40,6 @@ export function pushSweeps(
   { database, queues, settings }: Pick<Platform, 'database' | 'queues' | 'settings'>,
   installed: ReadonlySet<string>,
 ): Sweep[] {
-  const removeAll = async (text: string) => {
-    for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
-      if ((await database.write({ text, values: [] })).length < ROWS_AT_ONCE) return;
-    }
-  };
   return [
     {
       name: 'push jobs',
@@ -61,14 +55,15 @@ export function pushSweeps(
           AUDIENCE_QUEUE,
           left.map(([pushId]) => audienceJob(pushId)),
         );
+        return rows.length + left.length;
       },
     },
     {
       name: 'push retention',
       everyMs: RETENTION_EVERY_MS,
-      async run() {
-        await removeAll(OLD_RESULTS);
-        await removeAll(OLD_PUSHES);
+      run: async () => {
+        const results = await removeInBatches(database, OLD_RESULTS, [], ROWS_AT_ONCE);
+        return results + (await removeInBatches(database, OLD_PUSHES, [], ROWS_AT_ONCE));
       },
     },
   ];

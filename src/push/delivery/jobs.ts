@@ -1,4 +1,4 @@
-import type { NewJob, Queues } from '../platform/queues.ts';
+import type { NewJob, Queues } from '../../platform/queues.ts';
 
 /** The queue of chunks that no installed transport sends. */
 export const PUSH_QUEUE = 'push';

@@ -1,12 +1,12 @@
-import type { DevicePlatform } from '../accounts/devices/index.ts';
-import { validationError } from '../platform/errors.ts';
-import type { PushContent } from './message.ts';
-import type { Chunk } from './targets.ts';
-import type { Transport } from './transport.ts';
-import { errorWithoutTokens } from './without-tokens.ts';
+import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import { validationError } from '../../platform/errors.ts';
+import type { PushContent } from '../message.ts';
+import type { Transport } from '../transport.ts';
+import { errorWithoutTokens } from '../transport.ts';
+import type { Chunk } from './insert-push.ts';
 
 /** What is wrong with the size of a message as a transport's provider counts it for a platform, or undefined. */
-export function tooLarge(transport: Transport, message: PushContent, platform: DevicePlatform): string | undefined {
+export function sizeError(transport: Transport, message: PushContent, platform: DevicePlatform): string | undefined {
   const { name, limitBytes } = transport;
   if (transport.sizeOf === undefined || limitBytes === undefined) return undefined;
   try {
@@ -24,17 +24,17 @@ export function tooLarge(transport: Transport, message: PushContent, platform: D
  * @throws ApiError VALIDATION_ERROR with the sizes
  */
 export function refuseTooLarge(message: PushContent, chunks: readonly Chunk[], transports: readonly Transport[]): void {
-  const faults = new Set<string>();
+  const errors = new Set<string>();
   for (const { transport: name, targets } of chunks) {
     const transport = transports.find((one) => one.name === name);
     for (const platform of new Set(targets.map((target) => target.platform))) {
-      const fault = transport && tooLarge(transport, message, platform);
-      if (fault === undefined) return;
-      faults.add(fault);
+      const error = transport && sizeError(transport, message, platform);
+      if (error === undefined) return;
+      errors.add(error);
     }
   }
-  if (faults.size === 0) return;
+  if (errors.size === 0) return;
   throw validationError({
-    [message.data === undefined ? 'body' : 'data']: `Must be smaller: ${[...faults].join('. ')}`,
+    [message.data === undefined ? 'body' : 'data']: `Must be smaller: ${[...errors].join('. ')}`,
   });
 }
