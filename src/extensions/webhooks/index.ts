@@ -1,30 +1,30 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
-import { CREATED_MAIL, createCreatedComposer } from './created-mail.ts';
-import { createDeletedRecords, encryptedRecords } from './deleted-records.ts';
-import { deliveryRoutes } from './delivery-routes.ts';
-import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
-import { endedKeysSweep } from './ended-keys.ts';
-import { explainRoute } from './explain-route.ts';
-import { createFanOut } from './fan-out.ts';
-import { createKeyLimits } from './key-limits.ts';
+import { CREATED_MAIL, createCreatedComposer } from './endpoints/created-mail.ts';
+import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
+import { deliveryRoutes } from './log/routes.ts';
+import { createDisabledComposer, DISABLED_MAIL } from './endpoints/mails.ts';
+import { endedKeysSweep } from './endpoints/ended-keys.ts';
+import { explainRoute } from './log/explain-route.ts';
+import { createFanOut } from './fanout/fan-out.ts';
+import { createKeyLimits } from './endpoints/key-limits.ts';
 import { createWebhookMetrics } from './metrics.ts';
-import { createDisabledNotifier, createRevocationStep } from './notify-disabled.ts';
+import { createDisabledNotifier, createRevocationStep } from './endpoints/disabling.ts';
 import { createOperations, type WebhookOperations } from './operations.ts';
-import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
+import { createPublish, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
 import { type EventDeclarations, takenEventNames } from './published-events.ts';
-import { createReadability } from './readability.ts';
-import { createResultWriter } from './record-results.ts';
-import { createRecovering } from './recover.ts';
-import { recoveryRoutes } from './recovery-routes.ts';
-import { endpointRoutes } from './routes.ts';
+import { createReadability } from './readability/readability.ts';
+import { createResultWriter } from './delivery/record-results.ts';
+import { createRecovering } from './recovery/recover.ts';
+import { recoveryRoutes } from './recovery/routes.ts';
+import { endpointRoutes } from './endpoints/routes.ts';
 import { sentEvents } from './sent-events.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
-import { createShownDeliveries } from './shown-deliveries.ts';
-import { encryptedSecrets } from './signing-keys.ts';
+import { createShownDeliveries } from './log/serialize-deliveries.ts';
+import { encryptedSecrets } from './endpoints/signing-keys.ts';
 import { createStatusReader } from './status.ts';
-import { encryptedBodies, encryptedResponses } from './stored-body.ts';
-import { createSweeps } from './sweeps.ts';
+import { encryptedBodies, encryptedResponses } from './readability/stored-body.ts';
+import { createSweeps } from './recovery/sweeps.ts';
 import {
   webhookDeletedRecords,
   webhookDeliveries,
@@ -34,7 +34,7 @@ import {
   webhookTurns,
 } from './tables.ts';
 import { webhookData } from './user-data.ts';
-import { startWebhookWorker } from './worker.ts';
+import { startWebhookWorker } from './delivery/worker.ts';
 
 export type { WebhookOptions } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import type { Host } from '../../declare/host.ts';
-import type { Recovering } from './recover.ts';
-import { createRecoverFailed, type RecoverFailed } from './recover-failed.ts';
+import type { Recovering } from './recovery/recover.ts';
+import { createRecoverFailed, type RecoverFailed } from './recovery/recover-failed.ts';
 import type { StatusReader } from './status.ts';
 
 /** What an operator asks of webhooks, on `app.webhooks`: `npm run webhooks` is made of it. */

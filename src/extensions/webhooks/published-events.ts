@@ -1,6 +1,6 @@
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
-import { eventNames } from './event-names.ts';
+import { eventNames } from './events.ts';
 
 /** An event of the app's own, as a project declares it. */
 export interface EventDeclaration {

@@ -3,7 +3,7 @@ import { policySetting, settingMistakes } from '../../declare/extension-settings
 import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 import { isNameServer } from '../../platform/address-guard.ts';
 import { type EventDeclarations, eventMistakes } from './published-events.ts';
-import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';
+import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
 
 const count = z.number().int().positive();
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {

@@ -8,8 +8,8 @@ import {
   RECENT_ATTEMPTS,
   WORST,
   type WorstRow,
-} from './sql/status.ts';
-import { usersSql } from './sql/users.ts';
+} from './status-sql.ts';
+import { usersSql } from './endpoints/users-sql.ts';
 
 /** What waits and what is being sent, in all processes together. */
 export interface WebhookQueue {

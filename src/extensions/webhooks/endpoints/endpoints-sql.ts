@@ -1,0 +1,141 @@
+import { ENDPOINT_COLUMNS } from './endpoint.ts';
+
+const COLUMNS = ENDPOINT_COLUMNS.join(', ');
+
+/** How many deliveries are deleted at once with their endpoints; a sweep deletes the rest. */
+export const REMOVED_AT_ONCE = 1000;
+
+/** What removing an endpoint sets: its secrets go at once, the row stays until its log is deleted. */
+export const REMOVED = `removed_at = now(), enabled = false, secret = '', previous_secret = null, previous_secret_until = null,
+      older_secret = null, older_secret_until = null`;
+
+/**
+ * Sets the API key that endpoint `e` is bound to. It takes four parameters, numbered from `first`: `keep`, `bind` or `drop`; the key; its
+ * scopes; its expiry.
+ */
+export function bind(first: number): string {
+  const set = (column: string, value: string) =>
+    `${column} = case $${first} when 'bind' then ${value} when 'drop' then null else e.${column} end`;
+  return [
+    set('api_key_id', `$${first + 1}`),
+    set('key_scopes', `$${first + 2}::text[]`),
+    set('key_expires_at', `$${first + 3}::timestamptz`),
+  ].join(', ');
+}
+
+/** The condition for the same parameters: a key cannot bind an endpoint that is bound to another key. */
+export function mayBind(alias: string, first: number): string {
+  return `($${first} <> 'bind' or coalesce(${alias}api_key_id, $${first + 1}) = $${first + 1})`;
+}
+
+/** $1 the last key of the page before, $2 how many: keys that enabled endpoints are bound to. By webhook_endpoints_api_key_index. */
+export const BOUND_KEYS = `
+  select distinct api_key_id from webhook_endpoints
+  where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
+
+/** $1 keys. Returns the endpoints that it disables. By webhook_endpoints_api_key_index. */
+export const DISABLE_OF_KEYS = `
+  update webhook_endpoints set enabled = false, disabled_reason = 'key_ended', updated_at = now()
+  where id in (
+    select id from webhook_endpoints
+    where api_key_id = any($1::text[]) and api_key_id is not null and enabled and removed_at is null
+    order by id for no key update)
+  returning ${COLUMNS}`;
+
+/**
+ * $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner, $9 public key, $10 ordered,
+ * $11 limit of its rate, $12 window in seconds, $13 API key that it is bound to, $14 scopes of the key, $15 its expiry.
+ * No row: the owner's limit is reached. The count is right while the owner's row is locked.
+ */
+export const CREATE = `
+  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds,
+    api_key_id, key_scopes, key_expires_at)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int, $13, $14::text[], $15::timestamptz
+  where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
+  returning ${COLUMNS}`;
+
+/** $1 owner. By webhook_endpoints_owner_id_index. */
+export const LIST = `
+  select ${COLUMNS} from webhook_endpoints where owner_id = $1 and removed_at is null order by created_at desc, id desc`;
+
+/** $1 id, $2 owner. */
+export const READ = `
+  select ${COLUMNS} from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null`;
+
+/** $1 ids, $2 owner. */
+export const READ_SOME = `
+  select ${COLUMNS} from webhook_endpoints where id = any($1) and owner_id = $2 and removed_at is null order by id`;
+
+/**
+ * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null:
+ * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. The last columns: whether it was enabled
+ * before, its lane. $12 to $15: see `bind`. $16: an endpoint that was disabled for one of these reasons is not enabled. No row: it is
+ * gone, another key is bound to it by now, or it was disabled so meanwhile. Enabling starts over; another url gets a fresh chance in the
+ * fast lane.
+ */
+export const UPDATE = `
+  with old as (
+    select id, enabled from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null
+      and ${mayBind('', 12)} and (enabled or $7 is distinct from true or not coalesce(disabled_reason = any($16::text[]), false))
+    for update
+  )
+  update webhook_endpoints e set
+    url = coalesce($3, e.url),
+    events = coalesce($4::text[], e.events),
+    description = case when $5::boolean then $6 else e.description end,
+    enabled = coalesce($7::boolean, e.enabled),
+    disabled_reason = case when $7 and not old.enabled then null when not $7 and old.enabled then 'manual' else e.disabled_reason end,
+    consecutive_failures = case when $7 and not old.enabled then 0 else e.consecutive_failures end,
+    ordered = coalesce($8::boolean, e.ordered),
+    rate_limit = case when $9::boolean then $10::int else e.rate_limit end,
+    rate_window_seconds = case when $9::boolean then $11::int else e.rate_window_seconds end,
+    ${bind(12)},
+    slow = e.slow and $3 is null and not coalesce($7 and not old.enabled, false),
+    updated_at = now()
+  from old where e.id = old.id
+  returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, old.enabled, e.slow`;
+
+/**
+ * $1 id, $2 owner, $3 how many deliveries go at once; the sweep deletes the rest and the row itself.
+ * By webhook_deliveries_endpoint_event_unique.
+ */
+export const REMOVE = `
+  with removed as (
+    update webhook_endpoints set ${REMOVED}
+    where id = $1 and owner_id = $2 and removed_at is null returning id
+  ), emptied as (
+    delete from webhook_deliveries where id in (
+      select d.id from webhook_deliveries d join removed r on r.id = d.endpoint_id limit $3)
+  )
+  select id from removed`;
+
+/** $1 endpoint. No row: it is no global one. */
+export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
+
+/** $1 delivery: the same for its endpoint. */
+export const OWNER_OF_GLOBAL_OF = `
+  select e.owner_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+  where d.id = $1 and e.scope = 'global'`;
+
+/**
+ * Removes the endpoints of deleted owners, and begins to delete their logs; a sweep deletes the rest. $1 owners, $2 how many deliveries
+ * to delete. It skips deliveries that a worker is writing, because that worker may be waiting for the endpoint.
+ */
+export const REMOVE_OF_OWNERS = `
+  with removed as (
+    update webhook_endpoints set ${REMOVED}
+    where id in (
+      select id from webhook_endpoints where owner_id = any($1::text[]) and removed_at is null order by id for no key update)
+    returning id
+  )
+  delete from webhook_deliveries where id in (
+    select d.id from removed r cross join lateral (
+      select id from webhook_deliveries where endpoint_id = r.id limit $2 for update skip locked) d
+    limit $2)`;
+
+/** $1 owners. Returns the endpoints that it disables. By webhook_endpoints_owner_id_index. */
+export const DISABLE_OF_OWNERS = `
+  update webhook_endpoints set enabled = false, disabled_reason = 'password_reset', updated_at = now()
+  where id in (
+    select id from webhook_endpoints where owner_id = any($1::text[]) and enabled and removed_at is null order by id for no key update)
+  returning ${COLUMNS}`;

@@ -1,0 +1,128 @@
+import { goneUsers } from '../../../accounts/deleted-users.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import { isActive } from '../../../declare/viewer.ts';
+import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
+import type { OutboxRow } from '../../../platform/outbox/table.ts';
+import type { Executor } from '../../../platform/postgres/database.ts';
+import { type CandidatePage, candidateQuery, matchCandidates } from './candidates.ts';
+import type { DeletedRecords } from '../readability/deleted-records.ts';
+import { type OutgoingEvent, OWN_ROW, readOutgoing } from './outgoing-event.ts';
+import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owner-deliveries.ts';
+import { requeueRest } from './requeue-rest.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { type CandidateRow, candidates } from './candidates-sql.ts';
+import { INSERT } from '../log/deliveries-sql.ts';
+import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from '../endpoints/endpoints-sql.ts';
+import { usersSql } from '../endpoints/users-sql.ts';
+import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+
+// Rows of one insert: bodies are up to a record each, and a statement should not hold hundreds of megabytes of them.
+const INSERT_ROWS = 1000;
+const OWNERS_AT_ONCE = 16;
+// Of one transaction, at most; but one event at least. What is left over is put behind the other events.
+const DELIVERIES = 5000;
+
+/** What is to be done in one transaction. */
+interface Batch {
+  /** By owner, what his endpoints are to be asked about. */
+  byOwner: Map<string, OwnerShare>;
+  /** The events with more endpoints than have been looked at, and the last one of those. */
+  rest: [event: OutgoingEvent, after: string][];
+}
+
+function batchOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
+  const batch: Batch = { byOwner: new Map(), rest: [] };
+  let room = DELIVERIES;
+  for (const event of events) {
+    const { candidates: found, end } = pageOf(event);
+    if (room < found.length && room < DELIVERIES) {
+      batch.rest.push([event, event.after]);
+      continue;
+    }
+    room -= found.length;
+    if (end !== undefined) batch.rest.push([event, end]);
+    for (const candidate of found) {
+      const share: OwnerShare = batch.byOwner.get(candidate.ownerId) ?? new Map();
+      batch.byOwner.set(candidate.ownerId, share);
+      share.set(event, [...(share.get(event) ?? []), candidate]);
+    }
+  }
+  return batch;
+}
+
+/** Turns events into deliveries for the endpoints whose owners may have them. */
+export function createFanOut(
+  host: Host,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  deleted: Pick<DeletedRecords, 'keep'>,
+): OutboxConsumer {
+  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
+  const candidatesText = candidates(usersSql(users));
+  const deliveriesOf = createOwnerDeliveries(host, settings);
+  const isSent = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
+  const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW : isSent(resource));
+  const tellsOfDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
+
+  async function insert(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
+    const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((column) => rows.map((row) => row[column]));
+    await tx.write({ name: 'webhook_deliveries_insert', text: INSERT, values: columns });
+  }
+
+  /** Stores deliveries of events with the same `after`. Gives the endpoints that got one, and what is left over. */
+  async function store(
+    events: readonly OutgoingEvent[],
+    tx: Executor,
+  ): Promise<{ reached: Map<string, boolean>; rest: Batch['rest'] }> {
+    const found = await tx.write<CandidateRow>({
+      name: 'webhook_candidates',
+      text: candidatesText,
+      values: candidateQuery(events),
+    });
+    const { byOwner, rest } = batchOf(events, matchCandidates(found));
+    const slow = new Map(found.map(([, id, , isSlow]) => [id, isSlow]));
+    const reached = new Map<string, boolean>();
+    if (byOwner.size === 0) return { reached, rest };
+    const owners = (await users.load([...byOwner.keys()])).filter(isActive);
+    let gathered: NewDelivery[] = [];
+    while (owners.length > 0) {
+      const some = owners.splice(0, OWNERS_AT_ONCE);
+      const made = await Promise.all(some.map((user) => deliveriesOf(byOwner.get(user.id)!, user)));
+      gathered.push(...made.flat());
+      while (gathered.length >= INSERT_ROWS || (owners.length === 0 && gathered.length > 0)) {
+        const rows = gathered.slice(0, INSERT_ROWS);
+        gathered = gathered.slice(INSERT_ROWS);
+        await insert(tx, rows);
+        for (const [, endpointId] of rows) reached.set(endpointId, slow.get(endpointId)!);
+      }
+    }
+    return { reached, rest };
+  }
+
+  return {
+    wants: (row) => isEvent(row) || tellsOfDeletedUser(row),
+    async handle(rows, tx) {
+      const gone = await goneUsers(rows.filter(tellsOfDeletedUser), tx, users);
+      if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
+      const sent = rows.filter(isEvent);
+      await deleted.keep(sent, tx);
+      const events = sent.map((row) => readOutgoing(row, gateways));
+      const reached = new Map<string, boolean>();
+      const rest: Batch['rest'] = [];
+      for (const list of Map.groupBy(events, (event) => event.after).values()) {
+        const stored = await store(list, tx);
+        for (const [id, slow] of stored.reached) reached.set(id, slow);
+        rest.push(...stored.rest);
+      }
+      if (rest.length > 0) await requeueRest(tx, rest);
+      if (reached.size === 0 && rest.length === 0) return undefined;
+      return async () => {
+        if (rest.length > 0) host.wake.hint();
+        await wakeUp(
+          host.queues,
+          Array.from(reached, ([id, isSlow]) => ({ id, lane: laneOf(isSlow) })),
+        );
+      };
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import type { Host, StoredRecord } from '../../../declare/host.ts';
+import { allows, type Viewer } from '../../../declare/policy.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { type RawOutboxRow, readOutboxRow } from '../../../platform/outbox/table.ts';
+import { isTransient } from '../../../platform/postgres/errors.ts';
+import type { showEndpoint } from '../endpoints/endpoint.ts';
+import { sentResources, subscribableAs, TEST_EVENT } from '../events.ts';
+import { type OutgoingEvent, OWN_ROW, readOutgoing } from '../fanout/outgoing-event.ts';
+import type { WebhookSettings } from '../settings.ts';
+import type { ShownDeliveries } from './serialize-deliveries.ts';
+import { DELIVERED, type DeliveredRow, PUBLISHED, WAITING } from './explain-sql.ts';
+
+/** Why an event was or was not delivered to an endpoint, and what that means. */
+export const REASONS = {
+  delivered: 'There is a delivery of it to this endpoint.',
+  created_later: 'The endpoint was created after the event.',
+  filtered: 'The endpoint does not subscribe to it, as it is now.',
+  disabled: 'The endpoint is disabled now.',
+  not_readable: 'You may not have it, as things stand now: you may not read what it tells of, or that is gone.',
+  waiting: 'It waits to be delivered.',
+  too_old: 'It is older than what is kept.',
+  changed_since: 'As things stand now you would get it. When it happened they stood otherwise.',
+} as const;
+
+/** One of them. */
+export type Reason = keyof typeof REASONS;
+
+/** What is told of an event and an endpoint. */
+export interface Explanation {
+  event: string;
+  reason: Reason;
+  /** Of an event that the caller may have. */
+  name?: string;
+  deliveryId?: string;
+}
+
+type Endpoint = ReturnType<typeof showEndpoint>;
+
+/** What is known of an event. */
+interface Known {
+  id: string;
+  name: string;
+  /** When it was turned into deliveries; while that is not known, when it happened. */
+  at: string;
+  waits: boolean;
+  isReadable(): Promise<boolean>;
+}
+
+const DAY_MS = 86_400_000;
+const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
+
+/** Makes what explains. It reads what is stored, and decides what is not stored as a fan-out would now. */
+export function createExplain(
+  host: Host,
+  settings: WebhookSettings,
+  { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
+) {
+  const { database, service } = host;
+  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
+  const sent = new Set(sentResources(host.resources).map(({ name }) => name));
+
+  /** Whether a fan-out would give the endpoint the event: by the record as given, or by the owner of a published one. */
+  async function wouldGet(
+    { scope }: Endpoint,
+    user: Viewer,
+    event: { resource: string; record: StoredRecord | undefined } | { owner: string | null },
+  ): Promise<boolean> {
+    const viewContext = { user, req: undefined, service };
+    try {
+      if (scope === 'global') {
+        const args = { ...viewContext, action: 'webhook', doc: undefined };
+        if (!(await allows(settings.globalPolicy, args, false))) return false;
+      }
+      if ('owner' in event) return scope === 'global' || event.owner === user.id;
+      const gateway = gateways.get(event.resource);
+      if (gateway === undefined || event.record === undefined) return false;
+      return await (scope === 'global'
+        ? gateway.inScope(event.record, viewContext)
+        : gateway.readableBy(event.record, viewContext));
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      // As at a fan-out: whoever a policy throws for may not have it.
+      host.log.error({ err: error, user: user.id }, 'a policy threw while an event was explained');
+      return false;
+    }
+  }
+
+  const eventOf = (event: OutgoingEvent) =>
+    event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
+
+  async function fromOutbox(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
+    const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING, values: [id] });
+    if (raw === undefined) return undefined;
+    const row = readOutboxRow(raw);
+    if (row.resource === null ? row.name !== OWN_ROW : !sent.has(row.resource)) return undefined;
+    const event = readOutgoing(row, gateways);
+    // Of an event with many endpoints the relay has dealt with some of them.
+    const waits = endpoint.id > event.after;
+    return { ...event, waits, isReadable: () => wouldGet(endpoint, user, eventOf(event)) };
+  }
+
+  async function fromPublished(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
+    const statement = { text: PUBLISHED, values: [id] };
+    const [row] = await database.read<[name: string, owner: string | null, at: string]>(statement);
+    if (row === undefined) return undefined;
+    const [name, owner, at] = row;
+    return { id, name, at, waits: false, isReadable: () => wouldGet(endpoint, user, { owner }) };
+  }
+
+  /** An event that another endpoint of the caller has got. */
+  function fromDeliveries(rows: readonly DeliveredRow[], endpoint: Endpoint, user: Viewer): Known | undefined {
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    const [id, , , deliveryId, name, at] = first;
+    if (name === TEST_EVENT) return undefined;
+    const audience = { owner: user.id, scope: endpoint.scope };
+    const isReadable = async () => (await readableBodies(audience, [deliveryId])).has(deliveryId);
+    return { id, name, at, waits: false, isReadable };
+  }
+
+  function reasonOf({ name, at, waits }: Known, { events, enabled, createdAt }: Endpoint): Reason {
+    // What waits goes to the endpoints that there are when its turn comes.
+    if (!waits && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
+    if (!subscribableAs(name).some((one) => events.includes(one))) return 'filtered';
+    if (!enabled) return 'disabled';
+    return waits ? 'waiting' : 'changed_since';
+  }
+
+  /**
+   * Explains what became of an event at an endpoint of the caller.
+   *
+   * @param asked the id of the event, or of one of the caller's deliveries of it
+   * @throws ApiError NOT_FOUND for an event of which nothing is known
+   */
+  return async function explain(endpoint: Endpoint, user: Viewer, asked: string): Promise<Explanation> {
+    const rows = await database.read<DeliveredRow>({
+      name: 'webhook_delivered',
+      text: DELIVERED,
+      values: [user.id, asked],
+    });
+    const own = rows.find(([, endpointId]) => endpointId === endpoint.id);
+    if (own !== undefined) return { event: own[0], reason: 'delivered', name: own[4], deliveryId: own[3] };
+    const id = rows[0]?.[0] ?? asked;
+    const known =
+      (await fromOutbox(id, endpoint, user)) ??
+      (await fromPublished(id, endpoint, user)) ??
+      fromDeliveries(rows, endpoint, user);
+    if (known === undefined) {
+      if (secondsOf(id) * 1000 < Date.now() - settings.keepDeliveriesDays * DAY_MS)
+        return { event: id, reason: 'too_old' };
+      throw new ApiError('NOT_FOUND');
+    }
+    // First of all: who may not have it learns nothing else of it.
+    if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
+    return { event: id, name: known.name, reason: reasonOf(known, endpoint) };
+  };
+}

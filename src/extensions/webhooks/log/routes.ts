@@ -1,0 +1,125 @@
+import type { Host } from '../../../declare/host.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { isId, newId } from '../../../platform/ids.ts';
+import { createAwaitAttempt } from './await-attempt.ts';
+import type { DeliveryRow } from './delivery.ts';
+import { TEST_EVENT } from '../events.ts';
+import { logQueryShape, readLogQuery } from '../endpoints/input.ts';
+import { isKey, type KeyLimits } from '../endpoints/key-limits.ts';
+import { newMessageId } from '../message-id.ts';
+import { deliveryShape } from '../endpoints/output.ts';
+import { ASKING, disabledError, loadsManaged, loadsOwn, openEndpoint, ownEndpoint, ownerOf } from '../endpoints/access.ts';
+import { type Audience, NOT_READABLE } from '../readability/readability.ts';
+import { requestDelivery } from '../delivery/requested-deliveries.ts';
+import type { WebhookSettings } from '../settings.ts';
+import type { ShownDeliveries } from './serialize-deliveries.ts';
+import { INSERT_TEST, listDeliveries, READ_DELIVERY, REFUSE, SEND_AGAIN } from './deliveries-sql.ts';
+
+/** The routes of an endpoint's deliveries: the log, and sending at once what somebody asks for. */
+export function deliveryRoutes(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  { show, readableBodies }: ShownDeliveries,
+): Route[] {
+  const { database, queues } = host;
+  const awaitAttempt = createAwaitAttempt(database, settings);
+  const common = { policy: settings.policy, tags: ['webhooks'] };
+  const load = loadsManaged(database, limits);
+
+  const audienceOf = (ctx: RouteContext): Audience => ({
+    owner: ownerOf(ctx),
+    scope: ownEndpoint(ctx).scope,
+    key: isKey(ctx.auth) ? ctx.auth : undefined,
+  });
+  const showOne = async (ctx: RouteContext, row: DeliveryRow) => (await show(audienceOf(ctx), [row]))[0]!;
+
+  async function list(ctx: RouteContext) {
+    const { status, limit } = readLogQuery(ctx.query);
+    const { id } = ownEndpoint(ctx);
+    const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
+    return show(audienceOf(ctx), rows);
+  }
+
+  async function test(ctx: RouteContext) {
+    const { id: endpointId } = await openEndpoint(settings, ctx);
+    const id = newId();
+    const timestamp = new Date().toISOString();
+    const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
+    const values = [id, endpointId, newMessageId(), body];
+    const inserted = await database.write({ text: INSERT_TEST, values });
+    // It was disabled or removed a moment ago.
+    if (inserted.length === 0) throw disabledError();
+    await requestDelivery(queues, id);
+    return showOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
+  }
+
+  async function retry(ctx: RouteContext) {
+    const { id: endpointId } = await openEndpoint(settings, ctx);
+    const { deliveryId } = ctx.params;
+    if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
+    const values = [deliveryId, endpointId];
+    if (isKey(ctx.auth)) {
+      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values };
+      const [found] = await database.read<DeliveryRow>(statement);
+      if (found === undefined) throw new ApiError('NOT_FOUND');
+      limits.assertReads(ctx.auth, [found[1]]);
+    }
+    if (!(await readableBodies(audienceOf(ctx), [deliveryId])).has(deliveryId)) {
+      const [refused] = await database.write<DeliveryRow>({ text: REFUSE, values: [...values, NOT_READABLE] });
+      if (refused !== undefined) return showOne(ctx, refused);
+    }
+    const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    const delivery = await showOne(ctx, row);
+    if (delivery.status === 'pending') await requestDelivery(queues, deliveryId);
+    return delivery;
+  }
+
+  return [
+    {
+      ...common,
+      load: loadsOwn(database),
+      method: 'GET',
+      path: '/webhooks/:id/deliveries',
+      summary: 'Recent deliveries, newest first',
+      queryShape: logQueryShape,
+      errors: ['NOT_FOUND'],
+      operationId: 'listWebhookDeliveries',
+      output: deliveryShape.array(),
+      handler: list,
+    },
+    {
+      ...common,
+      load,
+      method: 'POST',
+      path: '/webhooks/:id/test',
+      summary: `Send a ${TEST_EVENT} event now`,
+      description:
+        'It waits for the attempt, at most for the time-out; where no worker made one by then, the delivery is still pending. A test is ' +
+        'one attempt, and one that fails does not count towards disabling the endpoint.',
+      rateLimit: ASKING,
+      output: deliveryShape,
+      errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
+      operationId: 'testWebhook',
+      handler: test,
+    },
+    {
+      ...common,
+      load,
+      method: 'POST',
+      path: '/webhooks/:id/deliveries/:deliveryId/retry',
+      summary: 'Send a delivery again now',
+      description:
+        'With the same message id and a fresh schedule; it does not wait for the attempt. One that the owner of the endpoint may no longer ' +
+        'read is not sent: it fails at once. One that waits for its next attempt is sent ' +
+        'now instead; one that is being sent stays as it is.',
+      rateLimit: ASKING,
+      output: deliveryShape,
+      errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
+      operationId: 'retryWebhookDelivery',
+      handler: retry,
+    },
+  ];
+}
