@@ -1,11 +1,15 @@
+import { z } from 'zod';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { recordActions } from '../../declare/record-event.ts';
+import { recordShape } from '../../declare/record-shape.ts';
+import type { SentEvent } from '../../declare/sent-event.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 
 /** The event of a test, to which nobody subscribes. */
 export const TEST_EVENT = 'webhook.test';
 
 /** The names of all events of a resource. */
-export function recordEventNames({ name, declaration }: ResourceGateway): string[] {
+function recordEventNames({ name, declaration }: ResourceGateway): string[] {
   return recordActions(declaration).map((action) => `${name}.${action}`);
 }
 
@@ -30,4 +34,77 @@ export function eventNames(resources: readonly ResourceGateway[], published: rea
 /** The names under which an event may be subscribed to: its own, all of its resource, all. */
 export function subscribableAs(name: string): string[] {
   return [name, allOf(name), '*'];
+}
+
+/** An event of the app's own, as a project declares it. */
+interface EventDeclaration {
+  /** What its data must be: zod, or any Standard Schema. What the schema makes of the data is what is sent. */
+  schema: StandardSchema;
+  /** When it happens, for the OpenAPI document. */
+  description?: string;
+}
+
+/** The app's own events by name: `invoice.paid`. */
+export type EventDeclarations = Readonly<Record<string, EventDeclaration>>;
+
+/** What code passes as the data of an event. */
+export type EventData<E extends EventDeclaration> = NonNullable<E['schema']['~standard']['types']>['input'];
+
+const NAME = /^[a-z][a-z0-9-]{0,49}\.[a-z][a-z0-9_-]{0,49}$/;
+// Events of the platform, which are told in the process and never sent.
+const PLATFORM = ['auth', 'security', 'webhook', 'push'];
+
+function faultOf(name: string, { schema, description }: Partial<EventDeclaration>): string | undefined {
+  if (!NAME.test(name)) return 'the name must look like "invoice.paid"';
+  if (PLATFORM.includes(name.split('.')[0]!)) return `names that begin with ${PLATFORM.join(', ')} are the platform's`;
+  if (typeof schema?.['~standard']?.validate !== 'function') return 'it needs a schema: zod, or any Standard Schema';
+  return description === undefined || typeof description === 'string' ? undefined : 'the description must be a text';
+}
+
+/** What is wrong with declarations of events, a line each. */
+export function eventMistakes(events: unknown): string[] {
+  if (events === undefined) return [];
+  if (typeof events !== 'object' || events === null) return ['webhooks.events: must be an object of events by name'];
+  return Object.entries(events as Record<string, EventDeclaration | null>).flatMap(([name, declared]) => {
+    const fault = faultOf(name, declared ?? {});
+    return fault === undefined ? [] : [`webhooks.events: "${name}": ${fault}`];
+  });
+}
+
+/** The events whose names are those of changes of records, a line each. */
+export function takenEventNames(events: EventDeclarations, resources: readonly ResourceGateway[]): string[] {
+  const taken = new Set(eventNames(resources, []));
+  const declared = Object.keys(events).filter((name) => taken.has(name));
+  return declared.map((name) => `webhooks.events: "${name}": changes of records are called that; choose another name`);
+}
+
+const HEADERS = {
+  'webhook-id': 'The message: the same on every attempt.',
+  'webhook-timestamp': 'When this attempt is made, in Unix seconds.',
+  'webhook-signature': 'Signatures of `id.timestamp.body`, separated by spaces; see https://www.standardwebhooks.com.',
+};
+
+/** Every event that endpoints get, for the OpenAPI document. */
+export function sentEvents(resources: readonly ResourceGateway[], published: EventDeclarations): SentEvent[] {
+  const event = (name: string, summary: string, data: StandardSchema): SentEvent => ({
+    name,
+    summary,
+    headers: HEADERS,
+    data,
+    body: (dataSchema) => ({
+      type: 'object',
+      properties: { type: { const: name }, timestamp: { type: 'string', format: 'date-time' }, data: dataSchema },
+      required: ['type', 'timestamp', 'data'],
+    }),
+    tags: ['webhooks'],
+  });
+  return [
+    ...sentResources(resources).flatMap((gateway) =>
+      recordEventNames(gateway).map((name) =>
+        event(name, `A ${gateway.name} was ${name.slice(gateway.name.length + 1)}`, recordShape(gateway.name)),
+      ),
+    ),
+    ...Object.entries(published).map(([name, { schema, description }]) => event(name, description ?? name, schema)),
+    event(TEST_EVENT, 'Somebody tests the endpoint', z.object({ webhook: z.string() })),
+  ];
 }

@@ -1,30 +1,28 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Host } from '../../declare/host.ts';
 import { StartupError } from '../../platform/environment.ts';
-import { CREATED_MAIL, createCreatedComposer } from './endpoints/created-mail.ts';
-import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
-import { deliveryRoutes } from './log/routes.ts';
-import { createDisabledComposer, DISABLED_MAIL } from './endpoints/mails.ts';
-import { endedKeysSweep } from './endpoints/ended-keys.ts';
-import { explainRoute } from './log/explain-route.ts';
-import { createFanOut } from './fanout/fan-out.ts';
-import { createKeyLimits } from './endpoints/key-limits.ts';
-import { createWebhookMetrics } from './metrics.ts';
-import { createDisabledNotifier, createRevocationStep } from './endpoints/disabling.ts';
-import { createOperations, type WebhookOperations } from './operations.ts';
-import { createPublish, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
-import { type EventDeclarations, takenEventNames } from './published-events.ts';
-import { createReadability } from './readability/readability.ts';
 import { createResultWriter } from './delivery/record-results.ts';
-import { createRecovering } from './recovery/recover.ts';
-import { recoveryRoutes } from './recovery/routes.ts';
+import { startWebhookWorker } from './delivery/worker.ts';
+import { createKeyLimits } from './endpoints/access.ts';
+import { createDisabledNotifier, createRevocationStep, endedKeysSweep } from './endpoints/disabling.ts';
+import { CREATED_MAIL, createCreatedComposer, createDisabledComposer, DISABLED_MAIL } from './endpoints/mails.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
-import { sentEvents } from './sent-events.ts';
-import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
-import { createShownDeliveries } from './log/serialize-deliveries.ts';
-import { encryptedSecrets } from './endpoints/signing-keys.ts';
-import { createStatusReader } from './status.ts';
+import { encryptedSecrets } from './endpoints/signing.ts';
+import { type EventDeclarations, sentEvents, takenEventNames } from './events.ts';
+import { createFanOut } from './fanout/fan-out.ts';
+import { createPublish, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
+import { createShownDeliveries } from './log/delivery.ts';
+import { explainRoute } from './log/explain.ts';
+import { deliveryRoutes } from './log/routes.ts';
+import { createWebhookMetrics } from './metrics.ts';
+import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
+import { createReadability } from './readability/readability.ts';
 import { encryptedBodies, encryptedResponses } from './readability/stored-body.ts';
+import { createRecoverFailed, createRecovering, type RecoverFailed, type Recovering } from './recovery/recoveries.ts';
+import { recoveryRoutes } from './recovery/routes.ts';
 import { createSweeps } from './recovery/sweeps.ts';
+import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
+import { createStatusReader, type StatusReader } from './status.ts';
 import {
   webhookDeletedRecords,
   webhookDeliveries,
@@ -34,7 +32,20 @@ import {
   webhookTurns,
 } from './tables.ts';
 import { webhookData } from './user-data.ts';
-import { startWebhookWorker } from './delivery/worker.ts';
+
+/** What an operator asks of webhooks, on `app.webhooks`: `npm run webhooks` is made of it. */
+export interface WebhookOperations extends StatusReader {
+  recoverFailed: RecoverFailed;
+}
+
+/** Brings it together. */
+export function createOperations(
+  host: Pick<Host, 'database'>,
+  status: StatusReader,
+  recovering: Recovering,
+): WebhookOperations {
+  return { ...status, recoverFailed: createRecoverFailed(host, recovering) };
+}
 
 export type { WebhookOptions } from './settings.ts';
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { policySetting, settingMistakes } from '../../declare/extension-settings.ts';
 import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 import { isNameServer } from '../../platform/address-guard.ts';
-import { type EventDeclarations, eventMistakes } from './published-events.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
+import { type EventDeclarations, eventMistakes } from './events.ts';
 
 const count = z.number().int().positive();
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {

@@ -1,10 +1,81 @@
+import type { KeyObject } from 'node:crypto';
 import type { Dispatcher } from 'undici';
+import { AddressRefusedError, checkUrl } from '../../../platform/address-guard.ts';
+import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { ANSWER_BYTES, type Posted, post } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { type SigningKeys, sign } from '../endpoints/signing.ts';
 import { cutBytes } from '../log/delivery.ts';
-import { failureClass, statusClass, TIMEOUT } from './failure-class.ts';
-import { sign } from '../endpoints/signing.ts';
-import type { Target, TargetParts } from './target.ts';
+
+/** What was wrong when a receiver could not be called at all, or gave no proper answer. Shown to the endpoint's owner. */
+const TIMEOUT = 'timeout';
+/** A name that does not exist and a private address have the same text, so that nobody can map a private network by it. */
+const NOT_ALLOWED = 'address not allowed or not found';
+
+const CLASSES: readonly [RegExp, string][] = [
+  [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, TIMEOUT],
+  [/^ECONNREFUSED$/, 'connection refused'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EHOSTDOWN|ENETDOWN)$/, 'host unreachable'],
+  [
+    /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
+    'tls certificate not valid',
+  ],
+  [/^(ERR_TLS_|ERR_SSL_|EPROTO)/, 'tls handshake failed'],
+  [
+    /^(UND_ERR_SOCKET|ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_ABORTED)$/,
+    'connection closed',
+  ],
+];
+
+/** The class of an error of a request. Anything unknown is the receiver's: an answer that is no HTTP. */
+export function failureClass(error: unknown): string {
+  if (error instanceof AddressRefusedError) return NOT_ALLOWED;
+  if (error instanceof DecryptionError) return 'signing secret not readable';
+  const code = String((error as { code?: unknown } | null)?.code ?? '');
+  return CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
+}
+
+/** The class of an answer's status; null for a success. */
+export function statusClass(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  return status >= 300 && status < 400 ? 'redirect' : `status ${status}`;
+}
+
+/** What attempts at an endpoint have in common, worked out once for all that were claimed together. */
+export interface Target {
+  url: URL;
+  /** The newest first. */
+  keys: KeyObject[];
+}
+
+/** What targets are made with. */
+interface TargetParts {
+  keys: SigningKeys;
+  log: Logger;
+  settings: { allowPrivate: boolean; requireHttps: boolean };
+}
+
+/** An endpoint as it was when its deliveries were claimed; secrets as stored: ciphertexts, the newest first, then those that are still in their grace time. */
+interface Called {
+  id: string;
+  url: string;
+  secrets: readonly string[];
+}
+
+/** Where attempts at an endpoint go, and what they are signed with; or the error with which each of them ends. */
+export function targetOf({ keys, log, settings }: TargetParts, endpoint: Called): Target | Error {
+  const checked = checkUrl(endpoint.url, settings);
+  if (!checked.ok) return new AddressRefusedError(checked.reason);
+  try {
+    return { url: checked.url, keys: endpoint.secrets.flatMap((secret) => keys(endpoint.id, secret)) };
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    // A secret under a key that this process does not have is a fault of ours.
+    log.error({ err: error, endpoint: endpoint.id }, 'the secret of a webhook endpoint cannot be decrypted');
+    return error;
+  }
+}
 
 const EMPTY = Buffer.alloc(0);
 
@@ -12,7 +83,7 @@ const EMPTY = Buffer.alloc(0);
 const SLOW_MS = 1000;
 
 /** What one attempt sends. */
-export interface Message {
+interface Message {
   messageId: string;
   body: string;
 }

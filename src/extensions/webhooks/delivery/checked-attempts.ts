@@ -1,10 +1,10 @@
 import { DecryptionError, type Keyring } from '../../../platform/crypto/keyring.ts';
 import type { Logger } from '../../../platform/log.ts';
-import type { ClaimedDelivery } from './claim.ts';
-import { deliver, type Outcome, refusedOutcome, type Sender } from './attempt.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
 import { readBody } from '../readability/stored-body.ts';
-import type { Target } from './target.ts';
+import type { Target } from './attempt.ts';
+import { deliver, type Outcome, refusedOutcome, type Sender } from './attempt.ts';
+import type { ClaimedDelivery } from './claim.ts';
 
 /**
  * How long the result of a check is used, in ms; an attempt that begins later is checked again. Within these bounds it is used for as long

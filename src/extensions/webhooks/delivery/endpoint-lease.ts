@@ -1,15 +1,13 @@
 import type { Host } from '../../../declare/host.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { AddToBatch } from '../../../platform/micro-batch.ts';
+import type { GlobalGate } from '../readability/readability.ts';
+import type { ClaimedEndpoint, ClaimRow, ClaimTexts } from './claim.ts';
 import { type Claim, claimOf } from './claim.ts';
-import type { EndedTurn } from './end-turns.ts';
-import type { GlobalGate } from '../readability/global-gate.ts';
-import { TURN_LEASE_MS } from './leases.ts';
-import { createRate, type Rate } from './rate-limit.ts';
-import type { RenewedTurn, TurnRenewals } from './lease-store.ts';
-import type { ClaimedEndpoint, ClaimRow, ClaimTexts } from './claim-sql.ts';
-import { type EndpointNow, MAKE_TURN } from './turns-sql.ts';
 import type { Lane } from './endpoint-jobs.ts';
+import type { EndedTurn, RenewedTurn, TurnRenewals } from './lease-store.ts';
+import { type EndpointNow, MAKE_TURN, TURN_LEASE_MS } from './lease-store.ts';
+import { createRate, type Rate } from './rate-limit.ts';
 
 /** What turns are made with. */
 export interface TurnParts {

@@ -1,8 +1,8 @@
 import type { Host } from '../../../declare/host.ts';
-import { type ServeParts, serve } from './send-under-lease.ts';
 import { EARLIEST, NEXT } from '../log/deliveries-sql.ts';
-import { createTurn } from './endpoint-lease.ts';
 import { type Lane, laneOf, wakeUp, wakeUpLater } from './endpoint-jobs.ts';
+import { createTurn } from './endpoint-lease.ts';
+import { type ServeParts, serve } from './send-under-lease.ts';
 
 /** What endpoints are processed with: one of each per worker. */
 export interface WorkerParts extends ServeParts {

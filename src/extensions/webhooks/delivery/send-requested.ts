@@ -1,12 +1,11 @@
-import { createCheckedAttempts } from './checked-attempts.ts';
-import { claimOf } from './claim.ts';
-import { refusedOutcome } from './attempt.ts';
-import type { WorkerParts } from './process-endpoint.ts';
 import { NOT_READABLE } from '../readability/readability.ts';
-import type { ClaimRow } from './claim-sql.ts';
-import { MAKE_TURN_OF } from './turns-sql.ts';
-import { targetOf } from './target.ts';
+import { refusedOutcome, targetOf } from './attempt.ts';
+import { createCheckedAttempts } from './checked-attempts.ts';
+import type { ClaimRow } from './claim.ts';
+import { claimOf } from './claim.ts';
 import { laneOf, wakeUp } from './endpoint-jobs.ts';
+import { MAKE_TURN_OF } from './lease-store.ts';
+import type { WorkerParts } from './process-endpoint.ts';
 
 /**
  * Sends one delivery that somebody asked for, whatever else its endpoint has waiting. It does nothing when the delivery is not due

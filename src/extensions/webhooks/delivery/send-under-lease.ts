@@ -1,15 +1,15 @@
 import type { Host } from '../../../declare/host.ts';
 import type { AddToBatch } from '../../../platform/micro-batch.ts';
+import type { CheckReadability } from '../readability/readability.ts';
+import type { Outcome, Sender } from './attempt.ts';
+import { targetOf } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
-import type { Outcome, Sender } from './attempt.ts';
-import { LAUNCH_MS } from './leases.ts';
-import type { CheckReadability } from '../readability/readability.ts';
+import { type Lane, laneOf } from './endpoint-jobs.ts';
+import type { Turn, TurnParts } from './endpoint-lease.ts';
+import { LAUNCH_MS } from './lease-store.ts';
 import type { Result } from './record-results.ts';
 import type { RequestSlots } from './request-slots.ts';
-import { targetOf } from './target.ts';
-import type { Turn, TurnParts } from './endpoint-lease.ts';
-import { type Lane, laneOf } from './endpoint-jobs.ts';
 
 /** When deliveries could not be checked, their endpoint is served again after this time, in ms. */
 const CHECK_AGAIN_MS = 1000;

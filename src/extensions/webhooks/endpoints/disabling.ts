@@ -1,12 +1,14 @@
 import type { RevocationStep } from '../../../declare/accounts.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { CallerTransaction } from '../../../declare/transaction.ts';
-import { DISABLED_MAIL } from './mails.ts';
+import type { Sweep } from '../../../platform/outbox/relay.ts';
+import type { KeyLimits } from './access.ts';
 import { type EndpointRow, showEndpoint } from './endpoint.ts';
-import { DISABLE_OF_KEYS, DISABLE_OF_OWNERS, REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from './endpoints-sql.ts';
+import { BOUND_KEYS, DISABLE_OF_KEYS, DISABLE_OF_OWNERS, REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from './endpoints-sql.ts';
+import { DISABLED_MAIL } from './mails.ts';
 
 /** Reports endpoints that were disabled automatically. Never rejects. */
-export type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
+type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
 
 type Parts = Pick<Host, 'log' | 'events' | 'mail'>;
 
@@ -70,5 +72,34 @@ export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner
       const rows = await tx.database.write<EndpointRow>({ text: DISABLE_OF_OWNERS, values: [userIds] });
       await report(Map.groupBy(rows, ([, ownerId]) => ownerId).values(), tx);
     }
+  };
+}
+
+const PAGE = 500;
+const EVERY_MS = 5000;
+
+/**
+ * Disables the endpoints of keys that have expired, and of revoked keys that no revocation step has handled. This is not what stops
+ * deliveries after the expiry: every claim checks it.
+ */
+export function endedKeysSweep(
+  { database }: Pick<Host, 'database'>,
+  { ended }: Pick<KeyLimits, 'ended'>,
+  notifyDisabled: NotifyDisabled,
+  pollMs: number,
+): Sweep {
+  return {
+    name: 'webhooks: ended API keys',
+    everyMs: Math.min(Math.max(pollMs, 50), EVERY_MS),
+    async run() {
+      for (let after = '', found = PAGE; found === PAGE; ) {
+        const keys = (await database.write<[string]>({ text: BOUND_KEYS, values: [after, PAGE] })).flat();
+        found = keys.length;
+        after = keys.at(-1) ?? after;
+        const gone = found > 0 ? await ended(keys) : [];
+        if (gone.length === 0) continue;
+        await notifyDisabled(await database.write<EndpointRow>({ text: DISABLE_OF_KEYS, values: [gone] }));
+      }
+    },
   };
 }

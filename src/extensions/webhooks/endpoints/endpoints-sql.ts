@@ -1,4 +1,26 @@
+import type { ResourceGateway } from '../../../declare/host.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { ENDPOINT_COLUMNS } from './endpoint.ts';
+
+/** What the statements of webhooks need to know of the table of users, which a project declares. */
+export interface UsersSql {
+  /** The table, quoted. */
+  table: string;
+  /** A condition: the user `u` is active. */
+  active: string;
+  /** A condition: the user `u` has one of the roles in a parameter. */
+  hasRole(parameter: string): string;
+}
+
+/** Reads it from the declaration: a user resource of a project's own may have no `status` or no `roles`. */
+export function usersSql(users: ResourceGateway): UsersSql {
+  const { fields } = users.declaration;
+  return {
+    table: quoteIdentifier(users.table),
+    active: 'status' in fields ? `u.status = 'active'` : 'true',
+    hasRole: (parameter) => ('roles' in fields ? `u.roles && ${parameter}::text[]` : `${parameter}::text[] is null`),
+  };
+}
 
 const COLUMNS = ENDPOINT_COLUMNS.join(', ');
 
@@ -13,7 +35,7 @@ export const REMOVED = `removed_at = now(), enabled = false, secret = '', previo
  * Sets the API key that endpoint `e` is bound to. It takes four parameters, numbered from `first`: `keep`, `bind` or `drop`; the key; its
  * scopes; its expiry.
  */
-export function bind(first: number): string {
+function bind(first: number): string {
   const set = (column: string, value: string) =>
     `${column} = case $${first} when 'bind' then ${value} when 'drop' then null else e.${column} end`;
   return [
@@ -24,7 +46,7 @@ export function bind(first: number): string {
 }
 
 /** The condition for the same parameters: a key cannot bind an endpoint that is bound to another key. */
-export function mayBind(alias: string, first: number): string {
+function mayBind(alias: string, first: number): string {
   return `($${first} <> 'bind' or coalesce(${alias}api_key_id, $${first + 1}) = $${first + 1})`;
 }
 
@@ -139,3 +161,30 @@ export const DISABLE_OF_OWNERS = `
   where id in (
     select id from webhook_endpoints where owner_id = any($1::text[]) and enabled and removed_at is null order by id for no key update)
   returning ${COLUMNS}`;
+
+/** Old secrets of endpoint `e` that messages are still signed with; null: none. */
+export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,
+      case when e.older_secret_until > now() then e.older_secret end as older_secret`;
+
+/**
+ * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used; 0: it is forgotten at once, $5 the new public key, $6 to $9 see `bind`. All secrets of an endpoint
+ * are bound to the same words, so that a ciphertext may change its column.
+ */
+export const ROTATE = `
+  update webhook_endpoints e set
+    secret = $3,
+    public_key = $5,
+    previous_secret = case when $4 > 0 then e.secret end,
+    previous_secret_until = case when $4 > 0 then now() + $4 * interval '1 millisecond' end,
+    older_secret = case when $4 > 0 and e.previous_secret_until > now() then e.previous_secret end,
+    older_secret_until = case when $4 > 0 and e.previous_secret_until > now()
+      then least(e.previous_secret_until, now() + $4 * interval '1 millisecond') end,
+    ${bind(6)},
+    updated_at = now()
+  where e.id = $1 and e.owner_id = $2 and e.removed_at is null and ${mayBind('e.', 6)}
+  returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}`;
+
+/** Forgets old secrets whose time is over. By webhook_endpoints_previous_secret_index: an older one never outlives the previous. */
+export const FORGET_OLD_SECRETS = `
+  update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
+  where previous_secret_until <= now()`;

@@ -6,18 +6,16 @@ import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
-import { CREATED_MAIL, createdMailOf } from './created-mail.ts';
-import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
-import { eventNames } from '../events.ts';
-import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
-import { bindingOf, FOR_OWNER, isKey, type KeyLimits } from './key-limits.ts';
-import { endpointShape, endpointWithSecretShape } from './output.ts';
-import { loadsManaged, loadsOwn, ownEndpoint, ownerOf } from './access.ts';
-import type { WebhookSettings } from '../settings.ts';
-import { newSigningSecrets } from './signing.ts';
-import { CREATE, LIST, REMOVE, REMOVED_AT_ONCE, UPDATE } from './endpoints-sql.ts';
-import { ROTATE } from './secrets-sql.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { eventNames } from '../events.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { bindingOf, FOR_OWNER, isKey, type KeyLimits, loadsManaged, loadsOwn, ownEndpoint, ownerOf } from './access.ts';
+import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
+import { CREATE, LIST, REMOVE, REMOVED_AT_ONCE, ROTATE, UPDATE } from './endpoints-sql.ts';
+import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
+import { CREATED_MAIL, createdMailOf } from './mails.ts';
+import { endpointShape, endpointWithSecretShape } from './output.ts';
+import { newSigningSecrets } from './signing.ts';
 
 const HOUR_MS = 3_600_000;
 

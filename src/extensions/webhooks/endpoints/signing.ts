@@ -8,6 +8,9 @@ import {
   randomBytes,
   sign as signWith,
 } from 'node:crypto';
+import type { EncryptedColumn } from '../../../platform/crypto/encrypted-column.ts';
+import type { Keyring } from '../../../platform/crypto/keyring.ts';
+import { secretContext } from './endpoint.ts';
 
 /** How messages are signed: `v1` by a secret that both sides know, `v1a` by a private key besides, of which receivers know the public one. */
 export const SIGNINGS = ['v1', 'v1a'] as const;
@@ -107,4 +110,30 @@ export function sign(keys: KeyObject[], id: string, timestampSeconds: number, bo
       ? `v1a,${signWith(null, Buffer.concat([Buffer.from(start), Buffer.from(body)]), key).toString('base64')}`
       : `v1,${createHmac('sha256', key).update(start).update(body).digest('base64')}`;
   return keys.map(one).join(' ');
+}
+
+/** The keys of an endpoint, from its stored secret. */
+export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject[];
+
+/** The columns that hold secrets of endpoints. */
+export const encryptedSecrets: readonly EncryptedColumn[] = ['secret', 'previous_secret', 'older_secret'].map(
+  (column) => ({ name: `webhook_endpoints.${column}`, table: 'webhook_endpoints', column, context: secretContext }),
+);
+
+const MOST = 10_000;
+
+/** Keeps the keys that were used last: decrypting a secret and making a key of it takes longer than a signature. */
+export function createSigningKeys(keyring: Keyring): SigningKeys {
+  const keys = new Map<string, KeyObject[]>();
+  return (endpointId, storedSecret) => {
+    // By endpoint too: a ciphertext that was copied from another one must not be found here.
+    const place = `${endpointId}/${storedSecret}`;
+    const kept = keys.get(place);
+    const found = kept ?? signingKeys(keyring.decrypt(storedSecret, secretContext(endpointId)));
+    // Taken out and put in again, they become the youngest; the oldest are the first.
+    keys.delete(place);
+    keys.set(place, found);
+    if (keys.size > MOST) keys.delete(keys.keys().next().value!);
+    return found;
+  };
 }

@@ -4,17 +4,48 @@ import { isActive } from '../../../declare/viewer.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
-import { type CandidatePage, candidateQuery, matchCandidates } from './candidates.ts';
-import type { DeletedRecords } from '../readability/deleted-records.ts';
-import { type OutgoingEvent, OWN_ROW, readOutgoing } from './outgoing-event.ts';
-import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owner-deliveries.ts';
-import { requeueRest } from './requeue-rest.ts';
-import type { WebhookSettings } from '../settings.ts';
-import { type CandidateRow, candidates } from './candidates-sql.ts';
-import { INSERT } from '../log/deliveries-sql.ts';
-import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from '../endpoints/endpoints-sql.ts';
-import { usersSql } from '../endpoints/users-sql.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE, usersSql } from '../endpoints/endpoints-sql.ts';
+import { INSERT } from '../log/deliveries-sql.ts';
+import type { DeletedRecords } from '../readability/deleted-records.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { type CandidatePage, type CandidateRow, candidateQuery, candidates, matchCandidates } from './candidates.ts';
+import { type OutgoingEvent, OWN_ROW, type OwnPayload, readOutgoing } from './outgoing-event.ts';
+import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owner-deliveries.ts';
+
+/**
+ * $1 name, then columns of the rows: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events happened. The resource of a
+ * record stays told, so that a change of encryption keys finds what is encrypted in it.
+ */
+const REQUEUE = `
+  insert into outbox (event_id, name, resource, record_id, payload, created_at)
+  select event_id, $1, resource, record_id, payload::jsonb, created_at
+  from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+    as r(event_id, resource, record_id, payload, created_at)`;
+
+/**
+ * Writes what is left over of events behind everything else that waits, in the transaction that dealt with the rest: nothing is
+ * lost between two pages, and an event with many endpoints holds up no other.
+ *
+ * @param rest events, and the endpoint after which each goes on
+ */
+async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
+  const payloads = rest.map(([event, after]): OwnPayload => {
+    const { name, position } = event;
+    if (event.gateway === undefined) return { name, after, position, data: event.data, owner: event.owner };
+    return { name, after, position, record: event.stored };
+  });
+  const events = rest.map(([event]) => event);
+  const values = [
+    OWN_ROW,
+    events.map(({ id }) => id),
+    events.map(({ gateway }) => gateway?.name ?? null),
+    events.map((event) => (event.gateway === undefined ? null : event.record.id)),
+    payloads.map((payload) => JSON.stringify(payload)),
+    events.map(({ at }) => at),
+  ];
+  await tx.write({ name: 'webhook_requeue', text: REQUEUE, values });
+}
 
 // Rows of one insert: bodies are up to a record each, and a statement should not hold hundreds of megabytes of them.
 const INSERT_ROWS = 1000;

@@ -2,11 +2,11 @@ import type { Host } from '../../../declare/host.ts';
 import { allows, type Viewer } from '../../../declare/policy.ts';
 import { newId } from '../../../platform/ids.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
-import type { Candidate } from './candidates.ts';
-import { newMessageId } from '../message-id.ts';
-import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
-import type { WebhookSettings } from '../settings.ts';
+import { newMessageId } from '../log/delivery.ts';
 import { storeBody } from '../readability/stored-body.ts';
+import type { WebhookSettings } from '../settings.ts';
+import type { Candidate } from './candidates.ts';
+import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
 
 /** A delivery to be stored. */
 export type NewDelivery = [

@@ -2,10 +2,24 @@ import type { Host } from '../../../declare/host.ts';
 import { issuePath } from '../../../declare/standard-schema.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { OWN_ROW, type OwnPayload } from './outgoing-event.ts';
-import type { EventData, EventDeclarations } from '../published-events.ts';
+import type { EventData, EventDeclarations } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { DELETE_EVENTS, PUBLISH } from './events-sql.ts';
+import { OWN_ROW, type OwnPayload } from './outgoing-event.ts';
+
+/** $1 event, $2 name of the outbox row, $3 its payload, $4 name of the event, $5 owner. One statement: it is on its way, and remembered. */
+const PUBLISH = `
+  with sent as (insert into outbox (event_id, name, payload) values ($1, $2, $3::jsonb))
+  insert into webhook_events (id, name, owner_id) values ($1, $4, $5)`;
+
+/** $1 ms that events are remembered, $2 how many. By the primary key: ids begin with the second of their making. Gives the number deleted. */
+const DELETE_EVENTS = `
+  with gone as (
+    delete from webhook_events where id in (
+      select id from webhook_events where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
+      order by id limit $2 for update skip locked)
+    returning 1
+  )
+  select count(*) from gone`;
 
 const BATCH = 1000;
 const DAY_MS = 86_400_000;

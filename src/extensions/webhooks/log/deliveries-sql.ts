@@ -1,6 +1,6 @@
-import type { DeliveryStatus } from './delivery.ts';
+import { IN_TURN } from '../delivery/lease-store.ts';
 import { TEST_EVENT } from '../events.ts';
-import { IN_TURN } from '../delivery/turns-sql.ts';
+import type { DeliveryStatus } from './delivery.ts';
 
 /** What a delivery is shown from. */
 const COLUMNS = `d.id, d.type, d.message_id, case when ${IN_TURN} then 'sending' else d.status end,

@@ -1,10 +1,17 @@
+import { randomBytes } from 'node:crypto';
+import type { Host } from '../../../declare/host.ts';
+import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import type { Audience, CheckReadability } from '../readability/readability.ts';
+import { decryptResponse, readBody } from '../readability/stored-body.ts';
+import { READ_BODIES } from './deliveries-sql.ts';
+
 /** The states of a delivery. */
 export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] as const;
 
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** Bytes of a body that the log shows. */
-export const PREVIEW_BYTES = 2048;
+const PREVIEW_BYTES = 2048;
 
 /** A delivery's row as the log selects it. */
 export type DeliveryRow = [
@@ -36,13 +43,13 @@ export function cutBytes(text: string, bytes: number): string {
 }
 
 /** What of a delivery may repeat the record that it tells of. */
-export interface DeliveryPreview {
+interface DeliveryPreview {
   payload: string;
   payloadTruncated: boolean;
   response: string | null;
 }
 
-export type ShownDelivery = ReturnType<typeof showDelivery>;
+type ShownDelivery = ReturnType<typeof showDelivery>;
 
 /**
  * A delivery as the endpoint's owner sees it.
@@ -66,5 +73,88 @@ export function showDelivery(row: DeliveryRow, preview: DeliveryPreview | undefi
     payload: preview?.payload ?? null,
     payloadTruncated: preview?.payloadTruncated ?? false,
     attemptLog,
+  };
+}
+
+/** A new `webhook-id`: `msg_` and 32 random hex digits. */
+export function newMessageId(): string {
+  return `msg_${randomBytes(16).toString('hex')}`;
+}
+
+/** The most bytes of bodies in memory at once; a single larger body is loaded alone. */
+const BYTES_AT_ONCE = 4 * 2 ** 20;
+
+type BodyRow = [id: string, type: string, body: string, encryptedBody: string | null];
+
+/** Serializes deliveries for the owners of endpoints, who get only the bodies that they may read now. */
+export interface ShownDeliveries {
+  /** Deliveries of one endpoint as its owner sees them, with the start of each readable body. */
+  show(audience: Audience, rows: readonly DeliveryRow[]): Promise<ShownDelivery[]>;
+  /** The readable bodies, by delivery id. */
+  readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
+}
+
+/** Splits deliveries into groups whose bodies are small enough to be in memory together. */
+function inGroups(rows: readonly DeliveryRow[]): string[][] {
+  const groups: string[][] = [];
+  let room = 0;
+  for (const [id, , , , , , , , , , bytes] of rows) {
+    if (bytes > room) {
+      groups.push([]);
+      room = BYTES_AT_ONCE;
+    }
+    groups.at(-1)!.push(id);
+    room -= bytes;
+  }
+  return groups;
+}
+
+/** Creates the serializer of deliveries. */
+export function createShownDeliveries(
+  { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
+  check: CheckReadability,
+): ShownDeliveries {
+  async function readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>> {
+    const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids] };
+    const bodies = (await database.read<BodyRow>(statement)).flatMap(([id, type, body, encryptedBody]) => {
+      try {
+        return [{ id, type, body: readBody(keyring, id, { body, encryptedBody }) }];
+      } catch (error) {
+        if (!(error instanceof DecryptionError)) throw error;
+        log.error({ err: error, delivery: id }, 'the body of a webhook cannot be decrypted; it is not shown');
+        return [];
+      }
+    });
+    const verdicts = await check(audience, bodies);
+    return new Map(bodies.flatMap(({ id, body }, i) => (verdicts?.[i] ? [[id, body]] : [])));
+  }
+
+  function responseOf(row: DeliveryRow): string | null {
+    const [id, , , , , , , , , response, , , encrypted] = row;
+    if (encrypted === null) return response;
+    try {
+      return decryptResponse(keyring, id, encrypted);
+    } catch (error) {
+      if (!(error instanceof DecryptionError)) throw error;
+      log.error({ err: error, delivery: id }, 'the answer to a webhook cannot be decrypted; it is not shown');
+      return null;
+    }
+  }
+
+  return {
+    readableBodies,
+    async show(audience, rows) {
+      const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
+      for (const ids of inGroups(rows)) {
+        for (const [id, body] of await readableBodies(audience, ids)) {
+          const payload = cutBytes(body, PREVIEW_BYTES);
+          payloads.set(id, { payload, payloadTruncated: payload.length < body.length });
+        }
+      }
+      return rows.map((row) => {
+        const preview = payloads.get(row[0]);
+        return showDelivery(row, preview && { ...preview, response: responseOf(row) });
+      });
+    },
   };
 }

@@ -1,14 +1,50 @@
 import type { Host, StoredRecord } from '../../../declare/host.ts';
 import { allows, type Viewer } from '../../../declare/policy.ts';
+import type { Route } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { type RawOutboxRow, readOutboxRow } from '../../../platform/outbox/table.ts';
+import { isId } from '../../../platform/ids.ts';
+import { OUTBOX_COLUMNS, type RawOutboxRow, readOutboxRow } from '../../../platform/outbox/table.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
+import { ASKING, isKey, type KeyLimits, loadsOwn, ownEndpoint } from '../endpoints/access.ts';
 import type { showEndpoint } from '../endpoints/endpoint.ts';
+import { explainQueryShape, readExplainQuery } from '../endpoints/input.ts';
+import { explanationShape } from '../endpoints/output.ts';
 import { sentResources, subscribableAs, TEST_EVENT } from '../events.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from '../fanout/outgoing-event.ts';
 import type { WebhookSettings } from '../settings.ts';
-import type { ShownDeliveries } from './serialize-deliveries.ts';
-import { DELIVERED, type DeliveredRow, PUBLISHED, WAITING } from './explain-sql.ts';
+import { READ_DELIVERY } from './deliveries-sql.ts';
+import { type DeliveryRow, type ShownDeliveries, showDelivery } from './delivery.ts';
+
+/** What is known of an event from a delivery of it to an endpoint of the caller. */
+type DeliveredRow = [
+  eventId: string,
+  endpointId: string,
+  scope: 'own' | 'global',
+  deliveryId: string,
+  name: string,
+  createdAt: string,
+];
+
+/**
+ * $1 owner, $2 an event, or a delivery to one of the owner's endpoints: the deliveries of that event to the owner's endpoints. By
+ * webhook_endpoints_owner_id_index and the unique index over event and endpoint.
+ */
+const DELIVERED = `
+  with asked as materialized (
+    select coalesce((
+      select d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+      where d.id = $2 and e.owner_id = $1 and e.removed_at is null), $2) as event_id
+  )
+  select d.event_id, e.id, e.scope, d.id, d.type, d.created_at
+  from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id and d.event_id = (select event_id from asked)
+  where e.owner_id = $1 and e.removed_at is null order by e.id`;
+
+/** $1 event: one of the app's own. */
+const PUBLISHED = 'select name, owner_id, created_at from webhook_events where id = $1';
+
+/** $1 event: as it waits in the outbox, which has an index by age alone. */
+const WAITING = `
+  select ${OUTBOX_COLUMNS} from outbox where event_id = $1 limit 1`;
 
 /** Why an event was or was not delivered to an endpoint, and what that means. */
 export const REASONS = {
@@ -26,7 +62,7 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** What is told of an event and an endpoint. */
-export interface Explanation {
+interface Explanation {
   event: string;
   reason: Reason;
   /** Of an event that the caller may have. */
@@ -50,7 +86,7 @@ const DAY_MS = 86_400_000;
 const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 
 /** Makes what explains. It reads what is stored, and decides what is not stored as a fan-out would now. */
-export function createExplain(
+function createExplain(
   host: Host,
   settings: WebhookSettings,
   { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
@@ -153,5 +189,48 @@ export function createExplain(
     // First of all: who may not have it learns nothing else of it.
     if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
     return { event: id, name: known.name, reason: reasonOf(known, endpoint) };
+  };
+}
+
+/** The route that tells why an event was or was not delivered. */
+export function explainRoute(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  shown: Pick<ShownDeliveries, 'readableBodies'>,
+): Route {
+  const { database } = host;
+  const explain = createExplain(host, settings, shown);
+  return {
+    method: 'GET',
+    path: '/webhooks/:id/explain',
+    policy: settings.policy,
+    tags: ['webhooks'],
+    summary: 'Why an event was or was not delivered to a webhook endpoint',
+    description:
+      'Whether there is a delivery, and when the endpoint was created, are facts. To which events it subscribes, whether it is enabled and what ' +
+      'you may read are looked at as they are now. Of an event that you may not have only `not_readable` is told.',
+    rateLimit: ASKING,
+    load: loadsOwn(database),
+    queryShape: explainQueryShape,
+    output: explanationShape,
+    errors: ['NOT_FOUND'],
+    operationId: 'explainWebhookEvent',
+    async handler(ctx) {
+      const asked = readExplainQuery(ctx.query);
+      const endpoint = ownEndpoint(ctx);
+      if (!isId(asked)) throw new ApiError('NOT_FOUND');
+      const { event, reason, name, deliveryId } = await explain(endpoint, ctx.user!, asked);
+      if (name !== undefined && reason !== 'delivered' && isKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
+        return { event, reason: 'not_readable', message: REASONS.not_readable };
+      }
+      const told = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
+      if (deliveryId === undefined) return told;
+      const values = [deliveryId, endpoint.id];
+      const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: READ_DELIVERY, values });
+      if (row === undefined) throw new ApiError('NOT_FOUND');
+      const { id, status, attempts, error } = showDelivery(row, undefined);
+      return { ...told, delivery: { id, status, attempts, error } };
+    },
   };
 }

@@ -1,20 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
-import { createAwaitAttempt } from './await-attempt.ts';
-import type { DeliveryRow } from './delivery.ts';
-import { TEST_EVENT } from '../events.ts';
-import { logQueryShape, readLogQuery } from '../endpoints/input.ts';
-import { isKey, type KeyLimits } from '../endpoints/key-limits.ts';
-import { newMessageId } from '../message-id.ts';
-import { deliveryShape } from '../endpoints/output.ts';
-import { ASKING, disabledError, loadsManaged, loadsOwn, openEndpoint, ownEndpoint, ownerOf } from '../endpoints/access.ts';
-import { type Audience, NOT_READABLE } from '../readability/readability.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
 import { requestDelivery } from '../delivery/requested-deliveries.ts';
+import {
+  ASKING,
+  disabledError,
+  isKey,
+  type KeyLimits,
+  loadsManaged,
+  loadsOwn,
+  openEndpoint,
+  ownEndpoint,
+  ownerOf,
+} from '../endpoints/access.ts';
+import { logQueryShape, readLogQuery } from '../endpoints/input.ts';
+import { deliveryShape } from '../endpoints/output.ts';
+import { TEST_EVENT } from '../events.ts';
+import { type Audience, NOT_READABLE } from '../readability/readability.ts';
 import type { WebhookSettings } from '../settings.ts';
-import type { ShownDeliveries } from './serialize-deliveries.ts';
 import { INSERT_TEST, listDeliveries, READ_DELIVERY, REFUSE, SEND_AGAIN } from './deliveries-sql.ts';
+import type { DeliveryRow, ShownDeliveries } from './delivery.ts';
+import { newMessageId } from './delivery.ts';
+
+/** For the worker to take it up, and to write the result back. */
+const MARGIN_MS = 1000;
+const FIRST_LOOK_MS = 20;
+const LONGEST_PAUSE_MS = 250;
+
+/** Waits until a delivery was attempted, and gives it as it then stands. `isLeft`: whether the caller has gone away. */
+type AwaitAttempt = (id: string, endpointId: string, isLeft: () => boolean) => Promise<DeliveryRow>;
+
+/**
+ * Makes what waits for attempts. It looks into the table, ever less often: whichever worker makes the attempt, and with Redis away,
+ * the row tells. Rejects with NOT_FOUND when the delivery was deleted meanwhile.
+ */
+function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
+  return async (id, endpointId, isLeft) => {
+    const end = performance.now() + timeoutMs + MARGIN_MS;
+    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+      await sleep(pause);
+      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values: [id, endpointId] };
+      const [row] = await database.read<DeliveryRow>(statement);
+      if (row === undefined) throw new ApiError('NOT_FOUND');
+      const [, , , status, attempts] = row;
+      const isMade = attempts > 0 && status !== 'sending';
+      if (isMade || isLeft() || performance.now() >= end) return row;
+    }
+  };
+}
 
 /** The routes of an endpoint's deliveries: the log, and sending at once what somebody asks for. */
 export function deliveryRoutes(

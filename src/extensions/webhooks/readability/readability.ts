@@ -1,13 +1,58 @@
 import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import { allows, type Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
 import { isActive } from '../../../declare/viewer.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
-import type { DeletedRecords } from './deleted-records.ts';
+import { createRuleErrorLog, hideOnError } from '../../../records/access/rule-errors.ts';
+import type { KeyLimits } from '../endpoints/access.ts';
+import { OWNER_OF_GLOBAL, OWNER_OF_GLOBAL_OF } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../events.ts';
-import { createGlobalCheck } from './global-gate.ts';
-import type { KeyLimits } from '../endpoints/key-limits.ts';
 import type { WebhookSettings } from '../settings.ts';
+import type { DeletedRecords } from './deleted-records.ts';
+
+/**
+ * Creates the check whether a user may have global endpoints. A function of the policy that throws allows nothing, and is logged. It
+ * rejects only when the database is away.
+ */
+function createGlobalCheck(
+  { service, log }: Pick<Host, 'service' | 'log'>,
+  { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
+): (user: Viewer) => Promise<boolean> {
+  const onError = hideOnError(
+    createRuleErrorLog(log),
+    { resource: undefined, rule: 'webhooks({ globalPolicy })' },
+    undefined,
+  );
+  return (user) =>
+    allows(globalPolicy, { user, action: 'webhook', doc: undefined, req: undefined, service }, false, onError);
+}
+
+/**
+ * Whether the owner of an endpoint, or of a delivery's endpoint, may still have it. An endpoint that is not global always passes. Rejects
+ * when the database is away.
+ */
+export type GlobalGate = (of: 'endpoint' | 'delivery', id: string) => Promise<boolean>;
+
+/** Creates the gate. Undefined if the policy has no functions: then the claiming statement checks the roles. */
+export function createGlobalGate(
+  { database, service, log }: Pick<Host, 'database' | 'service' | 'log'>,
+  users: Pick<ResourceGateway, 'load'>,
+  { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
+): GlobalGate | undefined {
+  if (globalPolicy.functions.length === 0) return undefined;
+  const isAllowed = createGlobalCheck({ service, log }, { globalPolicy });
+  return async (of, id) => {
+    const statement =
+      of === 'endpoint'
+        ? { name: 'webhook_owner_of_global', text: OWNER_OF_GLOBAL }
+        : { name: 'webhook_owner_of_global_of', text: OWNER_OF_GLOBAL_OF };
+    const [row] = await database.read<[ownerId: string]>({ ...statement, values: [id] });
+    if (row === undefined) return true;
+    const [user] = await users.load(row);
+    return user !== undefined && isAllowed(user);
+  };
+}
 
 /** The error of a delivery that was not sent for this reason. Shown to the endpoint's owner. */
 export const NOT_READABLE = "The endpoint's owner may no longer read this record";
@@ -21,7 +66,7 @@ export interface Audience {
 }
 
 /** What a delivery sends. */
-export interface SentBody {
+interface SentBody {
   /** The event's name. */
   type: string;
   /** JSON: `{ type, timestamp, data }`. */
@@ -133,7 +178,7 @@ export function createReadability(
     });
     const needed: ExpandedRecord[] = [];
     const expanded: ExpandedRecord[] = [];
-    for (const { gateway: gateway, data } of sent) {
+    for (const { gateway, data } of sent) {
       if (gateway === undefined) continue;
       if (gateway.needsRecord(user, isGlobal) && typeof data.id === 'string')
         needed.push({ resource: gateway.name, id: data.id });
@@ -141,7 +186,7 @@ export function createReadability(
     }
     const { subject, current } = await lookUp(needed, expanded);
     const verdicts: boolean[] = [];
-    for (const { type, gateway: gateway, data } of sent) {
+    for (const { type, gateway, data } of sent) {
       // An event of the app belongs to one user, which never changes.
       if (key && !limits.reads(key, [type])) verdicts.push(false);
       else if (gateway === undefined) verdicts.push(isOfApp(type));

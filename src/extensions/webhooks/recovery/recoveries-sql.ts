@@ -1,7 +1,7 @@
+import { isOpen } from '../delivery/claim.ts';
+import type { UsersSql } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../events.ts';
 import { RECOVERY_COLUMNS } from './recoveries.ts';
-import { isOpen } from '../delivery/claim-sql.ts';
-import type { UsersSql } from '../endpoints/users-sql.ts';
 
 const COLUMNS = RECOVERY_COLUMNS.join(', ');
 

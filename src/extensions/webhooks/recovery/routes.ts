@@ -2,13 +2,13 @@ import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
-import { recoverSchema } from '../endpoints/input.ts';
-import type { KeyLimits } from '../endpoints/key-limits.ts';
-import { recoveryShape } from '../endpoints/output.ts';
+import type { KeyLimits } from '../endpoints/access.ts';
 import { ASKING, disabledError, loadsManaged, loadsOwn, openEndpoint, ownEndpoint } from '../endpoints/access.ts';
-import type { Recovering } from './recover.ts';
-import { type RecoveryRow, showRecovery } from './recoveries.ts';
+import { recoverSchema } from '../endpoints/input.ts';
+import { recoveryShape } from '../endpoints/output.ts';
 import type { WebhookSettings } from '../settings.ts';
+import type { Recovering } from './recoveries.ts';
+import { type RecoveryRow, showRecovery } from './recoveries.ts';
 import { BEGIN_RECOVERY, READ_RECOVERY } from './recoveries-sql.ts';
 
 /** The routes that send again all that failed, and tell how far that is. */

@@ -1,6 +1,6 @@
-import { isOpen } from '../delivery/claim-sql.ts';
+import { isOpen } from '../delivery/claim.ts';
+import type { UsersSql } from '../endpoints/endpoints-sql.ts';
 import { REMOVED } from '../endpoints/endpoints-sql.ts';
-import type { UsersSql } from '../endpoints/users-sql.ts';
 
 /**
  * Ends turns that were not renewed, so that their endpoints go on at once. What they had claimed may be on its way, their workers may

@@ -1,10 +1,11 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { deliveryLeaseMs, TURN_LEASE_MS } from '../delivery/leases.ts';
+import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { deliveryLeaseMs, TURN_LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';
+import { FORGET_OLD_SECRETS, usersSql } from '../endpoints/endpoints-sql.ts';
+import { DELETE_DELETED } from '../readability/deleted-records.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
-import { DELETE_DELETED } from '../readability/deleted-records-sql.ts';
-import { FORGET_OLD_SECRETS } from '../endpoints/secrets-sql.ts';
 import {
   DELETE_ENDPOINTS,
   DELETE_FINISHED,
@@ -15,8 +16,6 @@ import {
   pendingEndpoints,
   removeOwnerless,
 } from './sweeps-sql.ts';
-import { usersSql } from '../endpoints/users-sql.ts';
-import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
 
 const PAGE = 500;
 const BATCH = 1000;

@@ -1,11 +1,9 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
-import { deliver, type Sender } from '../../../../src/extensions/webhooks/delivery/attempt.ts';
+import { deliver, type Sender, targetOf } from '../../../../src/extensions/webhooks/delivery/attempt.ts';
 import { secretContext } from '../../../../src/extensions/webhooks/endpoints/endpoint.ts';
-import { newSecret } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { createSigningKeys } from '../../../../src/extensions/webhooks/endpoints/signing-keys.ts';
-import { targetOf } from '../../../../src/extensions/webhooks/delivery/target.ts';
+import { createSigningKeys, newSecret } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { createGuardedAgent } from '../../../../src/platform/address-guard.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
 import { createLog } from '../../../../src/platform/log.ts';

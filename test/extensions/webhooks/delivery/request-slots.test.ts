@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { cutBytes } from '../../../../src/extensions/webhooks/log/delivery.ts';
-import { failureClass, statusClass } from '../../../../src/extensions/webhooks/delivery/failure-class.ts';
+import { failureClass, statusClass } from '../../../../src/extensions/webhooks/delivery/attempt.ts';
 import { afterAttempt } from '../../../../src/extensions/webhooks/delivery/record-results.ts';
 import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
+import { cutBytes } from '../../../../src/extensions/webhooks/log/delivery.ts';
 import { createMicroBatch } from '../../../../src/platform/micro-batch.ts';
 
 test('both lanes together never exceed the slots, the slow lane never its part, and nobody starves', async () => {

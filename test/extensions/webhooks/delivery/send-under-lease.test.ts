@@ -1,10 +1,9 @@
 import { Agent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ClaimedDelivery } from '../../../../src/extensions/webhooks/delivery/claim.ts';
+import type { ClaimedDelivery, ClaimedEndpoint } from '../../../../src/extensions/webhooks/delivery/claim.ts';
+import type { Turn } from '../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
 import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
 import { type ServeParts, serve } from '../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
-import type { ClaimedEndpoint } from '../../../../src/extensions/webhooks/delivery/claim-sql.ts';
-import type { Turn } from '../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
 import { createLog } from '../../../../src/platform/log.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 

@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, test } from 'vitest';
-import { newKeyPair, newSecret, privateSigningKey, sign, signingKey } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import {
+  newKeyPair,
+  newSecret,
+  privateSigningKey,
+  sign,
+  signingKey,
+} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, type WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
-import { candidates } from '../../../../src/extensions/webhooks/fanout/candidates-sql.ts';
-import { usersSql } from '../../../../src/extensions/webhooks/endpoints/users-sql.ts';
+import { usersSql } from '../../../../src/extensions/webhooks/endpoints/endpoints-sql.ts';
+import { candidates } from '../../../../src/extensions/webhooks/fanout/candidates.ts';
 import { ApiError, createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 

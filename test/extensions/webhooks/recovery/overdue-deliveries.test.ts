@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
-import { readSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { createSweeps } from '../../../../src/extensions/webhooks/recovery/sweeps.ts';
+import { readSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { defineUser, webhooks } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
-import { createRecovering } from '../../../../src/extensions/webhooks/recovery/recover.ts';
+import { createRecovering } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
 import { readSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/log.ts';

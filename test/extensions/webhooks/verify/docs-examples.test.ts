@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newSigningSecrets, sign, signingKeys } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 
-const root = join(import.meta.dirname, '../../..');
+const root = join(import.meta.dirname, '../../../..');
 const examples = [...readFileSync(join(root, 'docs/webhooks.md'), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
   .map((match) => match[1]!)
   .filter((example) => example.includes("'belfry/verify-webhook'"));
