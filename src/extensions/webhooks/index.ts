@@ -1,5 +1,4 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import type { Host } from '../../declare/host.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { createResultWriter } from './delivery/record-results.ts';
 import { startWebhookWorker } from './delivery/worker.ts';
@@ -18,9 +17,10 @@ import { createWebhookMetrics } from './metrics.ts';
 import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
 import { createReadability } from './readability/readability.ts';
 import { encryptedBodies, encryptedResponses } from './readability/stored-body.ts';
-import { createRecoverFailed, createRecovering, type RecoverFailed, type Recovering } from './recovery/recoveries.ts';
+import { createPendingEndpoints, createReclaimSweeps } from './recovery/reclaim.ts';
+import { createRecoverFailed, createRecovering, type RecoverFailed } from './recovery/recoveries.ts';
+import { createRetentionSweeps } from './recovery/retention.ts';
 import { recoveryRoutes } from './recovery/routes.ts';
-import { createSweeps } from './recovery/sweeps.ts';
 import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
 import { createStatusReader, type StatusReader } from './status.ts';
 import {
@@ -36,15 +36,6 @@ import { webhookData } from './user-data.ts';
 /** What an operator asks of webhooks, on `app.webhooks`: `npm run webhooks` is made of it. */
 export interface WebhookOperations extends StatusReader {
   recoverFailed: RecoverFailed;
-}
-
-/** Brings it together. */
-export function createOperations(
-  host: Pick<Host, 'database'>,
-  status: StatusReader,
-  recovering: Recovering,
-): WebhookOperations {
-  return { ...status, recoverFailed: createRecoverFailed(host, recovering) };
 }
 
 export type { WebhookOptions } from './settings.ts';
@@ -82,6 +73,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       const deleted = createDeletedRecords(host);
       const check = createReadability(host, users, settings, deleted, limits);
       const shown = createShownDeliveries(host, check);
+      const pending = createPendingEndpoints(host, users, settings);
       const recovering = createRecovering(host, users, settings);
       const status = createStatusReader(host, users, settings);
       const metrics = createWebhookMetrics(host, status);
@@ -94,7 +86,8 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         ],
         consumers: [createFanOut(host, users, settings, deleted)],
         sweeps: [
-          ...createSweeps(host, users, settings, createResultWriter(host, settings)),
+          ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
+          ...createRetentionSweeps(host, users, settings, pending),
           endedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
           ...recovering.sweeps,
           forgetEvents(host, settings),
@@ -108,7 +101,8 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         },
         sent: sentEvents(host.resources, settings.events),
         api: {
-          ...createOperations(host, status, recovering),
+          ...status,
+          recoverFailed: createRecoverFailed(host, recovering),
           publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
         },
         mistakes: () => takenEventNames(settings.events, host.resources),

@@ -1,7 +1,6 @@
 import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { isOpen } from './delivery/claim.ts';
 import { IN_TURN } from './delivery/lease-store.ts';
-import { type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
+import { isOpen, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from './events.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 

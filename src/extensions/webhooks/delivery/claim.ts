@@ -1,5 +1,5 @@
 import type { Auth } from '../../../declare/route.ts';
-import { OLD_SECRETS, type UsersSql } from '../endpoints/endpoints-sql.ts';
+import { isOpen, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoints/endpoints-sql.ts';
 import { OWN_ROW } from '../fanout/outgoing-event.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
@@ -39,16 +39,6 @@ export type ClaimRow =
       scheduleAttempts: number,
       lateMs: number,
     ];
-
-/** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
-export function isOpen(users: UsersSql, globalRoles: string): string {
-  return `e.enabled and e.removed_at is null and ${users.active} and (e.key_expires_at is null or e.key_expires_at > now())
-      and (e.scope <> 'global' or ${globalRoles}::text[] is null or ${users.hasRole(globalRoles)})`;
-}
-
-/** The rate limit of endpoint `e`, a `RateRule` or null, as JSON. */
-export const RATE_RULE = `case when e.rate_limit is not null
-      then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end`;
 
 /** An endpoint's part of a claim, from `e` and `u`. */
 const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds

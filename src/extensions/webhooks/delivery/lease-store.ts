@@ -2,9 +2,8 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../../platform/postgres/array-literal.ts';
 import { retryWhileUnavailable } from '../../../platform/postgres/retry-while-unavailable.ts';
-import { type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
+import { isOpen, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
-import { isOpen, RATE_RULE } from './claim.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /**

@@ -6,7 +6,7 @@ import { retryWhileUnavailable } from '../../../platform/postgres/retry-while-un
 import { createDisabledNotifier } from '../endpoints/disabling.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
 import { TEST_EVENT } from '../events.ts';
-import type { DeliveryStatus } from '../log/delivery.ts';
+import type { DeliveryStatus } from '../log/deliveries-sql.ts';
 import { encryptResponse } from '../readability/stored-body.ts';
 import type { Outcome } from './attempt.ts';
 import { WRITE_RETRY_MS } from './lease-store.ts';

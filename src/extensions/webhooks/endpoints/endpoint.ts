@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** An endpoint's row, in the order of `ENDPOINT_COLUMNS`. */
 export type EndpointRow = [
   id: string,
@@ -78,3 +80,42 @@ export function showEndpoint(row: EndpointRow) {
 export function secretContext(endpointId: string): string {
   return `webhook_endpoints/secret/${endpointId}`;
 }
+
+const time = z.iso.datetime();
+
+/** The shape of an endpoint in answers. */
+export const endpointShape = z
+  .strictObject({
+    id: z.string(),
+    url: z.string(),
+    events: z.array(z.string()),
+    description: z.string().optional(),
+    scope: z.enum(['own', 'global']),
+    enabled: z.boolean(),
+    ordered: z.boolean(),
+    rateLimit: z.strictObject({ limit: z.int(), windowSeconds: z.int() }).nullable(),
+    status: z.enum(['active', 'failing', 'disabled']),
+    lastSuccessAt: time.nullable(),
+    lastFailureAt: time.nullable(),
+    lastError: z.string().nullable(),
+    consecutiveFailures: z.int(),
+    disabledReason: z.enum(['gone', 'failing', 'manual', 'password_reset', 'key_ended']).nullable(),
+    createdAt: time,
+    updatedAt: time,
+    signing: z.literal('v1a').optional().meta({ description: 'Messages carry an ed25519 signature, too.' }),
+    publicKey: z.string().optional().meta({ description: 'What it is verified with: `whpk_…`.' }),
+    apiKeyId: z.string().optional().meta({
+      description:
+        'The API key that the endpoint is bound to. The endpoint is disabled when the key is revoked or expires.',
+    }),
+    scopes: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'The scopes of that key. They limit what the endpoint receives.' }),
+  })
+  .meta({ id: 'Webhook' });
+
+/** The shape of the answer to a create. */
+export const endpointWithSecretShape = endpointShape
+  .extend({ secret: z.string().meta({ description: 'What messages are signed with. It is shown this once.' }) })
+  .meta({ id: 'WebhookWithSecret' });

@@ -188,3 +188,13 @@ export const ROTATE = `
 export const FORGET_OLD_SECRETS = `
   update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
   where previous_secret_until <= now()`;
+
+/** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
+export function isOpen(users: UsersSql, globalRoles: string): string {
+  return `e.enabled and e.removed_at is null and ${users.active} and (e.key_expires_at is null or e.key_expires_at > now())
+      and (e.scope <> 'global' or ${globalRoles}::text[] is null or ${users.hasRole(globalRoles)})`;
+}
+
+/** The rate limit of endpoint `e`, a `RateRule` or null, as JSON. */
+export const RATE_RULE = `case when e.rate_limit is not null
+      then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end`;

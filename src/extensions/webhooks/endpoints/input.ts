@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { checkUrl, createHostCheck } from '../../../platform/address-guard.ts';
 import { boundedArray } from '../../../platform/bounded-array.ts';
-import { ApiError, validationError } from '../../../platform/errors.ts';
+import { validationError } from '../../../platform/errors.ts';
 import { isStorable } from '../../../platform/postgres/storable.ts';
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../log/delivery.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { SIGNINGS } from './signing.ts';
 
@@ -126,73 +125,3 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
 
 /** The body that asks for a new secret: it may be left out. */
 export const rotateSchema = z.strictObject({ signing: signing.optional() });
-
-const DAY_MS = 86_400_000;
-// Who asks for all that is kept has reckoned the time a moment ago.
-const MOMENT_MS = 60_000;
-
-/** The body that asks for a recovery. Gives `since` in UTC, to the millisecond. */
-export function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
-  const error = (issue: { input?: unknown }) =>
-    issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
-  const since = z
-    .union([z.iso.datetime({ offset: true }), z.iso.date()], { error })
-    .refine((text) => Date.parse(text) <= Date.now(), { error: 'Must not be in the future', abort: true })
-    .refine((text) => Date.parse(text) >= Date.now() - keepDeliveriesDays * DAY_MS - MOMENT_MS, {
-      error: `Must not be more than ${keepDeliveriesDays} days ago: deliveries are kept no longer`,
-    })
-    .transform((text) => new Date(text).toISOString());
-  return z.strictObject({ since });
-}
-
-const DEFAULT_LIMIT = 50;
-const MOST = 100;
-
-/** The query that asks for an explanation. */
-export const explainQueryShape = z.object({
-  event: z
-    .string()
-    .meta({ description: 'The id of an event, or of one of your deliveries of it, to any of your endpoints.' }),
-});
-
-/**
- * Reads the query that asks for an explanation.
- *
- * @throws ApiError BAD_REQUEST naming the parameter that is unknown, missing or given twice
- */
-export function readExplainQuery(query: Record<string, string | string[]>): string {
-  const unknown = Object.keys(query).find((name) => name !== 'event');
-  if (unknown !== undefined)
-    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use event`);
-  const { event } = query;
-  if (typeof event !== 'string' || event === '') throw new ApiError('BAD_REQUEST', 'event must be the id of an event');
-  return event;
-}
-
-/** The query of the delivery log. */
-export const logQueryShape = z.object({
-  status: z.enum(DELIVERY_STATUSES).optional(),
-  limit: z.int().min(1).max(MOST).default(DEFAULT_LIMIT),
-});
-
-/**
- * Reads the query of the delivery log.
- *
- * @throws ApiError BAD_REQUEST naming the parameter that is unknown, malformed or given twice
- */
-export function readLogQuery(query: Record<string, string | string[]>): {
-  status: DeliveryStatus | undefined;
-  limit: number;
-} {
-  const unknown = Object.keys(query).find((name) => name !== 'status' && name !== 'limit');
-  if (unknown !== undefined)
-    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use status, limit`);
-  const { status, limit = String(DEFAULT_LIMIT) } = query;
-  const known = DELIVERY_STATUSES.find((one) => one === status);
-  if (status !== undefined && known === undefined) {
-    throw new ApiError('BAD_REQUEST', `status must be one of ${DELIVERY_STATUSES.join(', ')}`);
-  }
-  const count = typeof limit === 'string' && /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
-  if (count < 1 || count > MOST) throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MOST}`);
-  return { status: known, limit: count };
-}

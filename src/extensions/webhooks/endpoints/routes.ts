@@ -10,11 +10,10 @@ import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
 import { eventNames } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { bindingOf, FOR_OWNER, isKey, type KeyLimits, loadsManaged, loadsOwn, ownEndpoint, ownerOf } from './access.ts';
-import { type EndpointRow, secretContext, showEndpoint } from './endpoint.ts';
+import { type EndpointRow, endpointShape, endpointWithSecretShape, secretContext, showEndpoint } from './endpoint.ts';
 import { CREATE, LIST, REMOVE, REMOVED_AT_ONCE, ROTATE, UPDATE } from './endpoints-sql.ts';
 import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
 import { CREATED_MAIL, createdMailOf } from './mails.ts';
-import { endpointShape, endpointWithSecretShape } from './output.ts';
 import { newSigningSecrets } from './signing.ts';
 
 const HOUR_MS = 3_600_000;

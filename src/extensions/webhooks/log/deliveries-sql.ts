@@ -1,6 +1,29 @@
 import { IN_TURN } from '../delivery/lease-store.ts';
 import { TEST_EVENT } from '../events.ts';
-import type { DeliveryStatus } from './delivery.ts';
+
+/** The states of a delivery. */
+export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] as const;
+
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** A delivery's row as the log selects it. */
+export type DeliveryRow = [
+  id: string,
+  type: string,
+  messageId: string,
+  status: DeliveryStatus,
+  attempts: number,
+  statusCode: number | null,
+  durationMs: number | null,
+  error: string | null,
+  nextAttemptAt: string | null,
+  response: string | null,
+  /** Size of the body, as stored. */
+  bytes: number,
+  attemptLog: object[],
+  /** Ciphertext of the answer, in the place of `response`. */
+  encryptedResponse: string | null,
+];
 
 /** What a delivery is shown from. */
 const COLUMNS = `d.id, d.type, d.message_id, case when ${IN_TURN} then 'sending' else d.status end,

@@ -1,36 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import type { Audience, CheckReadability } from '../readability/readability.ts';
 import { decryptResponse, readBody } from '../readability/stored-body.ts';
-import { READ_BODIES } from './deliveries-sql.ts';
-
-/** The states of a delivery. */
-export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] as const;
-
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+import { DELIVERY_STATUSES, type DeliveryRow, READ_BODIES } from './deliveries-sql.ts';
 
 /** Bytes of a body that the log shows. */
 const PREVIEW_BYTES = 2048;
-
-/** A delivery's row as the log selects it. */
-export type DeliveryRow = [
-  id: string,
-  type: string,
-  messageId: string,
-  status: DeliveryStatus,
-  attempts: number,
-  statusCode: number | null,
-  durationMs: number | null,
-  error: string | null,
-  nextAttemptAt: string | null,
-  response: string | null,
-  /** Size of the body, as stored. */
-  bytes: number,
-  attemptLog: object[],
-  /** Ciphertext of the answer, in the place of `response`. */
-  encryptedResponse: string | null,
-];
 
 /** The start of a text that fits into `bytes` of UTF-8, cut between characters. */
 export function cutBytes(text: string, bytes: number): string {
@@ -158,3 +135,31 @@ export function createShownDeliveries(
     },
   };
 }
+
+/** The shape of a delivery in answers. */
+export const deliveryShape = z
+  .strictObject({
+    id: z.string(),
+    type: z.string(),
+    messageId: z.string(),
+    status: z.enum(DELIVERY_STATUSES),
+    attempts: z.int(),
+    statusCode: z.int().nullable(),
+    durationMs: z.int().nullable(),
+    error: z.string().nullable(),
+    nextAttemptAt: z.iso.datetime().nullable(),
+    response: z.string().nullable(),
+    payload: z.string().nullable().meta({
+      description: 'The start of the body. Null, like `response`, when the caller may no longer read the body.',
+    }),
+    payloadTruncated: z.boolean(),
+    attemptLog: z.array(
+      z.strictObject({
+        at: z.iso.datetime(),
+        statusCode: z.int().nullable(),
+        durationMs: z.int().nullable(),
+        error: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'WebhookDelivery' });

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Host, StoredRecord } from '../../../declare/host.ts';
 import { allows, type Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
@@ -7,13 +8,32 @@ import { OUTBOX_COLUMNS, type RawOutboxRow, readOutboxRow } from '../../../platf
 import { isTransient } from '../../../platform/postgres/errors.ts';
 import { ASKING, isKey, type KeyLimits, loadsOwn, ownEndpoint } from '../endpoints/access.ts';
 import type { showEndpoint } from '../endpoints/endpoint.ts';
-import { explainQueryShape, readExplainQuery } from '../endpoints/input.ts';
-import { explanationShape } from '../endpoints/output.ts';
 import { sentResources, subscribableAs, TEST_EVENT } from '../events.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from '../fanout/outgoing-event.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { READ_DELIVERY } from './deliveries-sql.ts';
-import { type DeliveryRow, type ShownDeliveries, showDelivery } from './delivery.ts';
+import { DELIVERY_STATUSES, type DeliveryRow, READ_DELIVERY } from './deliveries-sql.ts';
+import { type ShownDeliveries, showDelivery } from './delivery.ts';
+
+/** The query that asks for an explanation. */
+const explainQueryShape = z.object({
+  event: z
+    .string()
+    .meta({ description: 'The id of an event, or of one of your deliveries of it, to any of your endpoints.' }),
+});
+
+/**
+ * Reads the query that asks for an explanation.
+ *
+ * @throws ApiError BAD_REQUEST naming the parameter that is unknown, missing or given twice
+ */
+function readExplainQuery(query: Record<string, string | string[]>): string {
+  const unknown = Object.keys(query).find((name) => name !== 'event');
+  if (unknown !== undefined)
+    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use event`);
+  const { event } = query;
+  if (typeof event !== 'string' || event === '') throw new ApiError('BAD_REQUEST', 'event must be the id of an event');
+  return event;
+}
 
 /** What is known of an event from a delivery of it to an endpoint of the caller. */
 type DeliveredRow = [
@@ -234,3 +254,21 @@ export function explainRoute(
     },
   };
 }
+
+/** The shape of an explanation in answers. */
+const explanationShape = z
+  .strictObject({
+    event: z.string(),
+    reason: z.enum(Object.keys(REASONS) as [Reason, ...Reason[]]),
+    message: z.string().meta({ description: 'What the reason means.' }),
+    name: z.string().optional(),
+    delivery: z
+      .strictObject({
+        id: z.string(),
+        status: z.enum(DELIVERY_STATUSES),
+        attempts: z.int(),
+        error: z.string().nullable(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'WebhookExplanation' });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
@@ -16,14 +17,52 @@ import {
   ownEndpoint,
   ownerOf,
 } from '../endpoints/access.ts';
-import { logQueryShape, readLogQuery } from '../endpoints/input.ts';
-import { deliveryShape } from '../endpoints/output.ts';
 import { TEST_EVENT } from '../events.ts';
 import { type Audience, NOT_READABLE } from '../readability/readability.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { INSERT_TEST, listDeliveries, READ_DELIVERY, REFUSE, SEND_AGAIN } from './deliveries-sql.ts';
-import type { DeliveryRow, ShownDeliveries } from './delivery.ts';
-import { newMessageId } from './delivery.ts';
+import {
+  DELIVERY_STATUSES,
+  type DeliveryRow,
+  type DeliveryStatus,
+  INSERT_TEST,
+  listDeliveries,
+  READ_DELIVERY,
+  REFUSE,
+  SEND_AGAIN,
+} from './deliveries-sql.ts';
+import { deliveryShape, newMessageId, type ShownDeliveries } from './delivery.ts';
+
+const DEFAULT_LIMIT = 50;
+
+const MOST = 100;
+
+/** The query of the delivery log. */
+const logQueryShape = z.object({
+  status: z.enum(DELIVERY_STATUSES).optional(),
+  limit: z.int().min(1).max(MOST).default(DEFAULT_LIMIT),
+});
+
+/**
+ * Reads the query of the delivery log.
+ *
+ * @throws ApiError BAD_REQUEST naming the parameter that is unknown, malformed or given twice
+ */
+function readLogQuery(query: Record<string, string | string[]>): {
+  status: DeliveryStatus | undefined;
+  limit: number;
+} {
+  const unknown = Object.keys(query).find((name) => name !== 'status' && name !== 'limit');
+  if (unknown !== undefined)
+    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use status, limit`);
+  const { status, limit = String(DEFAULT_LIMIT) } = query;
+  const known = DELIVERY_STATUSES.find((one) => one === status);
+  if (status !== undefined && known === undefined) {
+    throw new ApiError('BAD_REQUEST', `status must be one of ${DELIVERY_STATUSES.join(', ')}`);
+  }
+  const count = typeof limit === 'string' && /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
+  if (count < 1 || count > MOST) throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MOST}`);
+  return { status: known, limit: count };
+}
 
 /** For the worker to take it up, and to write the result back. */
 const MARGIN_MS = 1000;

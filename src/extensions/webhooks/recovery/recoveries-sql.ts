@@ -1,7 +1,24 @@
-import { isOpen } from '../delivery/claim.ts';
 import type { UsersSql } from '../endpoints/endpoints-sql.ts';
+import { isOpen } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../events.ts';
-import { RECOVERY_COLUMNS } from './recoveries.ts';
+
+/** What a recovery can be: `stopped` is one whose endpoint was disabled or removed before it was through. */
+export const RECOVERY_STATUSES = ['running', 'finished', 'stopped'] as const;
+
+/** A recovery's row, in the order of `RECOVERY_COLUMNS`. */
+export type RecoveryRow = [
+  id: string,
+  endpointId: string,
+  status: (typeof RECOVERY_STATUSES)[number],
+  since: string,
+  total: number,
+  resent: number,
+  createdAt: string,
+  finishedAt: string | null,
+];
+
+/** The columns that a recovery is shown from. */
+const RECOVERY_COLUMNS = ['id', 'endpoint_id', 'status', 'since', 'total', 'resent', 'created_at', 'finished_at'];
 
 const COLUMNS = RECOVERY_COLUMNS.join(', ');
 

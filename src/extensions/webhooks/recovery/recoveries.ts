@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
@@ -8,36 +9,24 @@ import {
   BEGIN_RECOVERY,
   DELETE_RECOVERIES,
   FAILED_ENDPOINTS,
+  RECOVERY_STATUSES,
+  type RecoveryRow,
   RUNNING_RECOVERIES,
   recoverPage,
 } from './recoveries-sql.ts';
 
-/** What a recovery can be: `stopped` is one whose endpoint was disabled or removed before it was through. */
-export const RECOVERY_STATUSES = ['running', 'finished', 'stopped'] as const;
-
-/** A recovery's row, in the order of `RECOVERY_COLUMNS`. */
-export type RecoveryRow = [
-  id: string,
-  endpointId: string,
-  status: (typeof RECOVERY_STATUSES)[number],
-  since: string,
-  total: number,
-  resent: number,
-  createdAt: string,
-  finishedAt: string | null,
-];
-
-/** The columns that a recovery is shown from. */
-export const RECOVERY_COLUMNS = [
-  'id',
-  'endpoint_id',
-  'status',
-  'since',
-  'total',
-  'resent',
-  'created_at',
-  'finished_at',
-];
+/** The shape of a recovery in answers. */
+export const recoveryShape = z
+  .strictObject({
+    id: z.string(),
+    status: z.enum(RECOVERY_STATUSES),
+    since: z.iso.datetime(),
+    total: z.int(),
+    resent: z.int(),
+    createdAt: z.iso.datetime(),
+    finishedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'WebhookRecovery' });
 
 /** A recovery as the endpoint's owner sees it. */
 export function showRecovery([id, , status, since, total, resent, createdAt, finishedAt]: RecoveryRow) {

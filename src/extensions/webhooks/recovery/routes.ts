@@ -1,15 +1,39 @@
+import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
-import type { KeyLimits } from '../endpoints/access.ts';
-import { ASKING, disabledError, loadsManaged, loadsOwn, openEndpoint, ownEndpoint } from '../endpoints/access.ts';
-import { recoverSchema } from '../endpoints/input.ts';
-import { recoveryShape } from '../endpoints/output.ts';
+import {
+  ASKING,
+  disabledError,
+  type KeyLimits,
+  loadsManaged,
+  loadsOwn,
+  openEndpoint,
+  ownEndpoint,
+} from '../endpoints/access.ts';
 import type { WebhookSettings } from '../settings.ts';
-import type { Recovering } from './recoveries.ts';
-import { type RecoveryRow, showRecovery } from './recoveries.ts';
-import { BEGIN_RECOVERY, READ_RECOVERY } from './recoveries-sql.ts';
+import { type Recovering, recoveryShape, showRecovery } from './recoveries.ts';
+import { BEGIN_RECOVERY, READ_RECOVERY, type RecoveryRow } from './recoveries-sql.ts';
+
+const DAY_MS = 86_400_000;
+
+// Who asks for all that is kept has reckoned the time a moment ago.
+const MOMENT_MS = 60_000;
+
+/** The body that asks for a recovery. Gives `since` in UTC, to the millisecond. */
+function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
+  const error = (issue: { input?: unknown }) =>
+    issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
+  const since = z
+    .union([z.iso.datetime({ offset: true }), z.iso.date()], { error })
+    .refine((text) => Date.parse(text) <= Date.now(), { error: 'Must not be in the future', abort: true })
+    .refine((text) => Date.parse(text) >= Date.now() - keepDeliveriesDays * DAY_MS - MOMENT_MS, {
+      error: `Must not be more than ${keepDeliveriesDays} days ago: deliveries are kept no longer`,
+    })
+    .transform((text) => new Date(text).toISOString());
+  return z.strictObject({ since });
+}
 
 /** The routes that send again all that failed, and tell how far that is. */
 export function recoveryRoutes(
