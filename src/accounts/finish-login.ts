@@ -51,7 +51,7 @@ async function startSession(accounts: LoginContext, ctx: RouteContext, { user, p
   if (session === undefined) throw passwordChanged(accounts, ctx, user);
   accounts.host.events.emit('auth.login', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
-  return { user: await accounts.users.showToSelf(user, ctx.req), ...session };
+  return { user: accounts.users.asSeenBySelf(user), ...session };
 }
 
 /** The result of a login with the right password. */

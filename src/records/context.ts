@@ -52,7 +52,7 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
   /** @throws Error in a transaction, of services that are not of it */
-  assertReach(): void;
+  assertOutsideTransaction(): void;
   /** Hashes a password field's value before it is stored. */
   hashPassword(password: string): Promise<string>;
   /**
@@ -68,7 +68,7 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
    * @param work gets what to work with
    * @param options `always`: the write needs a transaction even where the hook writes nothing
    */
-  join<T>(
+  withTransaction<T>(
     entity: Entity,
     operation: OperationContext,
     work: (context: RecordsContext, entity: Entity, operation: OperationContext) => Promise<T>,

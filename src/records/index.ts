@@ -17,7 +17,7 @@ import { createCodec } from './store/codec.ts';
 import { createStore } from './store/store.ts';
 import { createKeyedQueue } from './transaction/keyed-queue.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction/transaction-guard.ts';
-import { createJoin } from './transaction/with-transaction.ts';
+import { createWithTransaction } from './transaction/with-transaction.ts';
 
 export { compileResources } from './schema/compile.ts';
 export { withArchives } from './store/archive.ts';
@@ -65,9 +65,9 @@ export function createRecords(
     hashPassword,
     deletionSteps: new Map(),
     transaction: undefined,
-    assertReach: transactions.assertOutside,
+    assertOutsideTransaction: transactions.assertOutside,
     afterCommit: (work) => work(context),
-    join: createJoin(() => context, platform.database, transactions),
+    withTransaction: createWithTransaction(() => context, platform.database, transactions),
   };
   for (const [name, entity] of entities) services.set(name, createService(context, entity));
   const all = [...entities.values()];

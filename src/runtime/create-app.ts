@@ -11,7 +11,7 @@ import { readEnvironment, StartupError } from '../platform/environment.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
 import { readSettings, type SettingsInput } from '../platform/settings.ts';
-import type { Captured } from '../push/captured.ts';
+import type { Captured } from '../push/history/captured.ts';
 import type { Push } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { transportsFrom } from '../push/transports/from-environment.ts';

@@ -2,6 +2,7 @@ import type { Role } from '../declare/extension.ts';
 import type { Environment } from '../platform/environment.ts';
 import { createPendingAnswers } from '../platform/http/pending-answers.ts';
 import { listen } from '../platform/http/server.ts';
+import { createLogWork } from '../platform/log-work.ts';
 import { addProcessMetrics } from '../platform/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
 import type { Assembly } from './assemble.ts';
@@ -38,6 +39,7 @@ function startRelayOf({ platform, features }: Assembly) {
     consumers: features.flatMap((feature) => feature.consumers ?? []),
     sweeps: features.flatMap((feature) => feature.sweeps ?? []),
     log: platform.log,
+    logWork: createLogWork(platform),
     settings: platform.settings.relay,
   });
 }

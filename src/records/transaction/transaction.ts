@@ -36,11 +36,11 @@ export function contextWithin(outside: RecordsContext, transaction: OperationTra
       return entity && createService(context, entity);
     }, outside.names),
     transaction,
-    assertReach: () => undefined,
+    assertOutsideTransaction: () => undefined,
     async afterCommit(work) {
       afterCommit(() => work(outside));
     },
-    join: (entity, operation, work) => work(context, entity, operation),
+    withTransaction: (entity, operation, work) => work(context, entity, operation),
   };
   return context;
 }
