@@ -7,7 +7,7 @@ import { createDisabledNotifier, createRevocationStep, endedKeysSweep } from './
 import { CREATED_MAIL, createCreatedComposer, createDisabledComposer, DISABLED_MAIL } from './endpoints/mails.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
-import { type EventDeclarations, sentEvents, takenEventNames } from './events.ts';
+import { checkEventNames, type EventDeclarations, sentEvents } from './events.ts';
 import { createFanOut } from './fanout/fan-out.ts';
 import { createPublish, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
 import { createShownDeliveries } from './log/delivery.ts';
@@ -21,7 +21,7 @@ import { createPendingEndpoints, createReclaimSweeps } from './recovery/reclaim.
 import { createRecoverFailed, createRecovering, type RecoverFailed } from './recovery/recoveries.ts';
 import { createRetentionSweeps } from './recovery/retention.ts';
 import { recoveryRoutes } from './recovery/routes.ts';
-import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
+import { completeSettings, type WebhookOptions, webhookSettings } from './settings.ts';
 import { createStatusReader, type StatusReader } from './status.ts';
 import {
   webhookDeletedRecords,
@@ -60,9 +60,10 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       webhook_recoveries: webhookRecoveries,
       webhook_turns: webhookTurns,
     },
-    mistakes: () => settingsMistakes(options),
-    setup(host) {
-      const settings = readSettings(options, host.env.nodeEnv === 'production');
+    settings: webhookSettings,
+    options,
+    setup(host, given) {
+      const settings = completeSettings(given, host.env.nodeEnv === 'production');
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('webhooks() cannot work:', [
@@ -105,7 +106,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           recoverFailed: createRecoverFailed(host, recovering),
           publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
         },
-        mistakes: () => takenEventNames(settings.events, host.resources),
+        checkConfig: (errors) => checkEventNames(settings.events, host.resources, errors),
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings, metrics, check) },
       };
     },

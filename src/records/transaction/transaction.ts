@@ -1,7 +1,7 @@
+import type { KeyedQueue } from '../../platform/serial-queue.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
 import { createService } from '../service.ts';
 import { servicesBy } from '../services.ts';
-import type { KeyedQueue } from './keyed-queue.ts';
 
 /**
  * What operations in a transaction work with. `before` hooks run in it, and so does what they do through their own `service`;

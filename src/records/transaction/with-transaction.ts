@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/postgres/database.ts';
 import { inLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
-import { retried } from '../../platform/postgres/retry.ts';
+import { retryContended } from '../../platform/postgres/retry.ts';
 import type { RecordsContext } from '../context.ts';
 import { createAfterCommitQueue } from './after-commit.ts';
 import { contextWithin } from './transaction.ts';
@@ -32,6 +32,6 @@ export function createWithTransaction(
       return result;
     };
     // Without the step, the write would be a single statement, which is retried as well.
-    return always ? retried(attempt) : attempt();
+    return always ? retryContended(attempt) : attempt();
   };
 }

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
 import { createPendingEndpoints, createReclaimSweeps } from '../../../../src/extensions/webhooks/recovery/reclaim.ts';
-import { readSettings } from '../../../../src/extensions/webhooks/settings.ts';
+import { completeSettings, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { defineUser, webhooks } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
@@ -40,7 +40,7 @@ test('one run finds all that is overdue, page by page, in its lane, and nothing 
     },
   } as Queues;
   const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
-  const settings = readSettings({}, false);
+  const settings = completeSettings(webhookSettings.parse({}), false);
   const pending = createPendingEndpoints({ database }, gateway, settings);
   const sweeps = createReclaimSweeps({ database, queues }, settings, pending, async () => undefined);
   await sweeps.find(({ name }) => name === 'webhooks: overdue deliveries')!.run();
