@@ -17,8 +17,8 @@ export interface AccountsContext {
   user: Entity;
   lockout: Lockout;
   resets: Resets;
-  /** The steps that follow a right password, in order. */
-  steps: readonly SignInStep[];
+  /** The step of an extension that follows a right password. */
+  signInStep: SignInStep | undefined;
   /** Ends credentials in the caller's transaction. */
   revoke: Accounts['revoke'];
 }

@@ -2,7 +2,7 @@ import { recordShape } from '../declare/record-shape.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { ApiError, invalidSession } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import { requestIdOf } from '../platform/http/request-id.ts';
+import { requestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';
 import { update } from '../records/operations/update.ts';
 import type { AccountsContext } from './context.ts';
@@ -19,13 +19,13 @@ async function register(accounts: AccountsContext, ctx: RouteContext) {
   if (session === undefined) throw invalidSession();
   accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
-  return { user: await accounts.users.serializeForSelf(user, ctx.req), ...session };
+  return { user: accounts.users.asSeenBySelf(user), ...session };
 }
 
 /** The routes below `/api/auth`. */
 export function accountRoutes(accounts: AccountsContext, context: RecordsContext): Route[] {
   const tags = ['auth'];
-  const self = (ctx: RouteContext) => accounts.users.serializeForSelf(ctx.user as never, ctx.req);
+  const self = (ctx: RouteContext) => accounts.users.asSeenBySelf(ctx.user as never);
   return [
     {
       method: 'POST',
@@ -48,7 +48,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       policy: 'public',
       rateLimit: 'auth',
       input: loginInput,
-      output: loginShape(accounts.steps),
+      output: loginShape(accounts.signInStep),
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'login',
       tags,
@@ -76,10 +76,8 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       tags,
       summary: 'Change your profile',
       async handler(ctx) {
-        const { user, req, service } = ctx;
-        const operation = { user, req, requestId: requestIdOf(req), system: false, service };
-        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, operation);
-        return accounts.users.serializeForSelf(changed, ctx.req);
+        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, requestContext(ctx));
+        return accounts.users.asSeenBySelf(changed);
       },
     },
     {

@@ -1,6 +1,4 @@
-import { index, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
 /**
  * The newest link to set a new password, one row per user. Only the SHA-256 of its token is stored. A link that was used or
@@ -11,8 +9,8 @@ export const passwordResets = pgTable(
   {
     userId: text('user_id').primaryKey(),
     tokenHash: text('token_hash').unique(),
-    requestedAt: time('requested_at').notNull(),
-    expiresAt: time('expires_at').notNull(),
+    requestedAt: timestamptz('requested_at').notNull(),
+    expiresAt: timestamptz('expires_at').notNull(),
   },
   (table) => [index('password_resets_expires_at_index').on(table.expiresAt)],
 );

@@ -20,9 +20,9 @@ export const newSessionShape = z
   })
   .meta({ id: 'NewSession' });
 
-/** The shape of the response to a login in an app with these steps. */
-export function loginShape(steps: readonly SignInStep[]): z.ZodType {
-  return steps.length === 0 ? newSessionShape : z.xor([newSessionShape, ...steps.map(({ output }) => output)]);
+/** The shape of the response to a login, in an app with this further step. */
+export function loginShape(step: SignInStep | undefined): z.ZodType {
+  return step === undefined ? newSessionShape : z.xor([newSessionShape, step.output]);
 }
 
 type LoginContext = Pick<AccountsContext, 'host' | 'users' | 'sessions' | 'lockout'>;
@@ -67,7 +67,7 @@ async function startSession(accounts: LoginContext, ctx: RouteContext, { user, p
   if (session === undefined) throw passwordChanged(accounts, ctx, user);
   accounts.host.events.emit('auth.login', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
-  return { user: await accounts.users.serializeForSelf(user, ctx.req), ...session };
+  return { user: accounts.users.asSeenBySelf(user), ...session };
 }
 
 /** The result of a login with the right password. */
@@ -85,9 +85,8 @@ interface Login {
 export async function finishLogin(accounts: AccountsContext, ctx: RouteContext, account: Account): Promise<Login> {
   const { user, passwordHash } = account;
   assertActive(accounts, ctx, user);
-  for (const step of accounts.steps) {
-    const stepResponse = await step.ask({ user, passwordProof: proofOf(passwordHash), req: ctx.req });
-    if (stepResponse === undefined) continue;
+  const stepResponse = await accounts.signInStep?.ask({ user, passwordProof: proofOf(passwordHash), req: ctx.req });
+  if (stepResponse !== undefined) {
     ctx.res.setHeader('Cache-Control', 'no-store');
     return { response: stepResponse, completed: false };
   }

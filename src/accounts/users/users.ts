@@ -1,10 +1,11 @@
 import type { Request } from 'express';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
-import { requestIdOf } from '../../platform/http/request-id.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
+import { requestContext } from '../../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { create } from '../../records/operations/create.ts';
+import { recordView } from '../../records/serialize/serialize.ts';
 import { storedHash } from '../passwords/password-hash.ts';
 import { registrationErrors } from '../passwords/password-rules.ts';
 
@@ -28,8 +29,8 @@ export interface Users {
   setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
   /** Replaces any hash. Returns false when the user no longer exists. */
   replacePassword(id: string, hash: string, on: Executor): Promise<boolean>;
-  /** Serializes a user record for the user themselves. */
-  serializeForSelf(user: StoredRecord, req: Request): Promise<Record<string, unknown>>;
+  /** Returns a value that the HTTP kernel serializes for the user of the record, not for the caller. */
+  asSeenBySelf(user: StoredRecord): object;
 }
 
 /** Creates the access of accounts to the user resource. */
@@ -51,9 +52,8 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
 
   return {
     register(body, req) {
-      const { service } = context;
-      const operation = { user: undefined, req, requestId: requestIdOf(req), system: false, service };
-      return create(context, entity, body, operation, { authorized: true, faults: registrationErrors });
+      const visitor = requestContext({ user: undefined, req, service: context.service });
+      return create(context, entity, body, visitor, { authorized: true, check: registrationErrors });
     },
     async findForLogin(email) {
       return accountOf(await database.read({ name: 'user_login', text: findByEmail, values: [email] }));
@@ -70,8 +70,6 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
     async replacePassword(id, hash, on) {
       return (await on.write({ text: replace, values: [id, hash] })).length > 0;
     },
-    async serializeForSelf(user, req) {
-      return (await gateway.serialize([user], { user: user as StoredRecord & Viewer, req }))[0]!;
-    },
+    asSeenBySelf: (user) => recordView(gateway.name, user, { viewer: user as StoredRecord & Viewer }),
   };
 }

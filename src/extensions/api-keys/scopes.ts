@@ -1,5 +1,6 @@
 import type { Route } from '../../declare/route.ts';
 import { groupOf, isForSessions, nameOf, scopesNeeded } from '../../declare/scope.ts';
+import { ConfigErrors } from '../../platform/config-errors.ts';
 import type { ApiKeySettings } from './settings.ts';
 
 type RouteKeyParts = Pick<Route, 'method' | 'path' | 'crud'>;
@@ -9,33 +10,29 @@ function routeKey({ method, path, crud }: RouteKeyParts): string {
   return `${crud === 'update' ? 'PATCH' : method} ${path.replaceAll(/:\w+/g, ':')}`;
 }
 
-/** The setting `routeScopes` of an app. */
-export interface RouteScopes {
-  /** Returns the scope that a route requires: from the setting, or its own; undefined when it has neither. */
-  of(route: Route): string | undefined;
-  /** A line each. */
-  mistakes: readonly string[];
-}
-
 /**
- * Finds the routes that the setting names.
+ * Finds the routes that the setting `routeScopes` names.
  *
  * @param routes all routes of the app
+ * @returns the scope that a route requires: from the setting, or its own; undefined when it has neither
  */
-function readRouteScopes(routes: readonly Route[], given: Readonly<Record<string, string>>): RouteScopes {
+function readRouteScopes(
+  routes: readonly Route[],
+  given: Readonly<Record<string, string>>,
+  errors: ConfigErrors,
+): (route: Route) => string | undefined {
   const scopes = new Map<string, string>();
-  const mistakes: string[] = [];
   for (const [name, scope] of Object.entries(given)) {
-    const addError = (text: string) => mistakes.push(`apiKeys.routeScopes: "${name}": ${text}`);
+    const at = errors.at(`"${name}"`);
     const [method, path = ''] = name.split(' ', 2);
     const wanted = routeKey({ method, path } as RouteKeyParts);
     const route = routes.find((one) => routeKey({ method: one.method, path: one.path }) === wanted);
     if (route === undefined)
-      addError('there is no such route; write it as it is declared, for example "POST /posts/:id/publish"');
-    else if (isForSessions(route)) addError('API keys are never accepted there, whatever their scopes');
+      at.report('there is no such route; write it as it is declared, for example "POST /posts/:id/publish"');
+    else if (isForSessions(route)) at.report('API keys are never accepted there, whatever their scopes');
     else scopes.set(routeKey(route), scope);
   }
-  return { of: (route) => scopes.get(routeKey(route)) ?? route.scope, mistakes };
+  return (route) => scopes.get(routeKey(route)) ?? route.scope;
 }
 
 /** The scopes with the same name before the colon. */
@@ -61,7 +58,7 @@ function scopesOfGroup(name: string, { reads, writes, own }: Group): [scope: str
  *
  * @param routes all routes of the app
  */
-function listScopes(routes: readonly Route[], routeScopes: RouteScopes): Map<string, string> {
+function listScopes(routes: readonly Route[], scopeOf: (route: Route) => string | undefined): Map<string, string> {
   const groups = new Map<string, Group>();
   const group = (name: string): Group => {
     const found = groups.get(name) ?? { reads: false, writes: false, own: new Map() };
@@ -70,7 +67,7 @@ function listScopes(routes: readonly Route[], routeScopes: RouteScopes): Map<str
   };
   for (const route of routes) {
     if (isForSessions(route)) continue;
-    const scope = routeScopes.of(route);
+    const scope = scopeOf(route);
     const name = nameOf(route);
     if (scope !== undefined) {
       const { own } = group(groupOf(scope));
@@ -93,30 +90,27 @@ export interface Scopes {
   all: ReadonlyMap<string, string>;
   /** Returns the scopes that allow a route, narrowest first; a key needs one of them. Empty: the route accepts no keys. */
   neededOn(route: Route): readonly string[];
-  /** What is wrong with the settings in the light of the routes, a line each. */
-  mistakes: readonly string[];
 }
 
 /**
  * Derives the scopes of an app from its routes.
  *
  * @param routes all routes of the app
+ * @param errors collects the settings that do not fit the routes
  */
 export function createScopes(
   routes: readonly Route[],
   { routeScopes, defaultScopes }: Pick<ApiKeySettings, 'routeScopes' | 'defaultScopes'>,
+  errors = new ConfigErrors(),
 ): Scopes {
-  const given = readRouteScopes(routes, routeScopes);
+  const given = readRouteScopes(routes, routeScopes, errors.at('apiKeys.routeScopes'));
   const all = listScopes(routes, given);
-  const unknown = defaultScopes.filter((scope) => !all.has(scope));
+  for (const scope of defaultScopes) {
+    if (all.has(scope)) continue;
+    errors.at('apiKeys.defaultScopes').report(`there is no scope "${scope}"; scopes: ${[...all.keys()].join(', ')}`);
+  }
   return {
     all,
-    neededOn: (route) => scopesNeeded(route, given.of(route)),
-    mistakes: [
-      ...given.mistakes,
-      ...unknown.map(
-        (scope) => `apiKeys.defaultScopes: there is no scope "${scope}"; scopes: ${[...all.keys()].join(', ')}`,
-      ),
-    ],
+    neededOn: (route) => scopesNeeded(route, given(route)),
   };
 }

@@ -2,10 +2,9 @@ import { deletedUsersConsumer } from '../../accounts/users/deleted-users.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { UserData } from '../../declare/user-data.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
-import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { removeInBatches, writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { API_KEY_COLUMNS } from './record.ts';
 import { DELETE_OLD, REVOKE_OF_DELETED } from './sql.ts';
 

@@ -3,9 +3,9 @@ import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { UserData } from '../../declare/user-data.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { tablesOf } from '../../records/schema/tables-of.ts';
 import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfUsers, removeWithoutUser } from './sql.ts';
 
@@ -45,10 +45,8 @@ export function twoFactorSweeps(database: Pick<Database, 'write'>, users: Resour
   const expired: Sweep = {
     name: 'two-factor: expired logins and enrolments',
     everyMs: EVERY_MS,
-    async run() {
-      await removeInBatches(database, REMOVE_EXPIRED);
-      await removeInBatches(database, REMOVE_UNCONFIRMED);
-    },
+    run: async () =>
+      (await removeInBatches(database, REMOVE_EXPIRED)) + (await removeInBatches(database, REMOVE_UNCONFIRMED)),
   };
   if (users.archiveTable === undefined) return [expired];
   const text = removeWithoutUser(tablesOf(users));
