@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import type { ResourceGateway, StoredRecord, ViewContext } from '../../../src/declare/host.ts';
-import { createBroadcast } from '../../../src/extensions/realtime/broadcast.ts';
-import type { RecordChange } from '../../../src/extensions/realtime/entry.ts';
-import { createGroups, type Listener } from '../../../src/extensions/realtime/groups.ts';
-import { createVisibleChanges } from '../../../src/extensions/realtime/visible-change.ts';
-import { ApiError } from '../../../src/platform/errors.ts';
+import type { ResourceGateway, StoredRecord, ViewContext } from '../../../../src/declare/host.ts';
+import type { RecordChange } from '../../../../src/extensions/realtime/events/entry.ts';
+import { createBroadcast } from '../../../../src/extensions/realtime/fan-out/broadcast.ts';
+import { createGroups, type Listener } from '../../../../src/extensions/realtime/fan-out/groups.ts';
+import { createVisibleChanges } from '../../../../src/extensions/realtime/fan-out/visible-change.ts';
+import { ApiError } from '../../../../src/platform/errors.ts';
 
 const logged: unknown[] = [];
 const log = { error: (fields: unknown) => logged.push(fields) };
 const broadcast = createBroadcast(createVisibleChanges({ service: undefined, log } as never));
-const following = { key: '[]', includes: () => true, mayInclude: () => true };
+const recordSubscription = { key: '[]', includes: () => true, mayInclude: () => true };
 
 /** Of records with an owner, who alone sees their note. */
 function viewOf(own: Partial<ResourceGateway> = {}): ResourceGateway {
@@ -40,10 +40,16 @@ function enter(
   ...texts: string[]
 ) {
   const heard: string[] = [];
-  const subscriptions = texts.map((text) => ({ text, gateway: gateway, id: undefined, filters: {}, following }));
+  const subscriptions = texts.map((text) => ({
+    text,
+    gateway: gateway,
+    id: undefined,
+    filters: {},
+    recordSubscription,
+  }));
   const person = { user: userId === undefined ? undefined : { id: userId, roles: [] } };
   const stream = { write: (bytes: Buffer) => heard.push(bytes.toString()) } as never;
-  const listener: Listener = { stream, person, subscriptions };
+  const listener: Listener = { stream, viewer: person, subscriptions };
   groups.add(listener);
   const told = () =>
     heard
@@ -85,7 +91,7 @@ test.each(['ada', 'bob'])(
   },
 );
 
-test('who sees the same is asked about once, however many subscriptions there are, and however they are written', async () => {
+test('viewers with the same visibility are checked once, however many subscriptions they have', async () => {
   let asked = 0;
   let shown = 0;
   const plain = viewOf();
@@ -109,7 +115,7 @@ test('who sees the same is asked about once, however many subscriptions there ar
   expect([...nobody, bob].map(({ told }) => told().length)).toEqual([20, 20, 20, 1]);
 });
 
-test('requests have their turn while a function decides for a thousand users', async () => {
+test('other requests run while a policy function is evaluated for a thousand users', async () => {
   const gateway = viewOf({ visibilityKey: (user) => user?.id ?? '' });
   const groups = createGroups();
   for (let i = 0; i < 1000; i++) enter(groups, gateway, `u${i}`, 'post');
@@ -144,7 +150,7 @@ test.each([
   }
 });
 
-test('of changes that cannot be shown together each is shown alone', async () => {
+test('changes that cannot be serialized together are serialized one by one', async () => {
   const plain = viewOf();
   const gateway = viewOf({
     async serialize(records, viewContext) {

@@ -1,23 +1,23 @@
 import type { Request } from 'express';
-import type { ExtensionHost } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import { allows, type Viewer } from '../../declare/policy.ts';
-import type { Auth, Route, RouteContext } from '../../declare/route.ts';
-import { createScopeCheck } from '../../declare/scope.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { addressOf, clientKey } from '../../platform/http/client-address.ts';
-import { setIdentity } from '../../platform/http/identity.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
+import { allows, type Viewer } from '../../../declare/policy.ts';
+import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
+import { createScopeCheck } from '../../../declare/scope.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
+import { setIdentity } from '../../../platform/http/identity.ts';
+import type { Listener, Subscription } from '../fan-out/groups.ts';
+import type { Hub } from '../fan-out/hub.ts';
+import type { RealtimeSettings } from '../settings.ts';
 import type { AccessWatch } from './access-watch.ts';
-import type { Listener, Subscription } from './groups.ts';
-import type { Hub } from './hub.ts';
 import type { RealtimeMetrics } from './metrics.ts';
-import type { RealtimeSettings } from './settings.ts';
+import { type RequestedSubscription, readStreamRequest, type StreamRequest } from './request.ts';
+import type { StreamSlots } from './slots.ts';
 import { openStream } from './stream.ts';
-import { type RequestedSubscription, readStreamRequest, type StreamRequest } from './stream-request.ts';
-import type { StreamSlots } from './stream-slots.ts';
 import type { Tickets } from './tickets.ts';
 
-interface Who {
+interface Caller {
   user: Viewer | undefined;
   auth: Auth | undefined;
 }
@@ -30,8 +30,8 @@ interface Parts {
   metrics: RealtimeMetrics;
 }
 
-/** The routes by which records are listed and read: what has none is not followed either. */
-function createFollowable({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
+/** Creates the look-up of resources that can be subscribed to: those with a list route, or a read route for a single record. */
+function createTargetFinder({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const routeOf = (resource: string, crud: 'list' | 'read') =>
     routes().find((route) => route.resource === resource && route.crud === crud);
@@ -48,57 +48,64 @@ function createFollowable({ routes, resources }: Pick<ExtensionHost, 'routes' | 
   };
 }
 
-/** Makes what opens streams, and checks them again when their users change. */
+/** Creates the functions that open streams and check them again when their users change. */
 export function createStreamOpener(
   host: Pick<ExtensionHost, 'routes' | 'resources' | 'authenticators' | 'service' | 'log'>,
   settings: RealtimeSettings,
   parts: Parts,
 ) {
   const { service, log } = host;
-  const followable = createFollowable(host);
+  const findTarget = createTargetFinder(host);
 
-  /** A credential that is no session follows only what it could list or read. */
-  function assertReach(route: Route, auth: Auth | undefined): void {
+  /** Checks that an API key has the scope to list or read the resource. */
+  function assertScope(route: Route, auth: Auth | undefined): void {
     if (auth !== undefined && auth.via !== 'session') createScopeCheck(route, host.authenticators())(auth);
   }
 
-  async function begin(requested: RequestedSubscription, { user, auth }: Who, goesOn: boolean): Promise<Subscription> {
-    const { gateway, route } = followable(requested);
-    assertReach(route, auth);
+  async function subscribe(
+    requested: RequestedSubscription,
+    { user, auth }: Caller,
+    isResuming: boolean,
+  ): Promise<Subscription> {
+    const { gateway, route } = findTarget(requested);
+    assertScope(route, auth);
     const { text, id, filters } = requested;
-    const following = await gateway.subscribe({ id, filters, resumed: goesOn }, { user, req: undefined, service });
-    return { text, gateway, id, filters, following };
+    const recordSubscription = await gateway.subscribe(
+      { id, filters, resumed: isResuming },
+      { user, req: undefined, service },
+    );
+    return { text, gateway, id, filters, recordSubscription };
   }
 
-  async function signedIn(ctx: RouteContext, { ticket }: StreamRequest): Promise<Who> {
+  async function authenticate(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
     if (ticket === undefined) return ctx;
     if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Give a ticket or a token, not both');
-    const who = await parts.tickets.use(ticket);
-    setIdentity(ctx.req, { via: who.auth.via, id: who.auth.id, userId: who.user.id });
-    return who;
+    const caller = await parts.tickets.use(ticket);
+    setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
+    return caller;
   }
 
-  async function assertPolicy({ user }: Pick<Who, 'user'>, req: Request | undefined): Promise<void> {
+  async function assertPolicy({ user }: Pick<Caller, 'user'>, req: Request | undefined): Promise<void> {
     const args = { user, action: 'realtime', doc: undefined, req, service };
     if (await allows(settings.policy, args, false)) return;
     throw new ApiError(user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
   }
 
   return {
-    /** Opens a stream as an answer. */
+    /** Handles `GET /realtime`. */
     async open(ctx: RouteContext): Promise<void> {
       const { req, res } = ctx;
       const lastEventId = req.headers['last-event-id'];
       const request = readStreamRequest(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
-      const who = await signedIn(ctx, request);
-      const { user, auth } = who;
-      await assertPolicy(who, req);
+      const caller = await authenticate(ctx, request);
+      const { user, auth } = caller;
+      await assertPolicy(caller, req);
       const release = parts.slots.acquire(
         user === undefined ? { address: clientKey(addressOf(req)) } : { user: user.id },
       );
       try {
-        const goesOn = request.after !== undefined;
-        const subscriptions = await Promise.all(request.subscriptions.map((one) => begin(one, who, goesOn)));
+        const isResuming = request.after !== undefined;
+        const subscriptions = await Promise.all(request.subscriptions.map((one) => subscribe(one, caller, isResuming)));
         if (req.method === 'HEAD' || res.closed) {
           release();
           res.setHeader('Content-Type', 'text/event-stream').end();
@@ -107,7 +114,7 @@ export function createStreamOpener(
         if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
         const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.cutOff);
         stream.onClose(release);
-        const listener: Listener = { stream, person: parts.watch.personOf(user), subscriptions };
+        const listener: Listener = { stream, viewer: parts.watch.viewerOf(user), subscriptions };
         if (auth !== undefined) parts.watch.add(listener, auth);
         parts.hub.open(listener, request.after);
       } catch (error) {
@@ -115,21 +122,24 @@ export function createStreamOpener(
         throw error;
       }
     },
-    /** Checks again what a user follows who has changed: where they may not any longer, the stream ends. */
+    /** Checks the subscriptions of a user who has changed. Ends the stream if one of them is no longer allowed. */
     async recheck(listener: Listener): Promise<void> {
-      const { person, stream, subscriptions } = listener;
+      const { viewer, stream, subscriptions } = listener;
       try {
-        const viewContext = { user: person.user, req: undefined, service };
+        const viewContext = { user: viewer.user, req: undefined, service };
         await assertPolicy(viewContext, undefined);
         listener.subscriptions = await Promise.all(
           subscriptions.map(async (one) => {
             const { id, filters } = one;
-            return { ...one, following: await one.gateway.subscribe({ id, filters, resumed: true }, viewContext) };
+            return {
+              ...one,
+              recordSubscription: await one.gateway.subscribe({ id, filters, resumed: true }, viewContext),
+            };
           }),
         );
       } catch (error) {
         if (!(error instanceof ApiError))
-          log.error({ err: error }, 'a stream ends: its subscriptions cannot be checked');
+          log.error({ err: error }, 'Ended a stream, because its subscriptions could not be checked');
         stream.end('access_changed');
         return;
       }

@@ -1,29 +1,29 @@
-import type { Host } from '../../declare/host.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { RealtimeSettings } from '../settings.ts';
 import { FIELDS, streamKey } from './entry.ts';
-import type { RealtimeSettings } from './settings.ts';
 
 /** Adds entries to the Redis stream. */
 export interface Appender {
   /**
-   * @param deadlineMs for each part of a few megabytes; as long as webhooks may wait, when left out
-   * @returns whether all of them are in it; false: Redis is away, and some may be in it nevertheless
+   * @param deadlineMs for each part of a few megabytes; the default is how long webhook deliveries may be delayed
+   * @returns false if Redis is unreachable; some entries may have been added nevertheless
    */
   add(entries: readonly (readonly [field: string, text: string])[], deadlineMs?: number): Promise<boolean>;
-  /** Moves the end on, and drops what is older than the window. */
+  /** Adds a tick and removes entries that are older than the window. */
   tick(): Promise<void>;
 }
 
-// Webhooks wait in the same transaction.
+// Webhook deliveries wait in the same transaction.
 const DEADLINE_MS = 300;
-// Nothing waits for a tick, and a process that has just started is busy.
+// Nothing waits for a tick, and a process that has just started may be busy.
 const TICK_DEADLINE_MS = 5000;
-const COUNTED_MS = 50;
+const TIMER_MS = 50;
 const RETRY_MS = 1000;
-/** Characters that are sent before the next are. */
+/** Characters in one part; the next part is sent afterwards. */
 const MAX_AT_ONCE = 2_000_000;
 
-/** Entries in parts that take a moment each, however large they are. */
-function inParts<E extends readonly [string, string]>(entries: readonly E[]): E[][] {
+/** Splits entries into parts, so that the deadline of a part does not depend on the total size. */
+function splitIntoParts<E extends readonly [string, string]>(entries: readonly E[]): E[][] {
   const parts: E[][] = [];
   let length = MAX_AT_ONCE;
   for (const entry of entries) {
@@ -37,13 +37,13 @@ function inParts<E extends readonly [string, string]>(entries: readonly E[]): E[
   return parts;
 }
 
-/** Makes what adds to the stream. It never waits long for Redis, and while that is away it asks once a second. */
+/** Creates the appender. It never waits long for Redis, and while Redis is unreachable it retries once a second. */
 export function createAppender(
   { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
   { windowEvents, windowSeconds }: Pick<RealtimeSettings, 'windowEvents' | 'windowSeconds'>,
 ): Appender {
   const key = streamKey(env.redisPrefix);
-  let away = false;
+  let isUnreachable = false;
   let retryAt = 0;
 
   async function send(entries: readonly (readonly [string, string])[]): Promise<boolean> {
@@ -55,35 +55,35 @@ export function createAppender(
     return true;
   }
 
-  function leave(error: unknown): false {
-    if (!away) log.warn({ err: error }, 'events for open streams wait in Postgres: Redis is away');
-    away = true;
+  function noteFailure(error: unknown): false {
+    if (!isUnreachable) log.warn({ err: error }, 'Redis is unreachable; events for open streams wait in Postgres');
+    isUnreachable = true;
     retryAt = performance.now() + RETRY_MS;
     return false;
   }
 
   async function addPart(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
-    if (away && performance.now() < retryAt) return false;
+    if (isUnreachable && performance.now() < retryAt) return false;
     const late = Promise.withResolvers<never>();
     let left = deadlineMs;
     // Counted while this process has time to read an answer: that it is busy is no fault of Redis.
     const timer = setInterval(() => {
-      left -= COUNTED_MS;
+      left -= TIMER_MS;
       if (left <= 0) late.reject(new Error(`no answer within ${deadlineMs} ms`));
-    }, COUNTED_MS);
+    }, TIMER_MS);
     try {
       await Promise.race([send(entries), late.promise]);
-      away = false;
+      isUnreachable = false;
       return true;
     } catch (error) {
-      return leave(error);
+      return noteFailure(error);
     } finally {
       clearInterval(timer);
     }
   }
 
   async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
-    for (const part of inParts(entries)) if (!(await addPart(deadlineMs, part))) return false;
+    for (const part of splitIntoParts(entries)) if (!(await addPart(deadlineMs, part))) return false;
     return true;
   }
 
@@ -91,7 +91,7 @@ export function createAppender(
     add: (entries, deadlineMs = DEADLINE_MS) => addWithin(deadlineMs, entries),
     async tick() {
       if (!(await addWithin(TICK_DEADLINE_MS, [[FIELDS.tick, '']]))) return;
-      await redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000).catch(leave);
+      await redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000).catch(noteFailure);
     },
   };
 }

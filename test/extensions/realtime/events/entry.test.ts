@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { firstOf, unpackEvent } from '../../../src/extensions/realtime/entry.ts';
-import { defineResource, f } from '../../../src/index.ts';
+import { firstWithin, unpackEvent } from '../../../../src/extensions/realtime/events/entry.ts';
+import { defineResource, f } from '../../../../src/index.ts';
 
 test.each([
   [[], 0],
@@ -12,7 +12,7 @@ test.each([
   [[1, 50, 1], 1],
 ])('of entries with %j bytes the first that have 10 together are %i', (sizes, count) => {
   const entries = sizes.map((size, i) => ({ id: `1-${i}`, field: 'e', text: 'x'.repeat(size) }));
-  expect(firstOf(entries, 10)).toEqual(entries.slice(0, count));
+  expect(firstWithin(entries, 10)).toEqual(entries.slice(0, count));
 });
 
 const fields = { homeCity: f.string(), name: f.string(), secret: f.password() };
@@ -31,5 +31,5 @@ test.each([
 ])('what was erased from an event is known: %s, %j, before %j', (action, record, previous, untold) => {
   const text = JSON.stringify(['e', `pet.${action}`, 'pet', '', record, previous]);
   const change = unpackEvent({ id: '1-0', field: 'e', text }, new Map([['pet', view as never]]));
-  expect([...change!.untold]).toEqual(untold);
+  expect([...change!.erasedFields]).toEqual(untold);
 });

@@ -1,35 +1,36 @@
-import { ApiError } from '../../platform/errors.ts';
-import { parseQueryString } from '../../platform/http/query-string.ts';
-import { isEntryId } from './entry.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { parseQueryString } from '../../../platform/http/query-string.ts';
+import { isEntryId } from '../events/entry.ts';
 
-/** A subscription as a client asks for it. */
+/** A subscription in a request. */
 export interface RequestedSubscription {
   text: string;
   resource: string;
-  /** Of a single record. */
+  /** Set for a subscription to a single record. */
   id: string | undefined;
   filters: Readonly<Record<string, unknown>>;
 }
 
-/** What a client asks for. */
+/** A validated request for a stream. */
 export interface StreamRequest {
   subscriptions: RequestedSubscription[];
   ticket: string | undefined;
-  /** The id of the last event that it got; one that cannot be any event's is older than all. */
+  /** The id of the last event that the client got. A malformed id counts as older than all events. */
   after: string | undefined;
 }
 
-const LONGEST = 4000;
-const OLDER_THAN_ALL = '0-0';
+const MAX_LENGTH = 4000;
+const OLDEST_ID = '0-0';
 
 function textOf(name: string, value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   throw new ApiError('BAD_REQUEST', `The query parameter "${name}" must be given once`);
 }
 
-/** `post`, `post/<id>`, `post?status=published`. */
+/** Parses `post`, `post/<id>` or `post?status=published`. */
 function parseSubscription(text: string): RequestedSubscription {
-  if (text.length > LONGEST) throw new ApiError('BAD_REQUEST', `A subscription has at most ${LONGEST} characters`);
+  if (text.length > MAX_LENGTH)
+    throw new ApiError('BAD_REQUEST', `A subscription has at most ${MAX_LENGTH} characters`);
   const end = text.indexOf('?');
   const path = end === -1 ? text : text.slice(0, end);
   const slash = path.indexOf('/');
@@ -42,17 +43,17 @@ function parseSubscription(text: string): RequestedSubscription {
 }
 
 /**
- * Reads what a client asks for: `subscribe`, once for each subscription, `ticket` and `lastEventId`. Filters stand behind the
- * subscription, or, where there is only one, beside it.
+ * Parses the query of a stream: `subscribe`, once for each subscription, `ticket` and `lastEventId`. Filters are part of the
+ * subscription or, if there is only one, may be query parameters of their own.
  *
- * @param query as it came
- * @param lastEventId the header `Last-Event-ID`, which goes before the parameter
+ * @param query the raw query
+ * @param lastEventId the header `Last-Event-ID`, which takes precedence over the parameter
  * @throws ApiError BAD_REQUEST naming the parameter
  */
 export function readStreamRequest(
   query: Readonly<Record<string, unknown>>,
   lastEventId: string | undefined,
-  most: number,
+  maxSubscriptions: number,
 ): StreamRequest {
   const { subscribe, ticket, lastEventId: given, ...filters } = query;
   const texts = [...new Set(Array.isArray(subscribe) ? subscribe : [subscribe ?? []])].flat() as string[];
@@ -62,13 +63,14 @@ export function readStreamRequest(
       'The query parameter "subscribe" is missing; give it as post, post/<id> or post?field=value',
     );
   }
-  if (texts.length > most) throw new ApiError('BAD_REQUEST', `A stream has at most ${most} subscriptions`);
+  if (texts.length > maxSubscriptions)
+    throw new ApiError('BAD_REQUEST', `A stream has at most ${maxSubscriptions} subscriptions`);
   const subscriptions = texts.map(parseSubscription);
-  const [beside] = Object.keys(filters);
-  if (beside !== undefined) {
+  const [extra] = Object.keys(filters);
+  if (extra !== undefined) {
     const [only] = subscriptions;
     if (subscriptions.length > 1 || Object.keys(only!.filters).length > 0) {
-      const message = `The query parameter "${beside.slice(0, 100).toWellFormed()}" belongs to no subscription; write it behind one: subscribe=post%3Ffield%3Dvalue`;
+      const message = `The query parameter "${extra.slice(0, 100).toWellFormed()}" belongs to no subscription; write it behind one: subscribe=post%3Ffield%3Dvalue`;
       throw new ApiError('BAD_REQUEST', message);
     }
     subscriptions[0] = { ...only!, filters };
@@ -77,6 +79,6 @@ export function readStreamRequest(
   return {
     subscriptions,
     ticket: textOf('ticket', ticket),
-    after: after === undefined || after === '' ? undefined : isEntryId(after) ? after : OLDER_THAN_ALL,
+    after: after === undefined || after === '' ? undefined : isEntryId(after) ? after : OLDEST_ID,
   };
 }

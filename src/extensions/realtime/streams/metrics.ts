@@ -1,13 +1,13 @@
 import { Counter, Gauge } from 'prom-client';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
 
-/** What is counted of streams. */
+/** Counters of streams. */
 export interface RealtimeMetrics {
-  /** A client was too slow. */
+  /** Counts a client that was too slow. */
   cutOff(): void;
 }
 
-/** @param open how many streams are open in this process */
+/** @param open returns the number of open streams of this process */
 export function createRealtimeMetrics({ registry }: Metrics, open: () => number): RealtimeMetrics {
   new Gauge({
     name: 'belfry_realtime_streams',

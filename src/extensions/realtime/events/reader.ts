@@ -1,35 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Host } from '../../declare/host.ts';
-import { type Entry, FIELDS, gapKey, isBefore, placeOf, streamKey } from './entry.ts';
+import type { Host } from '../../../declare/host.ts';
+import { type Entry, FIELDS, gapKey, isBefore, positionOf, streamKey } from './entry.ts';
 
-/** Reads the Redis stream while somebody wants it. */
+/** Reads the Redis stream while this process has open streams. */
 export interface Reader {
-  /** Begins to read at the end of the stream, unless it reads already. */
+  /** Starts to read at the end of the stream; does nothing if it is already reading. */
   start(): void;
   /**
-   * Entries behind one, up to another, oldest first; undefined when some behind it may be gone, or the stream does not know it.
-   * An entry that an erasure removed counts as gone only if it left a gap: see `gapKey`.
+   * Returns the entries after one entry up to another, oldest first. Returns undefined when some of them may be missing. An entry
+   * removed by an erasure counts as missing only if it left a gap: see `gapKey`.
    *
-   * @throws when Redis is away
+   * @throws when Redis is unreachable
    */
-  range(after: string, upTo: string, most: number): Promise<Entry[] | undefined>;
+  range(after: string, upTo: string, limit: number): Promise<Entry[] | undefined>;
   /**
    * Returns which of these entries are still in the stream.
    *
-   * @throws when Redis is away
+   * @throws when Redis is unreachable
    */
-  kept(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  findRemaining(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Stops reading until the next `start`. */
   pause(): void;
-  /** Stops for good; waits for what is being taken. */
+  /** Stops for good; waits for the running `take`. */
   stop(): Promise<void>;
 }
 
 /**
- * Takes entries in order; it does not reject. The first call of a reading has none.
+ * Handles entries in order; must not reject. The first call after a start has no entries.
  *
- * @param upTo the last of them, or where the reading begins
- * @param lost whether there may have been others before them
+ * @param upTo the id of the last entry, or the start position
+ * @param lost whether entries before these may be missing
  */
 type Take = (entries: readonly Entry[], upTo: string, lost: boolean) => Promise<void>;
 
@@ -38,30 +38,34 @@ type Reply = [key: string, entries: Raw[]][] | null;
 
 const AT_ONCE = 200;
 const BLOCK_MS = 5000;
-// Without any answer for so long the connection is given up for another one.
+// After this time without a reply, the connection is replaced.
 const SILENCE_MS = BLOCK_MS + 5000;
 const AGAIN_MS = 200;
-// Of a busy process about half of the time goes into writing; what gathers in between makes up the next writes.
+// A busy process pauses as long as it writes, up to this limit, so that the next read returns more entries at once.
 const LONGEST_PAUSE_MS = 50;
 
 const toEntry = ([id, [field = '', text = '']]: Raw): Entry => ({ id, field, text });
 
-/** @param take what is done with entries; the next are read when it is done */
+/**
+ * Creates the reader.
+ *
+ * @param take handles entries; the next ones are read after it resolves
+ */
 export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>, take: Take): Reader {
   const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
   let stopping = new AbortController();
   let client: ReturnType<typeof redis.patient> | undefined;
   let running: Promise<void> | undefined;
-  let wanted = false;
+  let isWanted = false;
 
   /**
-   * What Redis answers, as long as it is read. A client that is closed between two connections leaves its commands without an
-   * answer for ever.
+   * Resolves with the reply to a command, or rejects when reading stops. A client that is closed between two connections never
+   * replies to its commands.
    */
-  async function untilStopped<T>(asked: Promise<T>): Promise<T> {
+  async function untilStopped<T>(command: Promise<T>): Promise<T> {
     const { signal } = stopping;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    asked.then(resolve, reject);
+    command.then(resolve, reject);
     const stop = () => reject(signal.reason);
     signal.addEventListener('abort', stop);
     try {
@@ -72,27 +76,30 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     }
   }
 
-  const first = async (on: ReturnType<typeof redis.patient>) => (await on.xrange(key, '-', '+', 'COUNT', 1))[0];
+  const oldestEntry = async (on: ReturnType<typeof redis.patient>) => (await on.xrange(key, '-', '+', 'COUNT', 1))[0];
 
-  /** The end of the stream. An empty one gets an entry, so that it has an end that can be found again. */
-  async function end(on: ReturnType<typeof redis.patient>): Promise<string> {
+  /** Returns the id of the newest entry. An empty stream first gets a tick, so that the position can be found again. */
+  async function newestId(on: ReturnType<typeof redis.patient>): Promise<string> {
     const [last] = await on.xrevrange(key, '+', '-', 'COUNT', 1);
     return last?.[0] ?? (await on.xadd(key, '*', FIELDS.tick, ''))!;
   }
 
-  /** Gives where the next reading begins. */
+  /** Reads and handles entries after `from`. Returns the position for the next read. */
   async function readSome(on: ReturnType<typeof redis.patient>, from: string): Promise<string> {
     const [reply, oldest] = await untilStopped(
-      Promise.all([on.xread('COUNT', AT_ONCE, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<Reply>, first(on)]),
+      Promise.all([
+        on.xread('COUNT', AT_ONCE, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<Reply>,
+        oldestEntry(on),
+      ]),
     );
     const entries = (reply?.[0]?.[1] ?? []).map(toEntry);
     if (entries.length === 0 || stopping.signal.aborted) return from;
-    // The last entry that was taken is no longer there: nobody knows what else is not, or Redis was emptied.
+    // The last handled entry is missing: later ones may be missing too, or Redis was emptied.
     const lost = oldest === undefined || isBefore(from, oldest[0]);
-    const begun = performance.now();
+    const takenAt = performance.now();
     const upTo = entries.at(-1)!.id;
     await take(entries, upTo, lost);
-    await sleep(Math.min(performance.now() - begun, LONGEST_PAUSE_MS));
+    await sleep(Math.min(performance.now() - takenAt, LONGEST_PAUSE_MS));
     return upTo;
   }
 
@@ -105,7 +112,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     while (!stopping.signal.aborted) {
       try {
         if (position === undefined) {
-          position = await untilStopped(end(on));
+          position = await untilStopped(newestId(on));
           if (stopping.signal.aborted) break;
           await take([], position, false);
         }
@@ -113,49 +120,49 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
         answered = performance.now();
       } catch (error) {
         if (stopping.signal.aborted) break;
-        log.warn({ err: error }, 'events for open streams could not be read');
+        log.warn({ err: error }, 'Could not read events for open streams');
         await sleep(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
     clearInterval(watch);
   }
 
-  function begin(): void {
+  function startRun(): void {
     stopping = new AbortController();
     const on = redis.patient();
     client = on;
     running = run(on).finally(() => {
       on.disconnect();
       [client, running] = [undefined, undefined];
-      // It was wanted again while it stopped.
-      if (wanted) begin();
+      // `start` was called again while this run was stopping.
+      if (isWanted) startRun();
     });
   }
 
   function pause(): void {
-    wanted = false;
+    isWanted = false;
     stopping.abort();
     client?.disconnect();
   }
 
   return {
     start() {
-      wanted = true;
-      if (running === undefined) begin();
+      isWanted = true;
+      if (running === undefined) startRun();
     },
     pause,
-    async range(after, upTo, most) {
+    async range(after, upTo, limit) {
       const [rows, oldest, [newest], gap] = await Promise.all([
-        redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', most),
-        first(redis.commands),
+        redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', limit),
+        oldestEntry(redis.commands),
         redis.commands.xrevrange(key, '+', '-', 'COUNT', 1),
         redis.commands.zscore(gaps, 'gap'),
       ]);
-      if (gap !== null && placeOf(after) < Number(gap)) return undefined;
+      if (gap !== null && positionOf(after) < Number(gap)) return undefined;
       if (oldest === undefined || isBefore(after, oldest[0]) || isBefore(newest![0], after)) return undefined;
       return rows.map(toEntry);
     },
-    async kept(ids) {
+    async findRemaining(ids) {
       const found = await Promise.all(ids.map((id) => redis.commands.xrange(key, id, id)));
       return new Set(found.flat().map(([id]) => id));
     },

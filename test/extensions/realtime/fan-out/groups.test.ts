@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest';
-import type { ResourceGateway } from '../../../src/declare/host.ts';
-import { createGroups, type Listener } from '../../../src/extensions/realtime/groups.ts';
+import type { ResourceGateway } from '../../../../src/declare/host.ts';
+import { createGroups, type Listener } from '../../../../src/extensions/realtime/fan-out/groups.ts';
 
 const gateway = {
   name: 'post',
   visibilityKey: (user: { roles: string[] } | undefined) => String(user?.roles),
 } as unknown as ResourceGateway;
-const following = { key: '[]', includes: () => true, mayInclude: () => true };
+const recordSubscription = { key: '[]', includes: () => true, mayInclude: () => true };
 const change = (id: string) => ({ gateway: gateway, record: { id } }) as never;
 
-function listenerOf(person: Listener['person'], ...texts: string[]): Listener {
+function listenerOf(person: Listener['viewer'], ...texts: string[]): Listener {
   const subscriptions = texts.map((text) => {
     const [, id] = text.split('/');
-    return { text, gateway: gateway, id, filters: {}, following };
+    return { text, gateway: gateway, id, filters: {}, recordSubscription };
   });
-  return { stream: {} as never, person, subscriptions };
+  return { stream: {} as never, viewer: person, subscriptions };
 }
 
 const user = (id: string, ...roles: string[]) => ({ user: { id, roles } });
 
-test('those who are told the same share a group and a bundle; others do not', () => {
+test('viewers who get the same events share a group and a bundle, and others do not', () => {
   const groups = createGroups();
   const listeners = [
     listenerOf(user('a', 'user'), 'post'),
@@ -29,11 +29,11 @@ test('those who are told the same share a group and a bundle; others do not', ()
   ];
   for (const one of listeners) groups.add(one);
   const touched = groups.affectedBy([change('1')]);
-  expect(touched.map(({ people }) => [...people.keys()])).toEqual([['a', 'b'], ['c'], ['']]);
+  expect(touched.map(({ viewers: people }) => [...people.keys()])).toEqual([['a', 'b'], ['c'], ['']]);
   expect(touched.flatMap(({ bundles }) => [...bundles].map((bundle) => bundle.listeners.size))).toEqual([2, 1, 1]);
 });
 
-test('who has got other roles is looked at as before by those of the group, until sorted anew', () => {
+test('a viewer with changed roles represents the group with the old roles until regrouped', () => {
   const groups = createGroups();
   const person = user('a', 'user');
   const one = listenerOf(person, 'post');
@@ -41,14 +41,14 @@ test('who has got other roles is looked at as before by those of the group, unti
   groups.add(listenerOf(user('b', 'user'), 'post'));
   person.user = { id: 'a', roles: ['user', 'admin'] };
   const [shared] = groups.affectedBy([change('1')]);
-  expect(shared!.people.get('a')!.user!.roles).toEqual(['user']);
+  expect(shared!.viewers.get('a')!.user!.roles).toEqual(['user']);
   groups.remove(one);
   groups.add(one);
-  expect([...shared!.people.keys()]).toEqual(['b']);
+  expect([...shared!.viewers.keys()]).toEqual(['b']);
   expect(groups.affectedBy([change('1')])).toHaveLength(2);
 });
 
-test('a change touches those who follow its record, and no others; nothing is left of who goes', () => {
+test('a change affects only subscribers of its record, and nothing remains of a removed listener', () => {
   const groups = createGroups();
   const [one, two] = [listenerOf(user('a'), 'post/1'), listenerOf(user('a'), 'post/2', 'post/1')];
   groups.add(one);

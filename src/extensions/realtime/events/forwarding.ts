@@ -1,29 +1,49 @@
-import type { Host } from '../../declare/host.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
+import { isRecordChange } from '../../../platform/outbox/table.ts';
+import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
+import type { RealtimeSettings } from '../settings.ts';
+import { ADD_WAITING, DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from '../sql.ts';
 import type { Appender } from './appender.ts';
-import { FIELDS } from './entry.ts';
-import type { RealtimeSettings } from './settings.ts';
-import { DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from './sql.ts';
+import { FIELDS, packEvent } from './entry.ts';
+
+/**
+ * Creates the relay consumer that adds changes of records to the Redis stream before the relay's transaction commits. While Redis is
+ * unreachable, and until all waiting events are moved, changes wait in Postgres.
+ */
+export function createConsumer({ resources }: Pick<Host, 'resources'>, appender: Appender): OutboxConsumer {
+  const names = new Set(resources.map((gateway) => gateway.name));
+  return {
+    wants: (row) => isRecordChange(row) && names.has(row.resource!),
+    async handle(rows, tx) {
+      const entries = rows.map(packEvent);
+      const [waiting] = await tx.write({ name: 'realtime_is_waiting', text: IS_ANY_WAITING, values: [] });
+      if (waiting === undefined && (await appender.add(entries.map((text) => [FIELDS.event, text])))) return undefined;
+      const values = [rows.map((row) => row.eventId), rows.map((row) => row.id), entries];
+      await tx.write({ name: 'realtime_wait', text: ADD_WAITING, values });
+      return undefined;
+    },
+  };
+}
 
 const MOVE_EVERY_MS = 500;
 const TICK_EVERY_MS = 10_000;
 const TICKETS_EVERY_MS = 60_000;
 const MOVED_AT_ONCE = 500;
-// What is given up comes twice; nothing waits for it.
+// Events of a move that misses the deadline are sent twice; nothing waits for a move.
 const MOVE_DEADLINE_MS = 5000;
 const BYTES_AT_ONCE = 8_000_000;
-// A relay that is asked to stop waits for the run in work.
+// Bounds the time that a stopping relay waits for the current run.
 const BATCHES_A_RUN = 100;
-/** The id of the row that tells that events were dropped. It can be no event's. */
+/** The id of the row that marks dropped events. No event has this id. */
 export const DROPPED = 'dropped';
 
-/** Rolls a move back; the appender has logged why. */
+/** Rolls a move back. The appender has logged the reason. */
 class RedisAwayError extends Error {
   override readonly name = 'RedisAwayError';
 }
 
-/** Moves events that waited to the Redis stream, ticks, and removes what is too old. */
+/** Creates the sweeps: move waiting events to the Redis stream, add ticks, and remove expired tickets. */
 export function createSweeps(
   { database }: Pick<Host, 'database'>,
   appender: Appender,

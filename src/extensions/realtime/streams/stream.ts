@@ -1,56 +1,56 @@
 import type { Response } from 'express';
 import { type EndReason, endFrame } from './frame.ts';
 
-/** An open answer. */
+/** An open response with server-sent events. */
 export interface Stream {
   readonly isOpen: boolean;
-  /** Sends bytes; a client for which too many wait is cut off instead. */
+  /** Sends bytes, or disconnects the client if it has too many unsent bytes. */
   write(bytes: Buffer): void;
-  /** Disconnects the client if it has unsent bytes: they may hold erased values. */
+  /** Disconnects the client if it has unsent bytes, because they may contain erased values. */
   cutIfWaiting(): void;
-  /** Resolves when little waits for the client, or the stream is over. */
+  /** Resolves when the client has few unsent bytes or the stream has ended. */
   drained(): Promise<void>;
-  /** A sign of life. Who has not read anything since the last one, though there was something to read, is cut off. */
+  /** Sends a heartbeat, or disconnects the client if it had unsent bytes and has read nothing since the last heartbeat. */
   beat(bytes: Buffer): void;
-  /** Ends it, and says why. */
+  /** Ends the stream with a last event that contains the reason. */
   end(reason: EndReason): void;
-  /** Runs when it is over, however. */
+  /** Runs `work` when the stream has ended for any reason. */
   onClose(work: () => void): void;
 }
 
 const NOTHING = Buffer.from(':\n\n');
 const FIRST_RETRY_MS = 1000;
-// So that those who are cut off together do not come back together.
+// Spreads reconnects of clients that are disconnected together.
 const SPREAD_MS = 2000;
-// What has not left by then does not leave.
+// Unsent bytes are dropped after this time.
 const LONGEST_END_MS = 2000;
 
 const retryMs = () => Math.round(FIRST_RETRY_MS + Math.random() * SPREAD_MS);
 
 /**
- * Begins an answer that stays open. Each stream is a connection of its own, without chunks: the same bytes go to many.
+ * Starts a response that stays open. It uses its own connection without chunked encoding, so that the same bytes can go to many.
  *
- * @param maxBufferedBytes that may wait for the client
- * @param cutOff told when a client was too slow
+ * @param maxBufferedBytes most unsent bytes
+ * @param cutOff called when a client was too slow
  */
 export function openStream(res: Response, maxBufferedBytes: number, cutOff: () => void): Stream {
   res.removeHeader('Transfer-Encoding');
   res.writeHead(200, {
     'Content-Type': 'text/event-stream',
-    // Proxies neither keep, nor change, nor gather it.
+    // Proxies must not store, change or buffer the stream.
     'Cache-Control': 'no-store, no-transform',
     'X-Accel-Buffering': 'no',
     Connection: 'close',
   });
   res.write(`retry: ${retryMs()}\n\n`);
   let isOpen = true;
-  let sent = 0;
-  let readAtBeat = 0;
-  let waitedAtBeat = false;
+  let bytesWritten = 0;
+  let sentAtLastBeat = 0;
+  let waitedAtLastBeat = false;
   res.once('close', () => {
     isOpen = false;
   });
-  // A connection that breaks closes; there is nobody to be told of it.
+  // A broken connection also emits `close`, which is handled above.
   res.on('error', () => undefined);
 
   function cut(): void {
@@ -65,7 +65,7 @@ export function openStream(res: Response, maxBufferedBytes: number, cutOff: () =
       cut();
       return;
     }
-    sent += bytes.length;
+    bytesWritten += bytes.length;
     res.write(bytes);
   }
 
@@ -91,14 +91,14 @@ export function openStream(res: Response, maxBufferedBytes: number, cutOff: () =
     },
     beat(bytes) {
       if (!isOpen) return;
-      const read = sent - res.writableLength;
+      const read = bytesWritten - res.writableLength;
       const waits = res.writableLength > 0;
-      if (waits && waitedAtBeat && read <= readAtBeat) {
+      if (waits && waitedAtLastBeat && read <= sentAtLastBeat) {
         isOpen = false;
         cut();
         return;
       }
-      [readAtBeat, waitedAtBeat] = [read, waits];
+      [sentAtLastBeat, waitedAtLastBeat] = [read, waits];
       write(bytes.length > 0 ? bytes : NOTHING);
     },
     end(reason) {

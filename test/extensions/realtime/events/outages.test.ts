@@ -1,13 +1,13 @@
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createAppender } from '../../../src/extensions/realtime/appender.ts';
-import { createSweeps } from '../../../src/extensions/realtime/sweeps.ts';
-import { createApp, defineResource, defineUser, f, realtime, webhooks } from '../../../src/index.ts';
-import { startReceiver } from '../../fakes/receiver.ts';
-import { startTestApp } from '../../support/app.ts';
-import { startTcpProxy } from '../../support/tcp-proxy.ts';
-import { ready } from './listen.ts';
+import { createAppender } from '../../../../src/extensions/realtime/events/appender.ts';
+import { createSweeps } from '../../../../src/extensions/realtime/events/forwarding.ts';
+import { createApp, defineResource, defineUser, f, realtime, webhooks } from '../../../../src/index.ts';
+import { startReceiver } from '../../../fakes/receiver.ts';
+import { startTestApp } from '../../../support/app.ts';
+import { startTcpProxy } from '../../../support/tcp-proxy.ts';
+import { ready } from '../listen.ts';
 
 const options = {
   resources: [
@@ -70,7 +70,7 @@ test.each(['shut', 'hang'] as const)(
   },
 );
 
-test('a stream that is opened while Redis is away is let in when it is back', async () => {
+test('a stream opened while Redis is unreachable starts when Redis recovers', async () => {
   const web = await startBehindProxy(['web']);
   web.proxy.shut();
   const opening = ready(web.url, 'subscribe=note');
@@ -82,7 +82,7 @@ test('a stream that is opened while Redis is away is let in when it is back', as
   await stream.wait(({ data }) => data?.id === id);
 });
 
-test('when the last stream closes while Redis is away, the next is let in when it is back; the process ends meanwhile, too', async () => {
+test('after the last stream closes during a Redis outage, the next one starts when Redis recovers, and the process can stop during the outage', async () => {
   const web = await startBehindProxy(['web']);
   const metrics = async () =>
     (await fetch(`${web.url}/metrics`, { headers: { authorization: 'Bearer of-the-test' } })).text();
@@ -101,7 +101,7 @@ test('when the last stream closes while Redis is away, the next is let in when i
   web.proxy.reopen();
 });
 
-test('what waits is moved in parts, however large it is, and in its order', async () => {
+test('waiting events are moved in parts and in order, however large they are', async () => {
   // The relay of the app leaves it to this test.
   await database.query(`select pg_advisory_lock(hashtextextended('realtime_waiting', 0))`);
   await database.query(
@@ -121,7 +121,7 @@ test('what waits is moved in parts, however large it is, and in its order', asyn
   expect(moved.map((part) => part.length)).toEqual([8, 8, 5]);
 });
 
-test('while the relay has no Redis, changes wait in Postgres, and come in their order; webhooks do not wait for them', async () => {
+test('while the relay has no Redis, changes wait in Postgres, stay in order, and do not delay webhooks', async () => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   const ann = await person('Ann');
@@ -141,7 +141,7 @@ test('while the relay has no Redis, changes wait in Postgres, and come in their 
   await until(async () => (await waiting()) === 0);
 });
 
-test('what waited for longer than the window is dropped, and open streams are told to load anew', async () => {
+test('events that waited longer than the window are dropped, and open streams get a reset', async () => {
   const stream = await ready(url, 'subscribe=note');
   await database.query(
     `insert into realtime_waiting (event_id, position, entry, created_at)
@@ -152,7 +152,7 @@ test('what waited for longer than the window is dropped, and open streams are to
   expect(stream.changes()).toEqual([]);
 });
 
-test('when Redis has been emptied, open streams are told to load anew, and go on', async () => {
+test('after Redis is emptied, open streams get a reset and continue', async () => {
   const stream = await ready(url, 'subscribe=note');
   await redis.del(key);
   const { id } = await notes.create({ title: 'after' });
@@ -166,7 +166,7 @@ test('when Redis has been emptied, open streams are told to load anew, and go on
   expect(back.received.map(({ event }) => event)).toEqual(['reset', 'ready']);
 });
 
-test('an event that comes twice is told once', async () => {
+test('an event that arrives twice is sent once', async () => {
   const stream = await ready(url, 'subscribe=note');
   const { id } = await notes.create({ title: 'twice' });
   await stream.wait(({ data }) => data?.id === id);
@@ -177,7 +177,7 @@ test('an event that comes twice is told once', async () => {
   expect(titles(stream)).toEqual(['twice', 'last']);
 });
 
-test('an entry that cannot be read holds up nothing, and makes clients load anew', async () => {
+test('an unreadable entry does not block the stream and causes a reset', async () => {
   const stream = await ready(url, 'subscribe=note');
   await redis.xadd(key, '*', 'e', 'no JSON');
   await redis.xadd(key, '*', 'e', '["x","gone.created","gone","",{},null]');
@@ -186,7 +186,7 @@ test('an entry that cannot be read holds up nothing, and makes clients load anew
   expect(stream.received.some(({ event }) => event === 'reset')).toBe(true);
 });
 
-test('hundreds of clients that come back at once get all that they missed', async () => {
+test('hundreds of clients that resume at once get everything they missed', async () => {
   const first = await ready(url, 'subscribe=note');
   first.close();
   const made = await Promise.all(Array.from({ length: 50 }, (_, i) => notes.create({ title: `n${i}` })));
@@ -203,7 +203,7 @@ test('hundreds of clients that come back at once get all that they missed', asyn
     ).toEqual(ids);
 });
 
-test('that the process is busy is no fault of Redis', async () => {
+test('a busy process is not mistaken for a Redis outage', async () => {
   const own = `${env.REDIS_PREFIX}:busy`;
   const warnings: unknown[] = [];
   const log = { warn: (...told: unknown[]) => warnings.push(told) };
@@ -214,7 +214,7 @@ test('that the process is busy is no fault of Redis', async () => {
   expect([await adding, warnings]).toEqual([true, []]);
 });
 
-test('the window is bounded by age and by number, and nothing inside of it is dropped', async () => {
+test('the window is limited by age and number, and nothing inside it is dropped', async () => {
   const own = `${env.REDIS_PREFIX}:window`;
   const host = { redis: { commands: redis }, env: { redisPrefix: own }, log: { warn: () => undefined } } as never;
   const stream = `${own}:realtime`;

@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { Client } from 'pg';
 import { EventSource } from 'undici';
 import { afterAll, expect, test, vi } from 'vitest';
-import { apiKeys, createApp, defineResource, defineUser, f, realtime } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
-import { listen, ready } from './listen.ts';
+import { apiKeys, createApp, defineResource, defineUser, f, realtime } from '../../../../src/index.ts';
+import { clientOf, startTestApp } from '../../../support/app.ts';
+import { listen, ready } from '../listen.ts';
 
 const options = {
   resources: [
@@ -76,7 +76,7 @@ test.each([
   }
 });
 
-test('the end of one session leaves the streams of the others open', async () => {
+test('ending one session leaves the streams of other sessions open', async () => {
   const who = await person('Two');
   const { body } = await call('POST', '/api/auth/login', { email: who.email, password: 'correct horse battery' });
   const [first, next] = [
@@ -102,7 +102,7 @@ test('a revoked API key ends its streams', async () => {
   await bySession.wait(({ data }) => data?.id === id);
 });
 
-test('policies and scopes see the user as they are now, without a new stream', async () => {
+test('an open stream applies policies and scopes to the current state of the user', async () => {
   const who = await person('Mover');
   await users.update(who.id, { team: 'a' });
   const stream = await ready(there, 'subscribe=note', who);
@@ -123,7 +123,7 @@ test('policies and scopes see the user as they are now, without a new stream', a
   expect(stream.received.some(({ data }) => data?.id === third.id)).toBe(false);
 });
 
-test('who may no longer subscribe is ended when that changes', async () => {
+test('a stream ends when its user may no longer subscribe', async () => {
   const who = await person('Outcast');
   const stream = await ready(url, 'subscribe=note', who);
   await users.update(who.id, { team: 'none' });
@@ -132,7 +132,7 @@ test('who may no longer subscribe is ended when that changes', async () => {
   expect((await listen(url, 'subscribe=note', who)).status).toBe(403);
 });
 
-test('who may no longer open streams at all is ended when that changes', async () => {
+test('a stream ends when its user may no longer open streams', async () => {
   const who = await person('Streamless');
   const stream = await ready(url, 'subscribe=note', who);
   await users.update(who.id, { team: 'no streams' });
@@ -141,7 +141,7 @@ test('who may no longer open streams at all is ended when that changes', async (
   expect((await listen(url, 'subscribe=note', who)).status).toBe(403);
 });
 
-test('a role that is taken away in the database itself ends the stream', async () => {
+test('removing a role directly in the database ends the stream', async () => {
   const who = await person('Demoted', ['user', 'editor']);
   const stream = await ready(url, 'subscribe=word', who);
   await database.query(`update users set roles = '{user}' where id = $1`, [who.id]);
@@ -149,7 +149,7 @@ test('a role that is taken away in the database itself ends the stream', async (
   expect(stream.received.at(-1)!.data).toEqual({ reason: 'access_changed' });
 });
 
-test('a ticket opens one stream, for a client that can send no header, and comes back with the last id', async () => {
+test('a ticket opens one stream, and a new ticket resumes it with the last event id', async () => {
   const who = await person('Browser');
   const ticketOf = async () => (await who.call('POST', '/api/realtime/ticket')).body.data.ticket as string;
   const got: string[] = [];
@@ -178,7 +178,7 @@ test('a ticket opens one stream, for a client that can send no header, and comes
   expect([again.status, again.body.error.code]).toEqual([401, 'UNAUTHORIZED']);
 });
 
-test('a ticket used ten times at once opens one stream; one whose session is over opens none', async () => {
+test('a ticket used ten times at once opens one stream; a ticket of an ended session opens none', async () => {
   const who = await person('Often');
   const { body } = await who.call('POST', '/api/realtime/ticket');
   const query = `subscribe=note&ticket=${body.data.ticket}`;
@@ -189,7 +189,7 @@ test('a ticket used ten times at once opens one stream; one whose session is ove
   expect((await listen(url, `subscribe=note&ticket=${late.data.ticket}`)).status).toBe(401);
 });
 
-test('a ticket is for who is signed in by a session', async () => {
+test('a ticket requires a session', async () => {
   const who = await person('Ticket');
   expect((await call('POST', '/api/realtime/ticket')).status).toBe(401);
   const { body } = await who.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] });
@@ -199,7 +199,7 @@ test('a ticket is for who is signed in by a session', async () => {
   expect(made.data).toEqual({ ticket: expect.stringMatching(/^svc_rt_/), expiresAt: expect.any(String) });
 });
 
-test('a user has so many streams and no more; one that is closed makes room', async () => {
+test('a user cannot open more streams than the limit, and closing one frees a place', async () => {
   const who = await person('Many');
   const streams = await Promise.all(Array.from({ length: 6 }, () => ready(url, 'subscribe=note', who)));
   const refused = await listen(url, 'subscribe=note', who);
@@ -208,14 +208,14 @@ test('a user has so many streams and no more; one that is closed makes room', as
   await vi.waitUntil(async () => (await listen(url, 'subscribe=note', who)).status === 200, { timeout: 60_000 });
 });
 
-test('an address has so many streams of clients who are signed out; what is refused takes no place', async () => {
+test('an address cannot open more anonymous streams than the limit, and refused ones do not count', async () => {
   const refused = await Promise.all(Array.from({ length: 10 }, () => listen(there, 'subscribe=word')));
   expect(refused.every(({ status }) => status === 401 || status === 429)).toBe(true);
   await Promise.all(Array.from({ length: 7 }, () => ready(there, 'subscribe=note')));
   expect((await listen(there, 'subscribe=note')).status).toBe(429);
 });
 
-test('a client that does not read is cut off; the others go on', async () => {
+test('a client that does not read is disconnected, and the others are not affected', async () => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.write('GET /api/realtime?subscribe=note HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -236,7 +236,7 @@ test('a client that does not read is cut off; the others go on', async () => {
   socket.destroy();
 });
 
-test('a process that stops ends its streams and says when to come back', async () => {
+test('a stopping process ends its streams and sends a reconnect delay', async () => {
   const stream = await ready(there, 'subscribe=note');
   const raw = await fetch(`${there}/api/realtime?subscribe=note`);
   const stopping = second.close();

@@ -1,13 +1,13 @@
-import type { VisibleChange } from './visible-change.ts';
+import type { VisibleChange } from '../fan-out/visible-change.ts';
 
 /** A server-sent event without its id (https://html.spec.whatwg.org/multipage/server-sent-events.html). JSON has no line breaks. */
 function block(event: string, data: object): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A server-sent event on its way to streams. */
+/** A server-sent event for streams. */
 export interface Frame {
-  /** Of the entry that it tells of. */
+  /** The id of its entry. */
   id: string;
   text: string;
 }
@@ -15,13 +15,13 @@ export interface Frame {
 /** @param subscription as the client wrote it */
 export function changeFrame({ change, action, data, previous }: VisibleChange, subscription: string): Frame {
   const { id, eventId, at, gateway, record } = change;
-  const told = { subscription, event: eventId, at, id: record.id, data, previous };
-  return { id, text: block(`${gateway.name}.${action}`, told) };
+  const payload = { subscription, event: eventId, at, id: record.id, data, previous };
+  return { id, text: block(`${gateway.name}.${action}`, payload) };
 }
 
 /**
- * Frames, in the order of their entries, as bytes. Of several that tell of the same entry only the last has the id: a client that
- * got some of them gets all of them again.
+ * Encodes frames, which are in the order of their entries. Of several frames of one entry only the last has the id, so that a client
+ * that broke off in between gets all of them again.
  */
 export function bytesOf(frames: readonly Frame[]): Buffer {
   return Buffer.from(
@@ -29,19 +29,19 @@ export function bytesOf(frames: readonly Frame[]): Buffer {
   );
 }
 
-/** From here on nothing is left out. */
+/** From here on, the stream is complete. */
 export const readyFrame = (id: string, heartbeatSeconds: number) =>
   Buffer.from(`id: ${id}\n${block('ready', { heartbeatSeconds })}`);
 
 /** Some changes may have been left out. */
 export const resetFrame = (id: string) => Buffer.from(`id: ${id}\n${block('reset', {})}`);
 
-/** A sign of life. The id moves on while nothing is told, so that a client can come back after long silence. */
+/** A heartbeat. Its id advances even without changes, so that a client can resume after a long silence. */
 export const heartbeatFrame = (id: string) => Buffer.from(`id: ${id}\n${block('heartbeat', {})}`);
 
-/** Why a stream ends: the user is signed out, disabled or gone; roles or rights were taken away; the process stops. */
+/** Why a stream ends: the user is signed out, disabled or deleted; lost a role or right; or the process stops. */
 export type EndReason = 'signed_out' | 'access_changed' | 'shutdown';
 
-/** @param retryMs after which it is worth coming back */
+/** @param retryMs the delay after which the client should reconnect */
 export const endFrame = (reason: EndReason, retryMs: number) =>
   Buffer.from(`retry: ${retryMs}\n${block('end', { reason })}`);
