@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { createEventWriter, type OwnPayload } from '../../../src/extensions/audit/event-writer.ts';
-import { createLog } from '../../../src/platform/log.ts';
+import { createEventWriter, type OwnPayload } from '../../../../src/extensions/audit/recording/event-writer.ts';
+import { createLog } from '../../../../src/platform/log.ts';
 
 /** A writer whose database fails as it is told to. */
 function writing(failure: (names: string[]) => (Error & { code?: string }) | undefined) {
@@ -19,7 +19,7 @@ function writing(failure: (names: string[]) => (Error & { code?: string }) | und
   return { writer, written, add: (action: string) => writer.add({ action } as OwnPayload) };
 }
 
-test('what happens in one tick is one statement, and what gathers while it runs the next', async () => {
+test('events of one tick are written in one statement, and later ones in the next', async () => {
   const { writer, written, add } = writing(() => undefined);
   for (const name of ['a', 'b', 'c']) add(name);
   await Promise.resolve();
@@ -28,7 +28,7 @@ test('what happens in one tick is one statement, and what gathers while it runs 
   expect(written).toEqual([['a', 'b', 'c'], ['d']]);
 });
 
-test('while the database is away it keeps 10,000 and goes on once it is back', async () => {
+test('during a database outage the writer keeps 10,000 events and writes them afterwards', async () => {
   let away = true;
   const { writer, written, add } = writing(() =>
     away ? Object.assign(new Error('gone'), { code: 'ECONNREFUSED' }) : undefined,
@@ -43,7 +43,7 @@ test('while the database is away it keeps 10,000 and goes on once it is back', a
   expect(written.flat().at(-1)).toBe('later');
 });
 
-test('one that the database refuses is dropped alone', async () => {
+test('an event that the database refuses is dropped without affecting others', async () => {
   const { writer, written, add } = writing((names) =>
     names.includes('bad') ? Object.assign(new Error('refused'), { code: '22P05' }) : undefined,
   );

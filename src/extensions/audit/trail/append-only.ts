@@ -1,7 +1,7 @@
 /**
- * The SQL that keeps the audit trail as it is, whoever asks: rows are never changed, and not removed before their time; the newest
- * anchor stays. The days stand in the function and not in a table, so that nothing that the app may write shortens them. Its path is
- * set: whoever may create operators somewhere would have it compare times by theirs.
+ * Returns the SQL that makes the audit trail append-only for every role: rows cannot be changed, or removed before they are
+ * `keepDays` old, and the newest anchor stays. The days are part of the function and not in a table, so that the app cannot shorten
+ * them. The search path is fixed; otherwise a role that may create operators could replace the comparison of times.
  *
  * @param keepDays a whole number
  */

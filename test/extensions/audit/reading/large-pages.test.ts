@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { audit, defineResource, defineUser, f } from '../../../src/index.ts';
-import { startTestApp } from '../../support/app.ts';
+import { audit, defineResource, defineUser, f } from '../../../../src/index.ts';
+import { startTestApp } from '../../../support/app.ts';
 
 const policies = { list: 'public', read: 'public', create: 'authenticated' } as const;
 const sheet = defineResource('sheet', { fields: { text: f.text(), json: f.json() }, policies, audit: true });
@@ -70,7 +70,7 @@ test.each([
   },
 );
 
-test('a page of the audit trail that is whole is not called truncated', async () => {
+test('a complete page of the audit trail is not marked as truncated', async () => {
   await app.service('sheet').create({ text: 'short' });
   await app.service('sheet').create({ text: 'short' });
   const first = await vi.waitUntil(async () => {

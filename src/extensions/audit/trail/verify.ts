@@ -1,49 +1,49 @@
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import { ANCHOR, PAGE, TRIGGERS } from '../sql.ts';
 import type { Link } from './chain.ts';
+import { GENESIS, hashOf, sealOf } from './chain.ts';
 import { type EntryRow, readEntry, type ValuesColumns } from './entry.ts';
-import { GENESIS, hashOf, sealOf } from './hash.ts';
-import { ANCHOR, PAGE, TRIGGERS } from './sql.ts';
 
 const ROWS_AT_ONCE = 500;
-const TRIGGERS_THERE = 4;
+const TRIGGER_COUNT = 4;
 
 /**
- * A row that is not as it was: `missing` (it, and maybe more after it), `changed`, or `unlinked` (it does not belong behind the row
- * before it).
+ * The first invalid row: `missing` (possibly with more rows after it), `changed`, or `unlinked` (it does not match the row before
+ * it).
  */
 export interface BrokenRow {
   id: number;
   fault: 'missing' | 'changed' | 'unlinked';
 }
 
-/** What became of a walk along the chain. */
+/** The result of a verification. */
 export interface Verification {
-  /** Rows that are as they were. */
+  /** The number of valid rows. */
   rows: number;
-  /** The last of them. */
+  /** The last valid row. */
   head: Link;
-  /** The first that is not; undefined: all is well. */
+  /** The first invalid row; undefined if the chain is intact. */
   broken: BrokenRow | undefined;
-  /** What became of the row that was expected: `removed` by its age, `gone` where another stands in its place, or none. */
+  /** The state of the expected row: still there, `removed` by retention, or `gone` (missing or replaced by another row). */
   expected: 'there' | 'removed' | 'gone' | undefined;
-  /** Whether all triggers that keep the rows are there and on. */
+  /** Whether all triggers that protect the rows exist and are enabled. */
   guarded: boolean;
 }
 
-/** How a chain is verified. */
+/** Options of a verification. */
 export interface VerifyOptions {
-  /** A row that was noted earlier: without it nobody can tell whether the newest rows are missing, or all were written anew. */
+  /** A row from an earlier verification. Without it, missing newest rows and a completely rewritten chain cannot be detected. */
   expected?: Link | undefined;
   onProgress?(rows: number): void;
 }
 
-/** Walks the chain from its beginning, in pages, up to the first broken row. */
+/** Verifies the chain from its beginning, in pages, up to the first invalid row. */
 export type Verify = (options?: VerifyOptions) => Promise<Verification>;
 
 type PageRow = [...EntryRow, ...ValuesColumns];
 
-/** Whether the stored values match the seals of the row. Values that an erasure removed are not checked. */
-function haveSeals(row: PageRow): boolean {
+/** Returns whether the stored values match the seals of the row. Values that an erasure removed are not checked. */
+function matchSeals(row: PageRow): boolean {
   const [changes, salt, values] = [row[10] ?? {}, row[14], row[15]];
   if (salt === null) return true;
   return Object.entries(values ?? {}).every(([field, value]) => {
@@ -52,27 +52,27 @@ function haveSeals(row: PageRow): boolean {
   });
 }
 
-function faultOf(row: PageRow, before: Link): BrokenRow | undefined {
+function findError(row: PageRow, before: Link): BrokenRow | undefined {
   const entry = readEntry(row.slice(0, 14) as EntryRow);
   if (entry.id > before.id + 1) return { id: before.id + 1, fault: 'missing' };
   if (entry.id <= before.id || entry.previousHash !== before.hash) return { id: entry.id, fault: 'unlinked' };
-  return hashOf(entry) === entry.hash && haveSeals(row) ? undefined : { id: entry.id, fault: 'changed' };
+  return hashOf(entry) === entry.hash && matchSeals(row) ? undefined : { id: entry.id, fault: 'changed' };
 }
 
-/** Makes what verifies the chain. */
+/** Creates the verification. */
 export function createVerify(database: Pick<Database, 'readSlowly'>): Verify {
-  /** What stands before the first row. */
-  async function beginning(): Promise<Link> {
+  /** Returns the link before the first row. */
+  async function readAnchor(): Promise<Link> {
     const [row] = await database.readSlowly<[id: number, hash: string]>({ text: ANCHOR, values: [] });
     return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
   }
 
-  const pageBehind = (id: number) =>
+  const pageAfter = (id: number) =>
     database.readSlowly<PageRow>({ name: 'audit_page', text: PAGE, values: [id, ROWS_AT_ONCE] });
 
   async function isGuarded(): Promise<boolean> {
     const [row] = await database.readSlowly<[number]>({ text: TRIGGERS, values: [] });
-    return row![0] === TRIGGERS_THERE;
+    return row![0] === TRIGGER_COUNT;
   }
 
   return async ({ expected, onProgress } = {}) => {
@@ -96,18 +96,18 @@ export function createVerify(database: Pick<Database, 'readSlowly'>): Verify {
       guarded,
     });
 
-    beginAt(await beginning());
-    // Of what an anchor says is removed nothing should be there: so from the very first row.
-    for (let page = await pageBehind(0); page.length > 0; page = await pageBehind(last!.id)) {
+    beginAt(await readAnchor());
+    // Start at the very first row: rows that the anchor says are removed must not exist.
+    for (let page = await pageAfter(0); page.length > 0; page = await pageAfter(last!.id)) {
       for (const row of page) {
-        let broken = faultOf(row, last!);
+        let broken = findError(row, last!);
         if (broken !== undefined) {
-          const anchor = await beginning();
-          // It was removed by its age since its page was read, or some before it were.
+          const anchor = await readAnchor();
+          // Retention may have removed this row or rows before it since the page was read.
           if (anchor.id > last!.id) {
             beginAt(anchor);
             if (row[0] <= anchor.id) continue;
-            broken = faultOf(row, anchor);
+            broken = findError(row, anchor);
           }
         }
         if (broken !== undefined) return endAt(broken);

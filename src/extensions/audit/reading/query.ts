@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { isId } from '../../platform/ids.ts';
-import { firstWithinBytes } from '../../records/store/within-bytes.ts';
-import { COLUMNS, ENTRIES_WITH_VALUES, ROW_SIZE, VALUES_COLUMNS } from './entry.ts';
+import { isId } from '../../../platform/ids.ts';
+import { firstWithinBytes } from '../../../records/store/within-bytes.ts';
+import { COLUMNS, ENTRIES_WITH_VALUES, ROW_SIZE, VALUES_COLUMNS } from '../trail/entry.ts';
 
 const DEFAULT_LIMIT = 50;
-const MOST = 200;
+const MAX_LIMIT = 200;
 const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15})$/;
 
-/** Behind which row a page begins. */
+/** The row after which a page starts. */
 export interface Position {
   at: string;
   id: number;
 }
 
-/** The cursor behind a row. */
-export function cursorBehind({ at, id }: Position): string {
+/** Returns the cursor of the page after a row. */
+export function nextCursor({ at, id }: Position): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
 
-/** A time as the database takes it, of the years 1 to 9999; undefined for one that there is not. */
+/** Parses a time of the years 1 to 9999; returns undefined if it does not exist. */
 function timeOf(text: string): string | undefined {
   const date = new Date(text);
   const year = date.getUTCFullYear();
@@ -27,7 +27,7 @@ function timeOf(text: string): string | undefined {
 
 function positionOf(cursor: string): Position | undefined {
   const [, at, id] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
-  // One that means another day (30 February) was never told.
+  // A cursor with a date such as 30 February was never issued.
   return at === undefined || timeOf(at) !== at ? undefined : { at, id: Number(id) };
 }
 
@@ -48,23 +48,30 @@ const after = z
     return position!;
   });
 
-const limitError = { error: `Must be a whole number from 1 to ${MOST}` };
+const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 
 /** The query of the list. */
 export const listQuery = z.strictObject({
-  user: id.optional().meta({ description: 'Whose doing it was: the id of a user' }),
-  resource: word.optional().meta({ description: 'What it was done to: `post`, `user`, `api-key`, `webhook`' }),
-  record: id.optional().meta({ description: 'The id of what it was done to' }),
+  user: id.optional().meta({ description: 'The id of the user who did it' }),
+  resource: word
+    .optional()
+    .meta({ description: 'The kind of the affected record: `post`, `user`, `api-key`, `webhook`' }),
+  record: id.optional().meta({ description: 'The id of the affected record' }),
   action: word
     .optional()
     .meta({ description: '`created`, `updated`, `deleted`, `restored`, or an event: `auth.login`' }),
   from: time.optional().meta({ description: 'The earliest time' }),
   to: time.optional().meta({ description: 'Before this time' }),
-  after: after.optional().meta({ description: 'The `meta.next` of the page before' }),
-  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MOST, limitError).default(DEFAULT_LIMIT),
+  after: after.optional().meta({ description: 'The `meta.next` of the previous page' }),
+  limit: z.coerce
+    .number(limitError)
+    .int(limitError)
+    .min(1, limitError)
+    .max(MAX_LIMIT, limitError)
+    .default(DEFAULT_LIMIT),
 });
 
-/** It as the handler gets it. */
+/** The parsed query, as passed to the handler. */
 export type ListQuery = z.output<typeof listQuery>;
 
 const FILTERS = [
@@ -80,10 +87,10 @@ const PAGE_COLUMNS = `${COLUMNS}, ${VALUES_COLUMNS}`;
 const withinBytes = firstWithinBytes(PAGE_COLUMNS, ROW_SIZE);
 
 /**
- * The statement of a page, newest first, and one more row, which shows that there is another page. After the columns of each row come
- * its bytes, and whether another row followed it.
+ * Builds the statement of a page, newest first, plus one row that shows whether there is another page. Each row ends with its size in
+ * bytes and whether another row followed it.
  *
- * @param bytes about how much is read at most: the first row always, then as long as there is room
+ * @param bytes approximate maximum size of the page; the first row is always read
  */
 export function pageStatement(query: ListQuery, bytes: number): { text: string; values: unknown[] } {
   const values: unknown[] = [query.limit + 1];

@@ -1,10 +1,11 @@
-import type { AuditEvent } from './entry.ts';
+import type { AuditEvent } from '../trail/entry.ts';
+import type { EventWriter } from './event-writer.ts';
 import { maskText } from './mask.ts';
 
-/** What the trail keeps of an event's payload; `email`: of a user, to be looked up by it. */
-export type EventParts = Partial<Omit<AuditEvent, 'at' | 'action' | 'changes'>> & { email?: string };
+/** The recorded parts of an event's payload. `email` is used to look up the user. */
+type EventParts = Partial<Omit<AuditEvent, 'at' | 'action' | 'changes'>> & { email?: string };
 
-// biome-ignore lint/suspicious/noExplicitAny: each event has its own payload, told in the docs of its feature
+// biome-ignore lint/suspicious/noExplicitAny: each event has its own payload, described in the docs of its feature
 type Payload = any;
 
 const account = ({ user, ip }: Payload): EventParts => ({ user: user.id, resource: 'user', record: user.id, ip });
@@ -16,7 +17,7 @@ const attempt = ({ email, ip, ...details }: Payload): EventParts => ({
   details: { email: maskText(email), ...details },
 });
 
-/** About a user: by themselves, unless `by` says whose doing it was. */
+/** An event about a user, caused by themselves unless `by` names another user. */
 const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
   user: by,
   resource: 'user',
@@ -25,7 +26,7 @@ const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): EventPa
   details,
 });
 
-/** A code that was wrong: who tried is not known. */
+/** A wrong code. The person who entered it is unknown. */
 const wrongCode = ({ userId, ip, ...details }: Payload): EventParts => ({
   resource: 'user',
   record: userId,
@@ -33,10 +34,10 @@ const wrongCode = ({ userId, ip, ...details }: Payload): EventParts => ({
   details,
 });
 
-/** Somebody's data left, or was asked for: theirs, or by an admin. */
+/** An export of a user's data, requested by the user or an admin. */
 const dataExport = ({ userId, by, ip }: Payload): EventParts => ({ user: by, resource: 'user', record: userId, ip });
 
-/** The host alone: what follows it may be a secret. */
+/** Returns only the host of a URL, because the rest may contain secrets. */
 function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }
@@ -54,12 +55,12 @@ const endpoint = ({ webhook, owner, ip, reason }: Payload): EventParts => {
   };
 };
 
-/** The in-process events that the trail keeps besides changes of records, and what of each. */
-export const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts | undefined>> = {
+/** The recorded in-process events, with the parts of their payloads that are recorded. */
+const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts | undefined>> = {
   'auth.registered': account,
   'auth.login': account,
   'auth.password_changed': account,
-  // Anybody may ask for a link, so the user is only what it is about.
+  // Anyone may request a link, so the user is the subject and not the actor.
   'auth.password_reset_requested': (payload) => ({ ...account(payload), user: null }),
   'auth.password_reset': account,
   'security.login_failed': attempt,
@@ -92,13 +93,13 @@ export const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => Event
     ip,
     details,
   }),
-  // What is no key of anybody's anybody can send, as often as they like.
+  // Unknown keys are not recorded: anyone can send any number of them.
   'security.invalid_api_key': ({ userId, keyId, ip, ...details }) =>
     keyId === undefined
       ? undefined
       : { resource: 'api-key', record: keyId, ip, details: { owner: userId, ...details } },
   'security.export_requested': dataExport,
-  // Whoever has the link fetches it: who that is, is not known.
+  // Anyone who has the link can fetch the export, so the actor is unknown.
   'security.export_fetched': (payload) => ({ ...dataExport(payload), user: null }),
   'security.access_refused': ({ userId, via, credential, ip, requestId, ...details }) => ({
     user: userId,
@@ -127,3 +128,29 @@ export const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => Event
   'webhook.deleted': endpoint,
   'webhook.disabled': endpoint,
 };
+
+const EMPTY_EVENT = {
+  resource: null,
+  record: null,
+  user: null,
+  via: null,
+  credential: null,
+  ip: null,
+  requestId: null,
+  changes: null,
+  details: null,
+};
+
+/** Creates the listeners of the recorded events, by event name. */
+export function createListeners({ add }: Pick<EventWriter, 'add'>): Record<string, (payload: never) => void> {
+  const listeners = Object.entries(AUDITED_EVENTS).map(([action, eventOf]) => [
+    action,
+    (payload: unknown) => {
+      const event = eventOf(payload);
+      if (event === undefined) return;
+      const given = Object.entries(event).filter(([, value]) => value !== undefined && value !== '');
+      add({ ...EMPTY_EVENT, at: new Date().toISOString(), action, ...Object.fromEntries(given) });
+    },
+  ]);
+  return Object.fromEntries(listeners);
+}

@@ -1,14 +1,13 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { append } from '../../../src/extensions/audit/chain.ts';
-import { COLUMNS, readEntry } from '../../../src/extensions/audit/entry.ts';
-import { hashOf } from '../../../src/extensions/audit/hash.ts';
-import type { AuditApi } from '../../../src/extensions/audit/index.ts';
-import { createRetention } from '../../../src/extensions/audit/retention.ts';
-import { audit, createApp, defineResource, defineUser, f } from '../../../src/index.ts';
-import { createLog } from '../../../src/platform/log.ts';
-import { openDatabase } from '../../../src/platform/postgres/database.ts';
-import { startTestApp } from '../../support/app.ts';
+import type { AuditApi } from '../../../../src/extensions/audit/index.ts';
+import { append, hashOf } from '../../../../src/extensions/audit/trail/chain.ts';
+import { COLUMNS, readEntry } from '../../../../src/extensions/audit/trail/entry.ts';
+import { createRetention } from '../../../../src/extensions/audit/trail/retention.ts';
+import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
+import { createLog } from '../../../../src/platform/log.ts';
+import { openDatabase } from '../../../../src/platform/postgres/database.ts';
+import { startTestApp } from '../../../support/app.ts';
 
 const options = () => ({
   resources: [
@@ -61,7 +60,7 @@ const { verify } = (app as unknown as { audit: AuditApi }).audit;
 beforeEach(() => tamper('truncate audit_entries', 'truncate audit_anchors'));
 afterEach(() => tamper());
 
-test('two relays at once, of four streams each, make one chain: each change once, without a gap', async () => {
+test('two relays with four streams each write one chain without gaps, each change once', async () => {
   await written(200);
   const { rows } = await database.query(
     'select count(*)::int as n, min(id)::int as least, max(id)::int as most, count(distinct record_id)::int as records from audit_entries',
@@ -70,7 +69,7 @@ test('two relays at once, of four streams each, make one chain: each change once
   expect(await verify()).toMatchObject({ rows: 200, head: { id: 200 }, broken: undefined, guarded: true });
 });
 
-test('a value is the same to the chain when it comes back from the database', async () => {
+test('values read from the database have the same hash as when they were written', async () => {
   const data = {
     1: [1e21, 1e-7, -0, 0.1, 2 ** 53 - 1],
     b: { ä: '\u2028"\\', '': null },
@@ -83,7 +82,7 @@ test('a value is the same to the chain when it comes back from the database', as
   expect(await verify()).toMatchObject({ rows: 3, broken: undefined });
 });
 
-describe('append-only: the role of the app cannot', () => {
+describe('the role of the app cannot', () => {
   test.each([
     ['change a row', 'update audit_entries set user_id = null where id = 1'],
     ['change an old row', `update audit_entries set user_id = null where id = 2`],
@@ -101,7 +100,7 @@ describe('append-only: the role of the app cannot', () => {
     await expect(database.query(statement)).rejects.toMatchObject({ code: '42501' });
   });
 
-  test('switch that off, where it does not own the tables; it can do all that the app does', async () => {
+  test('disable the protection if it does not own the tables, and the app still works', async () => {
     await written(1);
     const role = `audit_app_${process.pid}`;
     await database.query(
@@ -128,7 +127,7 @@ describe('append-only: the role of the app cannot', () => {
     await asApp.query('delete from audit_anchors where id = 0');
   });
 
-  test('get around it by operators and functions of its own, in a schema that it may create things in', async () => {
+  test('bypass the protection with its own operators and functions in a schema where it may create them', async () => {
     await written(1);
     const role = `audit_maker_${process.pid}`;
     const schema = `${role}_things`;
@@ -148,7 +147,7 @@ describe('append-only: the role of the app cannot', () => {
     await expect(asMaker.query('delete from audit_entries')).rejects.toMatchObject({ code: '42501' });
   });
 
-  test('but remove rows past their days', async () => {
+  test('remove rows, except rows older than keepDays', async () => {
     await written(1);
     await tamper(`update audit_entries set at = now() - interval '31 days'`);
     expect((await database.query('delete from audit_entries')).rowCount).toBe(1);
@@ -177,7 +176,7 @@ describe('verification names the first broken row', () => {
     expect((await verify()).broken).toEqual({ id, fault });
   });
 
-  test('a row that was forged together with its hash breaks the one after it', async () => {
+  test('a forged row with a matching hash makes the next row invalid', async () => {
     await written(3);
     const rowMode = 'array';
     const { rows } = await database.query({
@@ -192,7 +191,7 @@ describe('verification names the first broken row', () => {
     expect((await verify()).broken).toEqual({ id: 3, fault: 'unlinked' });
   });
 
-  test('a missing end, or a chain that was written anew, shows by a row that was noted', async () => {
+  test('an expected row reveals missing newest rows and a rewritten chain', async () => {
     await written(5);
     const { head } = await verify();
     expect(await verify({ expected: head })).toMatchObject({ expected: 'there' });
@@ -203,7 +202,7 @@ describe('verification names the first broken row', () => {
     expect(await verify({ expected: head })).toMatchObject({ broken: undefined, expected: 'gone' });
   });
 
-  test('a trigger that is off or gone', async () => {
+  test('a disabled or missing trigger is reported', async () => {
     await database.query('alter table audit_entries disable trigger audit_row_stays');
     expect(await verify()).toMatchObject({ guarded: false });
   });
@@ -228,7 +227,7 @@ describe('retention', () => {
   const ids = async () =>
     (await database.query('select id::int from audit_entries order by id')).rows.map(({ id }) => id);
 
-  test('removes old rows from the old end, up to the first that is not, and the rest is verified by an anchor', async () => {
+  test('removes old rows up to the first newer one, and the rest verifies from an anchor', async () => {
     await happened(50, 40, 31, 29, 35, 1);
     const { head } = await verify();
     await sweep.run();
@@ -241,7 +240,7 @@ describe('retention', () => {
     expect(await verify()).toMatchObject({ rows: 4, head: { id: 7 }, broken: undefined });
   });
 
-  test('goes on from an anchor when all rows are gone, and keeps one anchor', async () => {
+  test('continues from an anchor when all rows are removed, and keeps one anchor', async () => {
     await happened(50, 40);
     await sweep.run();
     await happened(60, 0);
@@ -251,14 +250,14 @@ describe('retention', () => {
     expect(await verify()).toMatchObject({ rows: 1, head: { id: 4 }, broken: undefined });
   });
 
-  test('of thousands of rows, in several relays, while others are written and the chain is verified', async () => {
+  test('works with thousands of rows in several relays, during writes and verification', async () => {
     await happened(...Array.from({ length: 2500 }, () => 40), ...Array.from({ length: 200 }, () => 1));
     const [one, two] = await Promise.all([verify(), verify(), sweep.run(), sweep.run(), written(50)]);
     expect([one.broken, two.broken]).toEqual([undefined, undefined]);
     expect(await verify()).toMatchObject({ rows: 250, head: { id: 2750 }, broken: undefined });
   });
 
-  test('of a shorter time than the one of the migration is refused by the database', async () => {
+  test('cannot use a shorter time than the migration: the database refuses it', async () => {
     await happened(20);
     await expect(createRetention({ database: own }, 10).run()).rejects.toMatchObject({ code: '42501' });
     expect(await ids()).toEqual([1]);

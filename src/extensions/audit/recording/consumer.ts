@@ -1,20 +1,19 @@
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { isPersonal } from '../../declare/personal-data.ts';
-import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
-import { isRecordChange, type OutboxRow } from '../../platform/outbox/table.ts';
-import type { Executor } from '../../platform/postgres/database.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { erasurePlan } from '../../records/schema/erasure-plan.ts';
-import { append } from './chain.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import { isPersonal } from '../../../declare/personal-data.ts';
+import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
+import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
+import type { Executor } from '../../../platform/postgres/database.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
+import { append } from '../trail/chain.ts';
+import type { AuditEvent } from '../trail/entry.ts';
 import { changesOf } from './changes.ts';
-import type { AuditEvent } from './entry.ts';
 import { OWN_ROW, type OwnPayload } from './event-writer.ts';
 
-/** A resource whose changes the trail tells of. */
+/** A resource whose changes are recorded. */
 interface Audited {
   gateway: ResourceGateway;
-  /** What an erasure of an account takes out of its records, though it does not look personal: the trail, which cannot be changed,
-   * never has it. */
+  /** Fields that an erasure removes although their names do not look personal. They are masked, because the trail cannot be changed. */
   personal: ReadonlySet<string>;
   /** Fields whose values an erasure of the owner's account removes from the trail, as it does from the records. */
   erasable: readonly string[];
@@ -23,12 +22,12 @@ interface Audited {
 
 function auditedOf(gateway: ResourceGateway, isUser: boolean): Audited {
   const { personal, action, ownerColumn } = erasurePlan(gateway.declaration, isUser);
-  // What looks personal by itself is masked as finely as it looks so: a member of an object alone.
+  // Fields that look personal by name are masked more precisely, for example only one member of an object.
   const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
   const erasable = {
     // The whole record is deleted.
     delete: Object.keys(gateway.declaration.fields),
-    // An object is emptied whole, including members that are not personal.
+    // An anonymized object loses all members, including those that are not personal.
     anonymize: personal.map(({ name }) => name),
     keep: [],
   };
@@ -40,14 +39,14 @@ function auditedOf(gateway: ResourceGateway, isUser: boolean): Audited {
   };
 }
 
-/** Where a change came from, as the outbox keeps it. */
+/** The origin of a change, as stored in the outbox. */
 interface Origin {
   via?: string;
   id?: string;
   ip?: string;
 }
 
-/** The changes, and which of them an erasure can remove. Values of a record that an erasure has just removed are not stored at all. */
+/** Returns the changes and the fields that an erasure can remove. Values of a record deleted by an erasure are not stored. */
 function changesIn(
   { gateway, personal, erasable, ownerColumn }: Audited,
   row: OutboxRow,
@@ -79,7 +78,7 @@ function changed(audited: Audited, row: OutboxRow): AuditEvent {
   };
 }
 
-/** Finds the users of e-mails that somebody tried, so that the trail of a user tells of it. */
+/** Creates the look-up of users by the e-mails in events, so that failed sign-ins appear in the trail of the user. */
 function createFinder(users: ResourceGateway | undefined) {
   const text = users && `select email, id from ${quoteIdentifier(users.table)} where email = any($1::text[])`;
   return async (rows: readonly OutboxRow[], tx: Executor): Promise<Map<string, string>> => {
@@ -92,8 +91,8 @@ function createFinder(users: ResourceGateway | undefined) {
 }
 
 /**
- * Turns changes of audited records, and the extension's own rows, into rows of the audit trail, in the relay's transaction: each
- * exactly once. Its turn is the last, since the end of the chain is held until the transaction ends.
+ * Creates the relay consumer that appends changes of audited records, and the extension's own rows, to the audit trail exactly once.
+ * It runs last, because it locks the end of the chain until the transaction ends.
  */
 export function createConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
   const audited = new Map(

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FieldSpec, Fields } from '../../declare/field.ts';
-import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import type { OutboxRow } from '../../platform/outbox/table.ts';
-import type { Changes, FieldChange } from './entry.ts';
+import type { FieldSpec, Fields } from '../../../declare/field.ts';
+import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import type { OutboxRow } from '../../../platform/outbox/table.ts';
+import type { Changes, FieldChange } from '../trail/entry.ts';
 import { withoutPersonal } from './mask.ts';
 
-/** Whether the values of a field are for nobody's eyes. */
+/** Returns whether the values of a field must never be recorded. */
 function isSecret({ hidden, writeOnly, encrypted }: FieldSpec): boolean {
   return hidden === true || writeOnly === true || encrypted === true;
 }
 
-/** What became of a field; undefined: nothing. Without `before` it was made, without `after` removed. */
+/** Returns the change of a field; undefined if it did not change. No `before` means a new record, no `after` a deleted one. */
 function changeOf(
   name: string,
   spec: FieldSpec,
@@ -27,9 +27,9 @@ function changeOf(
 }
 
 /**
- * What an event says of its record, by field: only what changed. The values of secrets are never among it.
+ * Returns the changed fields of an event's record. Values of secret fields are never included.
  *
- * @param personal fields that are personal whatever they are named
+ * @param personal fields that are personal regardless of their name
  */
 export function changesOf(
   gateway: ResourceGateway,

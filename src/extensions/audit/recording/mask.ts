@@ -1,23 +1,23 @@
-import type { FieldSpec } from '../../declare/field.ts';
-import { isPersonal } from '../../declare/personal-data.ts';
+import type { FieldSpec } from '../../../declare/field.ts';
+import { isPersonal } from '../../../declare/personal-data.ts';
 
 const MASK = '***';
-// Of a shorter text the first letter would be much.
-const SHORTEST_TOLD = 5;
+// The first letter would reveal too much of a shorter text.
+const MIN_LENGTH = 5;
 
-/** What is told of a text that is personal: how it begins. */
+/** Masks a personal text except for its first letter. */
 export function maskText(text: string): string {
   const letters = [...text];
-  return letters.length < SHORTEST_TOLD ? MASK : `${letters[0]}${MASK}`;
+  return letters.length < MIN_LENGTH ? MASK : `${letters[0]}${MASK}`;
 }
 
 function masked(value: unknown, { kind }: FieldSpec): unknown {
   if (value === null || value === undefined) return value;
-  // Of few possible values the first letter tells which one it is.
+  // The first letter would identify one of few enum values.
   return typeof value === 'string' && kind !== 'enum' ? maskText(value) : MASK;
 }
 
-/** A value as the audit trail holds it: what is personal in it is masked. */
+/** Returns a value with its personal parts masked. */
 export function withoutPersonal(name: string, spec: FieldSpec, value: unknown): unknown {
   const { shape, ...own } = spec;
   if (isPersonal(name, own)) return masked(value, spec);

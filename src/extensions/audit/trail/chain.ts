@@ -1,38 +1,52 @@
-import { randomBytes } from 'node:crypto';
-import type { Executor } from '../../platform/postgres/database.ts';
-import type { AuditEvent, Changes, Entry } from './entry.ts';
-import { GENESIS, hashOf, sealOf } from './hash.ts';
-import { HEAD, INSERT, INSERT_VALUES, LOCK } from './sql.ts';
+import { hash, randomBytes } from 'node:crypto';
+import { canonicalJson } from '../../../platform/canonical-json.ts';
+import type { Executor } from '../../../platform/postgres/database.ts';
+import { HEAD, INSERT, INSERT_VALUES, LOCK } from '../sql.ts';
+import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
 
-/** A row of the chain, by its place. */
+/** The previous hash of the first row of a chain. */
+export const GENESIS = '0'.repeat(64);
+
+/** Returns the hash of a row: SHA-256 (hex) of the canonical JSON of all its values, including the hash of the previous row. */
+export function hashOf(entry: Omit<Entry, 'hash'> & { hash?: string }): string {
+  const { hash: _, ...content } = entry;
+  return hash('sha256', canonicalJson(content));
+}
+
+/** Returns the seal that an entry has in place of an erasable value: SHA-256 (hex) with the salt of the row. */
+export function sealOf(salt: string, field: string, change: FieldChange): string {
+  return hash('sha256', canonicalJson([salt, field, change]));
+}
+
+/** The position and hash of a row in the chain. */
 export interface Link {
   id: number;
   hash: string;
 }
 
-// Rows of one statement: each may tell of a whole record.
+// Rows of one statement. Each may contain a whole record.
 const ROWS_AT_ONCE = 200;
 
-/** Keeps everybody else from the end and the beginning of the chain until the transaction ends. */
+/** Locks both ends of the chain until the transaction ends. */
 export async function lockChain(tx: Executor): Promise<void> {
   await tx.write({ name: 'audit_lock', text: LOCK, values: [] });
 }
 
-/** The last row; of a chain whose rows are all removed the last one of those. */
+/** Returns the last row of the chain, or the last removed one if no rows remain. */
 async function headOf(database: Executor): Promise<Link> {
   const [row] = await database.write<[id: number, hash: string]>({ name: 'audit_head', text: HEAD, values: [] });
   return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
 }
 
-/** Values of a row that an erasure can remove. */
+/** The values of a row that an erasure can remove. */
 interface Erasable {
   owner: string;
   salt: string;
   values: Changes;
 }
 
-/** Splits a row into the entry, with seals in the place of erasable values, and these values. */
-function sealed({
+/** Splits a row into the entry, with seals in place of erasable values, and these values. */
+function sealValues({
   erasable,
   ...event
 }: AuditEvent): [event: Omit<AuditEvent, 'erasable'>, values: Erasable | undefined] {
@@ -49,14 +63,14 @@ function sealed({
   return [{ ...event, changes }, isAny ? { owner: erasable.owner, salt, values } : undefined];
 }
 
-/** Adds rows to the end of the chain, in their order. Others who do so wait until the transaction has ended. */
+/** Appends rows to the chain, in order. Other transactions that append wait until this one ends. */
 export async function append(tx: Executor, events: readonly AuditEvent[]): Promise<void> {
   await lockChain(tx);
-  // A statement of its own: the one that waited for the lock does not see what was committed meanwhile.
+  // A separate statement: the one that waited for the lock does not see rows committed in the meantime.
   let last = await headOf(tx);
   const removable: (Erasable & { id: number })[] = [];
   const entries = events.map((whole): Entry => {
-    const [event, values] = sealed(whole);
+    const [event, values] = sealValues(whole);
     if (values !== undefined) removable.push({ ...values, id: last.id + 1 });
     const entry = { ...event, id: last.id + 1, previousHash: last.hash };
     const hash = hashOf(entry);

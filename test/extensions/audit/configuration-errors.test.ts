@@ -4,7 +4,7 @@ import { audit, createApp, defineResource, defineUser, f } from '../../../src/in
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 const note = defineResource('note', { fields: { title: f.string() }, audit: true });
 
-test('audit without its extension is a mistake that names it', () => {
+test('the audit option without the extension is a configuration error that names it', () => {
   expect(() => createApp({ resources: [defineUser(), note] }, env)).toThrow(
     'audit: nothing gives it a meaning; add audit() to extensions',
   );
