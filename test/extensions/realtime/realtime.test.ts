@@ -372,8 +372,8 @@ test.each([
   [{ windowSeconds: 0 }, 'realtime.windowSeconds'],
   [{ maxStreams: -1 }, 'realtime.maxStreams'],
   [{ policy: 'Public' }, 'realtime.policy'],
-  [{ colour: 'red' }, 'realtime: Unrecognized key'],
-])('a setting that is wrong is told at the start: %j', (settings, message) => {
+  [{ colour: 'red' }, 'realtime.colour: there is no such setting'],
+])('an invalid setting is reported at start: %j', (settings, message) => {
   expect(() => createApp({ resources: [post], extensions: [realtime(settings as never), softDelete()] }, {})).toThrow(
     message,
   );
