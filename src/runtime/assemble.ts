@@ -143,13 +143,13 @@ function accountMistakes(resources: readonly AnyResource[], enabled: boolean): s
   if (fields === undefined) return [];
   const mistakes: string[] = [];
   for (const name of ['email', 'password'] as const) {
-    const { kind } = fields[name];
+    const { kind } = fields[name].type;
     if (kind !== name)
       mistakes.push(
         `resource "user": field "${name}": accounts sign in by it, and its type is ${kind}; declare it with f.${name}(), or set settings.auth.enabled to false`,
       );
   }
-  if (fields.email.kind === 'email' && !fields.email.unique)
+  if (fields.email.type.kind === 'email' && !fields.email.unique)
     mistakes.push('resource "user": field "email": accounts sign in by it; add unique()');
   return mistakes;
 }

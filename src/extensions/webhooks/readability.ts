@@ -133,7 +133,7 @@ export function createReadability(
     });
     const needed: ExpandedRecord[] = [];
     const expanded: ExpandedRecord[] = [];
-    for (const { gateway: gateway, data } of sent) {
+    for (const { gateway, data } of sent) {
       if (gateway === undefined) continue;
       if (gateway.needsRecord(user, isGlobal) && typeof data.id === 'string')
         needed.push({ resource: gateway.name, id: data.id });
@@ -141,7 +141,7 @@ export function createReadability(
     }
     const { subject, current } = await lookUp(needed, expanded);
     const verdicts: boolean[] = [];
-    for (const { type, gateway: gateway, data } of sent) {
+    for (const { type, gateway, data } of sent) {
       // An event of the app belongs to one user, which never changes.
       if (key && !limits.reads(key, [type])) verdicts.push(false);
       else if (gateway === undefined) verdicts.push(isOfApp(type));

@@ -66,7 +66,7 @@ export function erasureMistakes(resources: readonly ResourceGateway[], users: Re
     resourceMistakes(gateway, gateway === users).map((fault) => `resource "${gateway.name}": ${fault}`),
   );
   const status = (users.declaration.fields as Fields).status?.spec;
-  if (status === undefined || (status.kind !== 'enum' && status.kind !== 'string') || status.encrypted) {
+  if (status === undefined || !['enum', 'string'].includes(status.type.kind) || status.encrypted) {
     faults.push(
       `resource "${users.name}": privacy() needs a field "status" that tells accounts apart that are being erased; add status: f.enum(['active', 'disabled']).default('active')`,
     );
