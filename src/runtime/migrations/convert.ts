@@ -40,8 +40,9 @@ function targetOf(sql: string, spec: FieldSpec | undefined): Target {
   return { sql, type: own?.sql === sql ? own : columnTypeOfName(sql) };
 }
 
-// Of the types that no field uses, extensions use these.
+// Types of extensions, which no field uses.
 const WHOLE = new Set(['smallint', 'integer']);
+const WIDENED: Record<string, string> = { integer: 'smallint', 'integer[]': 'smallint[]' };
 
 function castsToText(from: string): boolean {
   return WHOLE.has(from) || columnTypeNamed(from)?.castsToText === true;
@@ -49,7 +50,7 @@ function castsToText(from: string): boolean {
 
 /** A cast that loses nothing, if there is one. */
 function cast(column: string, from: string, to: Target): string | undefined {
-  const casts = to.type?.exactCasts?.(from) ?? (from === 'smallint' && to.sql === 'integer' ? [to.sql] : undefined);
+  const casts = to.type?.exactCasts?.(from) ?? (WIDENED[to.sql] === from ? [to.sql] : undefined);
   if (casts !== undefined) return [column, ...casts].join('::');
   const toText = isArray(from) ? to.sql === 'text[]' : to.sql === 'text';
   return toText && castsToText(itemOf(from)) ? `${column}::${to.sql}` : undefined;
