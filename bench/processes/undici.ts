@@ -1,4 +1,4 @@
-// The yardstick of deliveries: undici alone, with the signature that Belfry's deliveries have.
+// The baseline of deliveries: undici alone, with the signature that Belfry's deliveries have.
 import { Pool } from 'undici';
 import { newSecret, sign, signingKey } from '../../src/extensions/webhooks/sign.ts';
 import { ready } from './child.ts';

@@ -1,4 +1,5 @@
 import type { Host, ResourceGateway, StoredRecord } from '../declare/host.ts';
+import { systemContext } from '../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { create } from '../records/operations/create.ts';
 import type { AccountsContext } from './context.ts';
@@ -50,8 +51,7 @@ export function createAdministration(
   return {
     find: async (email) => (await users.findForLogin(email.trim().toLowerCase()))?.user,
     create(input) {
-      const operation = { user: undefined, system: true, service };
-      return create(context, entity, input, operation, { faults: registrationFaults });
+      return create(context, entity, input, systemContext(service), { check: registrationFaults });
     },
     async list({ role, limit }) {
       if (role !== undefined && roles === undefined) return [];

@@ -12,5 +12,5 @@ export async function register(accounts: AccountsContext, ctx: RouteContext) {
   if (session === undefined) throw invalidSession();
   accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
-  return { user: await accounts.users.showToSelf(user, ctx.req), ...session };
+  return { user: accounts.users.asSeenBySelf(user), ...session };
 }

@@ -1,6 +1,6 @@
 import { recordShape } from '../declare/record-shape.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
-import { requestIdOf } from '../platform/http/request-id.ts';
+import { requestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';
 import { update } from '../records/operations/update.ts';
 import { changePassword, changePasswordInput } from './change-password.ts';
@@ -12,7 +12,7 @@ import { register } from './register.ts';
 /** The routes below `/api/auth`. */
 export function accountRoutes(accounts: AccountsContext, context: RecordsContext): Route[] {
   const tags = ['auth'];
-  const self = (ctx: RouteContext) => accounts.users.showToSelf(ctx.user as never, ctx.req);
+  const self = (ctx: RouteContext) => accounts.users.asSeenBySelf(ctx.user as never);
   return [
     {
       method: 'POST',
@@ -35,7 +35,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       policy: 'public',
       rateLimit: 'auth',
       input: loginInput,
-      output: loginShape(accounts.steps),
+      output: loginShape(accounts.signInStep),
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'login',
       tags,
@@ -63,10 +63,8 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       tags,
       summary: 'Change the own profile',
       async handler(ctx) {
-        const { user, req, service } = ctx;
-        const operation = { user, req, requestId: requestIdOf(req), system: false, service };
-        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, operation);
-        return accounts.users.showToSelf(changed, ctx.req);
+        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, requestContext(ctx));
+        return accounts.users.asSeenBySelf(changed);
       },
     },
     {

@@ -1,7 +1,7 @@
 import type { ResourceGateway } from '../declare/host.ts';
 import type { Sweep } from '../platform/outbox/relay.ts';
-import { removeInBatches } from '../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../platform/postgres/database.ts';
+import { removeInBatches } from '../platform/postgres/write-in-batches.ts';
 import { whenUsersAreDeleted } from './deleted-users.ts';
 
 const EVERY_MS = 60_000;

@@ -1,10 +1,11 @@
 import type { Request } from 'express';
 import type { Host, ResourceGateway, StoredRecord } from '../declare/host.ts';
 import type { Viewer } from '../declare/policy.ts';
-import { requestIdOf } from '../platform/http/request-id.ts';
 import type { Executor } from '../platform/postgres/database.ts';
+import { requestContext } from '../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { create } from '../records/operations/create.ts';
+import { recordView } from '../records/serialize/serialize.ts';
 import { storedHash } from './password-hash.ts';
 import { registrationFaults } from './password-rules.ts';
 
@@ -28,8 +29,8 @@ export interface Users {
   setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
   /** Replaces a hash, whatever it was. False when the user is gone. */
   replacePassword(id: string, hash: string, on: Executor): Promise<boolean>;
-  /** The record as its own user sees it. */
-  showToSelf(user: StoredRecord, req: Request): Promise<Record<string, unknown>>;
+  /** What a handler returns to have the record serialized as its own user sees it, whoever is signed in. */
+  asSeenBySelf(user: StoredRecord): object;
 }
 
 /** Makes the account side of the user resource. */
@@ -51,9 +52,8 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
 
   return {
     register(body, req) {
-      const { service } = context;
-      const operation = { user: undefined, req, requestId: requestIdOf(req), system: false, service };
-      return create(context, entity, body, operation, { authorized: true, faults: registrationFaults });
+      const visitor = requestContext({ user: undefined, req, service: context.service });
+      return create(context, entity, body, visitor, { authorized: true, check: registrationFaults });
     },
     async findForLogin(email) {
       return accountOf(await database.read({ name: 'user_login', text: findByEmail, values: [email] }));
@@ -70,8 +70,6 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
     async replacePassword(id, hash, on) {
       return (await on.write({ text: replace, values: [id, hash] })).length > 0;
     },
-    async showToSelf(user, req) {
-      return (await gateway.serialize([user], { user: user as StoredRecord & Viewer, req }))[0]!;
-    },
+    asSeenBySelf: (user) => recordView(gateway.name, user, { viewer: user as StoredRecord & Viewer }),
   };
 }

@@ -74,7 +74,8 @@ export interface Accounts {
    */
   holdCredential(ctx: Pick<RouteContext, 'user' | 'auth'>, tx: Executor): Promise<void>;
   /**
-   * Starts the session of a login that was held up by a step, and gives the answer of the login. Emits `auth.login`.
+   * Starts the session of a login that waited for a step. Emits `auth.login`. Returns the value of the login route, for the handler to return:
+   * the endpoint serializes the user in it.
    *
    * @throws ApiError FORBIDDEN when the account is not active; UNAUTHORIZED when it is gone or its password was changed since
    */

@@ -22,7 +22,7 @@ export interface ViewContext {
   /** What scope and policy functions get as `service`; left out: that of the app. */
   service?: Services;
   /** What several who look at the same moment read alike is read once for all of them. */
-  together?: Map<string, Promise<StoredRecord[]>> | undefined;
+  sharedReads?: Map<string, Promise<StoredRecord[]>> | undefined;
 }
 
 /** A record that is expanded in the place of a reference. */
@@ -41,17 +41,17 @@ export interface SerializedBefore {
 }
 
 /** Which records of a resource somebody follows. */
-export interface Followed {
+export interface SubscriptionRequest {
   /** A single record; undefined for those that a list would show. */
   id: string | undefined;
   /** The parameters of a list that are filters. */
   filters: Readonly<Record<string, unknown>>;
   /** Whether it was followed before: that a record is gone by now is no reason to refuse. */
-  goesOn?: boolean;
+  resumed?: boolean;
 }
 
 /** What a viewer follows. */
-export interface Following {
+export interface RecordSubscription {
   /** Equal texts include the same records. */
   key: string;
   /** Whether list policy and filters leave a record, as it is given. Who may read it is another question: see `readableBy`. */
@@ -74,8 +74,14 @@ export interface ResourceGateway {
   readableBy(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
   /** Whether the record is inside the service scope filter of this viewer. */
   inScope(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
-  /** Whether this viewer may see a field of a record that they may read. */
-  sees(record: StoredRecord, field: string, viewContext: ViewContext): Promise<boolean>;
+  /**
+   * Plans which of some fields this viewer sees. The returned function decides for one record that they may read; hidden, write-only and
+   * password fields are never visible.
+   */
+  visibleFields(
+    names: ReadonlySet<string>,
+    viewContext: ViewContext,
+  ): (record: StoredRecord) => Promise<ReadonlySet<string>>;
   /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
   serialize(records: readonly StoredRecord[], viewContext: ViewContext): Promise<Record<string, unknown>[]>;
   /**
@@ -96,7 +102,7 @@ export interface ResourceGateway {
    *
    * @throws ApiError as a list does, or the read of a single record; BAD_REQUEST for a filter that this viewer may not use
    */
-  follow(followed: Followed, viewContext: ViewContext): Promise<Following>;
+  subscribe(followed: SubscriptionRequest, viewContext: ViewContext): Promise<RecordSubscription>;
   /** Viewers with equal keys are shown the same of every record, but for those whom `ownersIn` names. */
   visibilityKey(viewer: Viewer | undefined): string;
   /** Users who may be shown more of a record than others with the same key. */

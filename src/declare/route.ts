@@ -65,7 +65,7 @@ export interface Route {
   path: string;
   /** Default `authenticated`. */
   policy?: Policy | undefined;
-  /** `handler`: the handler asks the policy itself. */
+  /** `handler`: the handler authorizes the request itself, by the policy. */
   authorize?: 'handler';
   /** Checks the body; its output is `ctx.input`. A route without it does not read the body, unless `body` says otherwise. */
   input?: StandardSchema;
@@ -122,7 +122,7 @@ export interface Route {
   crud?: 'list' | 'read' | 'create' | 'update' | 'delete';
   /** The route's own name in policy functions' `action`. */
   action?: string;
-  /** The answer's `data`; undefined answers 204. */
+  /** Returns the response's `data`, in which stored records are serialized for the caller; undefined for 204. */
   handler: (ctx: RouteContext) => unknown;
 }
 

@@ -154,6 +154,15 @@ const settingsSchema = z.strictObject({
         .default([]),
     })
     .prefault({}),
+  log: z
+    .strictObject({
+      /**
+       * The share of successful units of work that are logged where there are very many of them: push chunks, attempts of webhook
+       * deliveries. 1: each; 0: none. Failures are always logged.
+       */
+      sampleRate: z.number().min(0).max(1).default(1),
+    })
+    .prefault({}),
   /** ms that a stopping process waits for what is in flight. */
   graceMs: z.number().int().positive().default(15_000),
 });

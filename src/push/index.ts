@@ -5,22 +5,21 @@ import type { PushSender, TransactionalPushSender } from '../declare/push.ts';
 import type { SimulatedDevices } from '../declare/simulated.ts';
 import type { Platform } from '../platform/platform.ts';
 import { browserPages } from './browser/pages.ts';
-import { type Captured, createCaptured } from './captured.ts';
-import { createFinished } from './finished.ts';
-import { noteOpened } from './opened.ts';
-import { createReceipt, type Receipt } from './receipt.ts';
+import { pushSweeps } from './delivery/sweeps.ts';
+import { startPushWorker } from './delivery/worker.ts';
+import { type Captured, createCaptured } from './history/captured.ts';
+import { createReceipt, noteOpened, type Receipt } from './history/receipt.ts';
+import { pushData } from './history/user-data.ts';
 import { pushRoutes } from './routes.ts';
-import { createSender } from './send.ts';
+import { createFinishedSignals } from './send/finished.ts';
+import { createSender } from './send/send.ts';
 import { createSimulatedDevices } from './simulated/devices.ts';
 import { simulatedTables } from './simulated/tables.ts';
 import { simulatedTransport } from './simulated/transport.ts';
-import { pushSweeps } from './sweeps.ts';
 import { pushTables as ownTables } from './tables.ts';
 import { type Transport, takesDevice } from './transport.ts';
-import { pushData } from './user-data.ts';
-import { startPushWorker } from './worker.ts';
 
-export { transportMistakes } from './transport.ts';
+export { transportConfigErrors as transportMistakes } from './transport.ts';
 
 /** The tables of push, by name. */
 export const pushTables = { ...ownTables, ...simulatedTables };
@@ -49,7 +48,7 @@ export interface Push {
 export function createPush(platform: Platform, own: readonly Transport[], users?: UserTable): Push {
   const simulates = platform.env.nodeEnv !== 'production';
   const transports = simulates ? [simulatedTransport(platform), ...own] : own;
-  const finished = createFinished(platform);
+  const finished = createFinishedSignals(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
   // Only a transport that declares `accepts` is known to take tokens of Expo.

@@ -64,9 +64,9 @@ export interface PushMessage {
 }
 
 const id = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' });
-const list = (item: z.ZodType<string, string>, error: string) =>
+const audienceList = (item: z.ZodType<string, string>, error: string) =>
   boundedArray(item, { max: AUDIENCE_MAX, tooMany: `Must be at most ${AUDIENCE_MAX} entries`, error });
-const ids = list(id, 'Must be a user id or an array of user ids');
+const userIds = audienceList(id, 'Must be a user id or an array of user ids');
 const name = () => boundedText(NAME_MAX).refine((text) => text !== '', { error: 'Must not be empty' });
 const httpsUrl = () =>
   boundedText(URL_MAX).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
@@ -89,14 +89,14 @@ export const messageShape = z.strictObject(
       .unknown()
       .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: AUDIENCE_MAX }] })
       .transform((to, context): string | string[] => {
-        const parsed = (typeof to === 'string' ? id : ids).safeParse(to);
+        const parsed = (typeof to === 'string' ? id : userIds).safeParse(to);
         if (parsed.success) return parsed.data;
         context.issues.push(...(parsed.error.issues as z.core.$ZodRawIssue[]));
         return z.NEVER;
       })
       .optional(),
-    deviceIds: list(id, 'Must be an array of device ids').optional(),
-    tokens: list(
+    deviceIds: audienceList(id, 'Must be an array of device ids').optional(),
+    tokens: audienceList(
       boundedText(TOKEN_MAX)
         .refine((token) => token !== '', { error: 'Must not be empty' })
         .refine((token) => !token.startsWith(SIMULATED_PREFIX), {
@@ -156,18 +156,18 @@ function payloadBytes({ title = '', subtitle = '', body = '', data }: PushConten
 }
 
 /** The rules that look at more than one field. */
-function crossFaults(fields: Fields, content: PushContent, rule: TokenRule): ErrorDetails {
+function crossFieldErrors(fields: Fields, content: PushContent, rule: TokenRule): ErrorDetails {
   const details: ErrorDetails = {};
   const { to, deviceIds, tokens, platform } = fields;
   if (to === undefined && deviceIds === undefined && tokens === undefined) {
     details.to = 'Is required, unless deviceIds or tokens are given';
   }
-  let faults = 0;
+  let count = 0;
   for (const [i, token] of (tokens ?? []).entries()) {
-    const fault = tokenFault(platform, token, rule);
-    if (fault === undefined) continue;
-    details[`tokens.${i}`] = fault;
-    if (++faults === MAX_DETAILS) break;
+    const error = tokenFault(platform, token, rule);
+    if (error === undefined) continue;
+    details[`tokens.${i}`] = error;
+    if (++count === MAX_DETAILS) break;
   }
   if (content.silent && fields.data === undefined) details.data = 'Is required for a silent message';
   if (!content.silent && content.title === undefined && content.body === undefined) {
@@ -205,10 +205,10 @@ export function readMessage(input: unknown, rule: TokenRule): PushMessage {
   if (!parsed.success) throw validationError(detailsOf(parsed.error));
   const fields = parsed.data;
   const content = contentOf(fields);
-  const details = crossFaults(fields, content, rule);
+  const details = crossFieldErrors(fields, content, rule);
   if (Object.keys(details).length > 0) throw validationError(details);
   const { to, deviceIds, tokens = [], platform } = fields;
-  const unique = (list: readonly string[] = []) => [...new Set(list)];
+  const unique = (audienceList: readonly string[] = []) => [...new Set(audienceList)];
   return {
     audience: {
       userIds: unique(typeof to === 'string' ? [to] : to),

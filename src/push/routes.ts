@@ -5,8 +5,8 @@ import type { Route, RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
+import { readPush } from './history/read-push.ts';
 import { messageShape } from './message.ts';
-import { readPush } from './read-push.ts';
 
 /** Of each client: a send may reach everybody. */
 const SENDS = { limit: 60, windowMs: 60_000 };

@@ -1,7 +1,52 @@
-import type { DevicePlatform } from '../accounts/devices/index.ts';
+import { type DevicePlatform, readSubscription } from '../accounts/devices/index.ts';
+import { withDeadline } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PushContent } from './message.ts';
-import { errorWithoutTokens, withoutTokens } from './without-tokens.ts';
+
+/** No provider gives out shorter ones; a letter that is one would blot out whole sentences. */
+const SHORTEST_SECRET = 8;
+
+/** What is never told of a device: its token; of a browser also the part of the endpoint that is secret, and the key. */
+function secretsOf({ platform, token }: { platform: DevicePlatform; token: string }): string[] {
+  const subscription = platform === 'web' ? readSubscription(token) : undefined;
+  if (subscription === undefined) return [token];
+  const { endpoint, keys } = subscription;
+  return [token, endpoint.slice(endpoint.lastIndexOf('/') + 1), keys.auth];
+}
+
+/** A text of a transport or its provider without the tokens of these devices: it may repeat what it was sent. */
+export function withoutTokens(text: string, devices: readonly { platform: DevicePlatform; token: string }[]): string {
+  const secrets = devices.flatMap(secretsOf).filter((secret) => secret.length >= SHORTEST_SECRET);
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
+}
+
+/** Causes of causes that are told; one may be its own. */
+const DEEPEST_CAUSE = 4;
+
+/** Anything can be thrown, also what cannot be made a text. */
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return 'something that is no error';
+  }
+}
+
+/** What was thrown as an error that can be logged: message, stack and causes, and nothing else that hangs on it. */
+export function errorWithoutTokens(
+  thrown: unknown,
+  devices: readonly { platform: DevicePlatform; token: string }[],
+  depth = 0,
+): Error {
+  const redact = (text: unknown) => withoutTokens(textOf(text), devices);
+  if (!(thrown instanceof Error)) return new Error(redact(thrown));
+  const error = new Error(redact(thrown.message));
+  error.stack = redact(thrown.stack);
+  if (thrown.cause !== undefined && depth < DEEPEST_CAUSE) {
+    error.cause = errorWithoutTokens(thrown.cause, devices, depth + 1);
+  }
+  return error;
+}
 
 /** A device as transports see it. */
 export interface TransportDevice {
@@ -91,25 +136,25 @@ const ERROR_MAX = 500;
 const METHODS = ['sendMany', 'accepts', 'sizeOf', 'check', 'close'] as const;
 
 /** Every malformed or doubled transport, a line each. */
-export function transportMistakes(transports: readonly Transport[]): readonly string[] {
-  const faults: string[] = [];
+export function transportConfigErrors(transports: readonly Transport[]): readonly string[] {
+  const errors: string[] = [];
   const names = new Set<string>();
   for (const [i, transport] of transports.entries()) {
     const name: unknown = transport?.name;
-    if (typeof name !== 'string' || name === '') faults.push(`transports[${i}] has no name`);
-    else if (name === SIMULATED) faults.push(`transport "${name}": the name is that of simulated devices`);
-    else if (names.has(name)) faults.push(`transport "${name}" is installed twice`);
+    if (typeof name !== 'string' || name === '') errors.push(`transports[${i}] has no name`);
+    else if (name === SIMULATED) errors.push(`transport "${name}": the name is that of simulated devices`);
+    else if (names.has(name)) errors.push(`transport "${name}" is installed twice`);
     else names.add(name);
     if (typeof transport?.send !== 'function')
-      faults.push(`transports[${i}] has no method send(message, devices, { id })`);
+      errors.push(`transports[${i}] has no method send(message, devices, { id })`);
     for (const method of METHODS) {
       if (transport?.[method] !== undefined && typeof transport[method] !== 'function')
-        faults.push(`transports[${i}].${method} is not a function`);
+        errors.push(`transports[${i}].${method} is not a function`);
     }
     if (transport?.sizeOf !== undefined && !((transport.limitBytes ?? 0) > 0))
-      faults.push(`transports[${i}] has sizeOf and needs limitBytes, a number above 0`);
+      errors.push(`transports[${i}] has sizeOf and needs limitBytes, a number above 0`);
   }
-  return faults;
+  return errors;
 }
 
 /** Whether a transport accepts a device. One whose `accepts` throws does not. */
@@ -158,20 +203,11 @@ function normalized(result: TransportResult | undefined, devices: readonly Trans
   return { ...failed, retryable: true, ...(asked ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
 }
 
-/** Gives what a transport gives, or rejects: when it does, when it is late, and when that is no list. */
-async function withTimeout(call: () => unknown): Promise<readonly unknown[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`no answer within ${SEND_TIMEOUT_MS / 1000} s`);
-    timer = setTimeout(() => reject(error), SEND_TIMEOUT_MS);
-  });
-  try {
-    const results: unknown = await Promise.race([call(), late]);
-    if (!Array.isArray(results)) throw new Error('its answer is not a list of results');
-    return results;
-  } finally {
-    clearTimeout(timer);
-  }
+/** Calls a transport. Rejects when it does, when it is late, and when it returns no list. */
+async function callInTime(call: () => unknown): Promise<readonly unknown[]> {
+  const results = await withDeadline(Promise.resolve(call()), SEND_TIMEOUT_MS);
+  if (!Array.isArray(results)) throw new Error('its answer is not a list of results');
+  return results;
 }
 
 /**
@@ -212,12 +248,12 @@ export function sendThrough(
   log: Logger,
 ): Promise<TransportResult[]>[] {
   if (transport.sendMany !== undefined && sendings.length > 1) {
-    const all = resultsOf(transport, sendings, () => withTimeout(() => transport.sendMany!(sendings)), log);
+    const all = resultsOf(transport, sendings, () => callInTime(() => transport.sendMany!(sendings)), log);
     return sendings.map(async (_, i) => (await all)[i]!);
   }
   return sendings.map(async (sending) => {
     const { message, devices, context } = sending;
-    const call = async () => [await withTimeout(() => transport.send(message, devices, context))];
+    const call = async () => [await callInTime(() => transport.send(message, devices, context))];
     return (await resultsOf(transport, [sending], call, log))[0]!;
   });
 }

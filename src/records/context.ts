@@ -2,13 +2,13 @@ import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Services } from '../declare/service.ts';
 import type { CallerTransaction, Transaction } from '../declare/transaction.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { KeyedQueue } from '../platform/serial-queue.ts';
 import type { OperationContext } from './access/operation-context.ts';
 import type { VersionOf } from './operations/version.ts';
 import type { CompiledResource } from './schema/compiled.ts';
 import type { Archive } from './store/archive.ts';
 import type { Codec } from './store/codec.ts';
 import type { Store } from './store/store.ts';
-import type { KeyedQueue } from './transaction/keyed-queue.ts';
 
 /** A resource with its store: what the operations work on. */
 export interface Entity {
@@ -52,7 +52,7 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
   /** @throws Error in a transaction, of services that are not of it */
-  assertReach(): void;
+  assertOutsideTransaction(): void;
   /** Hashes a password field's value before it is stored. */
   hashPassword(password: string): Promise<string>;
   /**
@@ -68,7 +68,7 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
    * @param work gets what to work with
    * @param options `always`: the write needs a transaction even where the hook writes nothing
    */
-  join<T>(
+  withTransaction<T>(
     entity: Entity,
     operation: OperationContext,
     work: (context: RecordsContext, entity: Entity, operation: OperationContext) => Promise<T>,

@@ -1,11 +1,12 @@
 import type { ResourceGateway, ViewContext } from '../declare/host.ts';
 import type { ResolvedViewContext } from './access/operation-context.ts';
 import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './access/still-readable.ts';
+import { inScope, isVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { follow } from './query/subscribe.ts';
-import { presentApart } from './serialize/populate.ts';
-import { inScope, isVisible, sees } from './serialize/serialize.ts';
+import { subscribe } from './query/subscribe.ts';
+import { serializeSeparately } from './serialize/serialize.ts';
+import { planVisibleFields } from './serialize/serialize-fields.ts';
 import { rowJson } from './store/event.ts';
 
 /** The compiled view of a resource, for every channel besides its own routes. */
@@ -36,17 +37,15 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
       const resolved = resolveViewContext(viewContext);
       return (await inScope(resource, record, resolved)) && isVisible(resource, 'read', record, resolved);
     },
-    sees: async (record, name, viewContext) => {
-      const field = resource.field.get(name);
-      return field !== undefined && sees(resource, field, record, resolveViewContext(viewContext));
-    },
-    serialize: (records, viewContext) => presentApart(context, resource, records, resolveViewContext(viewContext)),
+    visibleFields: (names, viewContext) => planVisibleFields(resource, names, resolveViewContext(viewContext)),
+    serialize: (records, viewContext) =>
+      serializeSeparately(context, resource, records, resolveViewContext(viewContext)),
     stillReadable: (before, viewContext, anyRecord) =>
       stillReadable(context, resource, before, resolveViewContext(viewContext), anyRecord),
     needsRecord: (viewer, anyRecord) => needsRecord(resource, viewer, anyRecord),
     expandedIn: (data) => expandedIn(resource, data),
     holdsEncrypted: (data) => holdsEncrypted(context, resource, data),
-    follow: (followed, viewContext) => follow(entity, followed, resolveViewContext(viewContext)),
+    subscribe: (followed, viewContext) => subscribe(entity, followed, resolveViewContext(viewContext)),
     visibilityKey: visibilityKey.of,
     ownersIn: visibilityKey.ownersIn,
     fromOutbox: (columns) => codec.fromJson(columns),

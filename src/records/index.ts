@@ -4,6 +4,7 @@ import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createKeyedQueue } from '../platform/serial-queue.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/version.ts';
@@ -15,9 +16,8 @@ import { servicesBy } from './services.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
 import { createStore } from './store/store.ts';
-import { createKeyedQueue } from './transaction/keyed-queue.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction/transaction-guard.ts';
-import { createJoin } from './transaction/with-transaction.ts';
+import { createWithTransaction } from './transaction/with-transaction.ts';
 
 export { compileResources } from './schema/compile.ts';
 export { withArchives } from './store/archive.ts';
@@ -65,9 +65,9 @@ export function createRecords(
     hashPassword,
     deletionSteps: new Map(),
     transaction: undefined,
-    assertReach: transactions.assertOutside,
+    assertOutsideTransaction: transactions.assertOutside,
     afterCommit: (work) => work(context),
-    join: createJoin(() => context, platform.database, transactions),
+    withTransaction: createWithTransaction(() => context, platform.database, transactions),
   };
   for (const [name, entity] of entities) services.set(name, createService(context, entity));
   const all = [...entities.values()];

@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import type { StoredRecord } from '../declare/host.ts';
 import { pluralName } from '../declare/naming.ts';
 import { recordShape } from '../declare/record-shape.ts';
 import type { Action } from '../declare/resource.ts';
 import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
-import { withMeta, withVersion } from '../platform/http/answer.ts';
-import { requestIdOf } from '../platform/http/request-id.ts';
-import type { OperationContext } from './access/operation-context.ts';
+import { withMeta } from '../platform/http/answer.ts';
+import { type OperationContext, requestContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { create } from './operations/create.ts';
 import { readIfMatch } from './operations/if-match.ts';
@@ -18,29 +16,25 @@ import { restore } from './operations/restore.ts';
 import { update } from './operations/update.ts';
 import { parseReadQuery } from './query/parse.ts';
 import { declaredPolicy } from './schema/compile.ts';
-import { present } from './serialize/populate.ts';
+import { recordView } from './serialize/serialize.ts';
 
-function operationFor(ctx: RouteContext): OperationContext {
-  const { user, req, service } = ctx;
-  return { user, req, requestId: requestIdOf(req), system: false, service };
-}
-
+/** The context of a write that honors `If-Match`. */
 function guarded(ctx: RouteContext): OperationContext {
-  return { ...operationFor(ctx), ifMatch: readIfMatch(ctx.req) };
+  return { ...requestContext(ctx), ifMatch: readIfMatch(ctx.req) };
 }
 
-/** The CRUD routes of a resource. Their handlers ask the policies themselves: often inside the statement that they run. */
+/**
+ * The CRUD routes of a resource. Their handlers authorize the request themselves, often inside the statement that they run, and return stored
+ * records, which the endpoint serializes.
+ */
 export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const { resource } = entity;
   const { name } = resource;
   const shared = { tags: [name], authorize: 'handler' as const, resource: name };
-  const [spoken, spokenAll] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
-  const whole = recordShape(name);
-  const one = async (ctx: RouteContext, record: StoredRecord) =>
-    withVersion((await present(context, resource, [record], ctx))[0], entity.versionOf(record));
+  const [singular, plural] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
+  const recordOutput = recordShape(name);
   const item = `${resource.path}/:id`;
-  const change = async (ctx: RouteContext) =>
-    one(ctx, await update(context, entity, ctx.params.id!, ctx.body, guarded(ctx)));
+  const change = (ctx: RouteContext) => update(context, entity, ctx.params.id!, ctx.body, guarded(ctx));
 
   const routes: Record<string, Route[]> = {
     list: [
@@ -48,11 +42,11 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         ...shared,
         method: 'GET',
         path: resource.path,
-        summary: `List ${spokenAll}`,
-        output: z.array(whole),
+        summary: `List ${plural}`,
+        output: z.array(recordOutput),
         async handler(ctx) {
-          const { records, query, meta } = await list(context, entity, ctx.query, operationFor(ctx));
-          return withMeta(await present(context, resource, records, ctx, query), meta);
+          const { records, query, meta } = await list(context, entity, ctx.query, requestContext(ctx));
+          return withMeta(recordView(name, records, { selection: query }), meta);
         },
       },
     ],
@@ -61,13 +55,12 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         ...shared,
         method: 'GET',
         path: item,
-        summary: `Read a ${spoken}`,
-        output: whole,
+        summary: `Read a ${singular}`,
+        output: recordOutput,
         async handler(ctx) {
-          const record = await read(entity, ctx.params.id!, operationFor(ctx));
-          const query = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
-          const [shown] = await present(context, resource, [record], ctx, query);
-          return withVersion(shown, entity.versionOf(record));
+          const record = await read(entity, ctx.params.id!, requestContext(ctx));
+          const selection = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
+          return recordView(name, record, { selection });
         },
       },
     ],
@@ -79,12 +72,10 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         body: 'json',
         status: 201,
         idempotent: 'create',
-        summary: `Create a ${spoken}`,
+        summary: `Create a ${singular}`,
         bodyShape: recordShape(name, 'create'),
-        output: whole,
-        async handler(ctx) {
-          return one(ctx, await create(context, entity, ctx.body, operationFor(ctx), { id: reservedIdOf(ctx.req) }));
-        },
+        output: recordOutput,
+        handler: (ctx) => create(context, entity, ctx.body, requestContext(ctx), { id: reservedIdOf(ctx.req) }),
       },
     ],
     update: [
@@ -93,9 +84,9 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         method: 'PATCH',
         path: item,
         body: 'json',
-        summary: `Change a ${spoken}`,
+        summary: `Change a ${singular}`,
         bodyShape: recordShape(name, 'update'),
-        output: whole,
+        output: recordOutput,
         handler: change,
       },
       { ...shared, method: 'PUT', path: item, body: 'json', hidden: true, handler: change },
@@ -106,7 +97,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         method: 'DELETE',
         path: item,
         status: 204,
-        summary: `Delete a ${spoken}`,
+        summary: `Delete a ${singular}`,
         async handler(ctx) {
           await remove(context, entity, ctx.params.id!, guarded(ctx));
         },
@@ -114,21 +105,21 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     ],
   };
   const policyOf = (action: Action) => declaredPolicy(resource.declaration, action);
-  const restores: Route = {
+  const restoreRoute: Route = {
     ...shared,
     method: 'POST',
     path: `${item}/restore`,
     policy: policyOf('delete'),
-    summary: `Take a deleted ${spoken} back`,
+    summary: `Take a deleted ${singular} back`,
     errors: ['CONFLICT'],
-    output: whole,
-    handler: async (ctx) => one(ctx, await restore(context, entity, ctx.params.id!, guarded(ctx))),
+    output: recordOutput,
+    handler: (ctx) => restore(context, entity, ctx.params.id!, guarded(ctx)),
   };
   return [
     ...[...resource.actions].flatMap((action) =>
       routes[action]!.map((route) => ({ ...route, crud: action, policy: policyOf(action) })),
     ),
-    ...(resource.softDelete && resource.actions.has('delete') ? [restores] : []),
+    ...(resource.softDelete && resource.actions.has('delete') ? [restoreRoute] : []),
   ];
 }
 

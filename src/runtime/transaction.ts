@@ -4,7 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import type { Push } from '../push/index.ts';
 import type { Records } from '../records/index.ts';
-import { createFollowUps } from '../records/transaction/after-commit.ts';
+import { createAfterCommitQueue } from '../records/transaction/after-commit.ts';
 import { contextWithin } from '../records/transaction/transaction.ts';
 
 /** `app.transaction`: records and pushes in one transaction. */
@@ -14,14 +14,14 @@ export function createTransact(
   { push, mail }: { push: Push; mail: MailSender },
 ): Transact {
   return async (work) => {
-    const follow = createFollowUps(log);
+    const afterCommit = createAfterCommitQueue(log);
     const result = await database.transaction(async ({ client }) => {
       const statements = inTransaction(client);
-      const within = { database: statements, afterCommit: follow.add, abort: statements.abort };
+      const within = { database: statements, afterCommit: afterCommit.add, abort: statements.abort };
       try {
         const tx: Transaction = {
           database: statements,
-          afterCommit: follow.add,
+          afterCommit: afterCommit.add,
           service: contextWithin(records.context, within).service,
           push: { enqueue: (message) => push.enqueueWithin(within, message) },
           mail: { send: (message) => mail.send(message, within) },
@@ -31,7 +31,7 @@ export function createTransact(
         await statements.end();
       }
     });
-    await follow.run();
+    await afterCommit.run();
     return result;
   };
 }

@@ -20,6 +20,7 @@ test('every setting that a project leaves out has the default of the contract', 
     openapi: { enabled: true, docs: true, title: 'API', version: '1.0.0' },
     relay: { pollMs: 1000, sweepMs: 5000, batch: 500, streams: 2 },
     push: { waitMs: 10_000, endpointHosts: [] },
+    log: { sampleRate: 1 },
     graceMs: 15_000,
   });
 });
@@ -58,6 +59,7 @@ test.each<[SettingsInput, string]>([
   [lockout({ windowMinutes: 0 }), 'settings.auth.lockout.windowMinutes'],
   [lockout({ lockMinutes: 525_601 }), 'settings.auth.lockout.lockMinutes'],
   [{ pagination: { maxLimit: 0 } }, 'settings.pagination.maxLimit'],
+  [{ log: { sampleRate: 1.1 } }, 'settings.log.sampleRate'],
   [{ http: { bodyLimit: 0 } }, 'settings.http.bodyLimit'],
   [{ push: { endpointHosts: ['https://push.example.com'] } }, 'settings.push.endpointHosts.0'],
   [{ auth: { resetUrl: 'javascript:alert(1)' } }, 'settings.auth.resetUrl'],

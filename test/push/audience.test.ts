@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createFindDevices } from '../../src/accounts/devices/index.ts';
 import { defineUser } from '../../src/index.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { lookUp, START } from '../../src/push/audience.ts';
+import { lookUp, START } from '../../src/push/send/audience.ts';
 import type { Transport } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createChunkSender } from '../../src/push/chunk-sender.ts';
-import { createClaimChunks } from '../../src/push/claim-chunks.ts';
+import { createChunkSender } from '../../src/push/delivery/chunk-sender.ts';
+import { createClaimChunks } from '../../src/push/delivery/claim-chunks.ts';
 import type { Transport } from '../../src/push/transport.ts';
 
 const KEY = { pushId: 'p', chunk: 0, size: 1 };

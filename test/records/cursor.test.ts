@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { cursorBehind } from '../../src/records/query/cursor.ts';
+import { cursorAfter } from '../../src/records/query/cursor.ts';
 import { compileResources } from '../../src/records/schema/compile.ts';
 import { type Client, startTestApp } from '../support/app.ts';
 
@@ -276,7 +276,7 @@ const intSort = [
   { field: 'id', column: 'id', descending: false },
 ];
 const forged = (record: Record<string, unknown>, sort = intSort) =>
-  cursorBehind(compiled, { sort, open: true }, record as never);
+  cursorAfter(compiled, { sort, open: true }, record as never);
 const valid = forged({ int: 1, id: ids[0] });
 
 test('a cursor that is made up well is taken: it holds nothing that the viewer could not ask for', async () => {

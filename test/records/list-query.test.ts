@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { parseListQuery, parseReadQuery, type RawQuery } from '../../src/records/query/parse.ts';
-import type { Sight } from '../../src/records/query/visibility.ts';
+import type { QueryViewer } from '../../src/records/query/visibility.ts';
 import { compileResources } from '../../src/records/schema/compile.ts';
 
 const open = { list: 'public', read: 'public' } as const;
@@ -43,7 +43,7 @@ const ID = 'a'.repeat(24);
 const ann = { id: ID, roles: ['user'] };
 const resourceOf = () => note!;
 
-const list = (query: RawQuery, viewer: Sight = undefined, resource = note!) =>
+const list = (query: RawQuery, viewer: QueryViewer = undefined, resource = note!) =>
   parseListQuery(resource, query, viewer, { limits, resourceOf, byCode: viewer === 'system' });
 function refusal(act: () => unknown): string {
   try {
@@ -104,7 +104,7 @@ describe('page and limit', () => {
 });
 
 describe('a list that may take long', () => {
-  test.each<[string, RawQuery, Sight, boolean]>([
+  test.each<[string, RawQuery, QueryViewer, boolean]>([
     ['a search', { q: 'a' }, undefined, true],
     ['an empty search', { q: '' }, undefined, false],
     ['a page behind 10,000 records', { page: '501' }, undefined, false],
@@ -207,7 +207,7 @@ describe('filters', () => {
 });
 
 describe('filters of code', () => {
-  const byCode = (query: RawQuery, viewer: Sight = 'system', resource = note!) =>
+  const byCode = (query: RawQuery, viewer: QueryViewer = 'system', resource = note!) =>
     parseListQuery(resource, query, viewer, { limits, resourceOf, byCode: true }).conditions;
 
   test.each<[RawQuery, unknown]>([

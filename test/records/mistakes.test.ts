@@ -369,7 +369,7 @@ test('names are compared as they are normalised, and a path below a record of an
 });
 
 test.each([
-  ['an unknown option', { resuorces: [] }, '"resuorces" is not an option of createApp; options: resources, extensions'],
+  ['an unknown option', { resuorces: [] }, '"resuorces" is not an option of createApp. Did you mean "resources"?'],
   ['no resources', { resources: undefined }, 'resources: must be a list'],
   ['a resource that is none', { resources: [{ fields: {} }] }, 'resources: each is made with defineResource'],
   ['extensions that are no list', { extensions: {} }, 'extensions: must be a list'],

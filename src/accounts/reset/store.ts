@@ -3,8 +3,8 @@ import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { whenUsersAreDeleted } from '../deleted-users.ts';
 
 const TOKEN = /^([\w-]{43})([\w-]{22})$/;

@@ -1,8 +1,8 @@
 import { whenUsersAreDeleted } from '../../accounts/deleted-users.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { DELETE_OLD, REVOKE_OF_DELETED } from './sql.ts';
 
 const KEEP_DAYS = 30;

@@ -36,7 +36,7 @@ type Sights = (gateway: Group['gateway'], user: Viewer | undefined, isOwner: boo
 export function createBroadcast(visibleChanges: VisibleChanges) {
   function createSights(): Sights {
     const sights = new Map<unknown, Sight>();
-    const together: ViewContext['together'] = new Map();
+    const together: ViewContext['sharedReads'] = new Map();
     return (gateway, user, isOwner) => {
       const visibility = gateway.visibilityKey(user);
       const isPersonal = user === undefined || isOwner || visibility === user.id;

@@ -1,4 +1,4 @@
-import type { Following, ResourceGateway } from '../../declare/host.ts';
+import type { RecordSubscription, ResourceGateway } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { RecordChange } from './entry.ts';
 import type { Stream } from './stream.ts';
@@ -16,7 +16,7 @@ export interface Subscription {
   /** Of a single record. */
   id: string | undefined;
   filters: Readonly<Record<string, unknown>>;
-  following: Following;
+  following: RecordSubscription;
 }
 
 /** A stream, who looks at it, and what they follow. */

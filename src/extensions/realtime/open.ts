@@ -66,7 +66,7 @@ export function createStreamOpener(
     const { gateway, route } = followable(requested);
     assertReach(route, auth);
     const { text, id, filters } = requested;
-    const following = await gateway.follow({ id, filters, goesOn }, { user, req: undefined, service });
+    const following = await gateway.subscribe({ id, filters, resumed: goesOn }, { user, req: undefined, service });
     return { text, gateway, id, filters, following };
   }
 
@@ -124,7 +124,7 @@ export function createStreamOpener(
         listener.subscriptions = await Promise.all(
           subscriptions.map(async (one) => {
             const { id, filters } = one;
-            return { ...one, following: await one.gateway.follow({ id, filters, goesOn: true }, viewContext) };
+            return { ...one, following: await one.gateway.subscribe({ id, filters, resumed: true }, viewContext) };
           }),
         );
       } catch (error) {

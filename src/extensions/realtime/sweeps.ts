@@ -1,6 +1,6 @@
 import type { Host } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import type { Appender } from './appender.ts';
 import { FIELDS } from './entry.ts';
 import type { RealtimeSettings } from './settings.ts';
@@ -31,27 +31,32 @@ export function createSweeps(
 ): Sweep[] {
   const isAnyWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
 
-  /** Gives whether there may be more. Rolled back when Redis is away again: what it has got already comes twice. */
+  /** Returns the number of rows moved. Rolled back when Redis is away again: what it has got already comes twice. */
   const moveSome = () =>
     database.transaction(async (tx) => {
       const [lock] = await tx.write<[boolean]>({ text: TRY_LOCK, values: [] });
-      if (lock?.[0] !== true) return false;
+      if (lock?.[0] !== true) return 0;
       const values = [MOVED_AT_ONCE, BYTES_AT_ONCE];
       const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values });
       const sorted = rows.sort(([a], [b]) => a - b);
       const entries = sorted.map(([, text]) => [text === '' ? FIELDS.lost : FIELDS.event, text] as const);
       if (entries.length > 0 && !(await appender.add(entries, MOVE_DEADLINE_MS))) throw new RedisAwayError();
-      return rows.length > 0;
+      return rows.length;
     });
 
-  async function move(): Promise<void> {
-    if (!(await isAnyWaiting())) return;
-    await removeInBatches(database, DROP_OLD, [DROPPED, windowSeconds]);
+  async function move(): Promise<number> {
+    if (!(await isAnyWaiting())) return 0;
+    let total = await removeInBatches(database, DROP_OLD, [DROPPED, windowSeconds]);
     try {
-      for (let batch = 0; batch < BATCHES_A_RUN && (await moveSome()); batch++);
+      for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
+        const moved = await moveSome();
+        if (moved === 0) break;
+        total += moved;
+      }
     } catch (error) {
       if (!(error instanceof RedisAwayError)) throw error;
     }
+    return total;
   }
 
   return [

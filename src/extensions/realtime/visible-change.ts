@@ -1,6 +1,5 @@
-import type { Following, Host, ResourceGateway, StoredRecord, ViewContext } from '../../declare/host.ts';
+import type { Host, RecordSubscription, ResourceGateway, StoredRecord, ViewContext } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { isTooSlow, isTransient } from '../../platform/postgres/errors.ts';
 import { asItWas, type RecordChange } from './entry.ts';
 
@@ -33,7 +32,7 @@ export interface Sight {
 
 /** Whether to ask the database again. A statement that was too slow would be as slow again, and every stream would wait for it. */
 function isWorthRetrying(error: unknown): boolean {
-  return isTransient(error) && !isTooSlow(error instanceof ApiError ? error.cause : error);
+  return isTransient(error) && !isTooSlow(error);
 }
 
 /** What becomes of a change for somebody who could see the record before it, or can see it after it. */
@@ -63,7 +62,11 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     return known;
   }
 
-  async function planFor(change: RecordChange, following: Following, sight: Sight): Promise<Planned | undefined> {
+  async function planFor(
+    change: RecordChange,
+    following: RecordSubscription,
+    sight: Sight,
+  ): Promise<Planned | undefined> {
     const { gateway, record, previous } = change;
     const sees = async (one: StoredRecord) => following.includes(one) && (await isReadable(gateway, one, sight));
     const plan = planned(change, previous !== undefined && (await sees(previous)), await sees(record));
@@ -106,8 +109,8 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
 
   return {
     /** @param together shared by those who look at the same changes at the same moment */
-    sightOf: (user: Viewer | undefined, together: ViewContext['together']): Sight => ({
-      viewContext: { user, req: undefined, service, together },
+    sightOf: (user: Viewer | undefined, together: ViewContext['sharedReads']): Sight => ({
+      viewContext: { user, req: undefined, service, sharedReads: together },
       readable: new Map(),
       shown: new Map(),
     }),
@@ -118,7 +121,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
      */
     async of(
       gateway: ResourceGateway,
-      following: Following,
+      following: RecordSubscription,
       changes: readonly RecordChange[],
       sight: Sight,
     ): Promise<VisibleChange[]> {

@@ -1,7 +1,7 @@
 import type { Host } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
 const EVERY_MS = 10 * 60_000;
 

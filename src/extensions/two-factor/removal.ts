@@ -2,8 +2,8 @@ import { whenUsersAreDeleted } from '../../accounts/deleted-users.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { tablesOf } from '../../records/schema/tables-of.ts';
 import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfGone, removeOfUsers } from './sql.ts';
 
@@ -15,10 +15,8 @@ export function twoFactorSweeps(database: Pick<Database, 'write'>, users: Resour
   const overdue: Sweep = {
     name: 'two-factor: logins and enrolments that ran out',
     everyMs: EVERY_MS,
-    async run() {
-      await removeInBatches(database, REMOVE_EXPIRED);
-      await removeInBatches(database, REMOVE_UNCONFIRMED);
-    },
+    run: async () =>
+      (await removeInBatches(database, REMOVE_EXPIRED)) + (await removeInBatches(database, REMOVE_UNCONFIRMED)),
   };
   if (users.archiveTable === undefined) return [overdue];
   const text = removeOfGone(tablesOf(users));

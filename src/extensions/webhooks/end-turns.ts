@@ -1,7 +1,7 @@
 import type { Host } from '../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
-import { retryWhileUnavailable } from '../../platform/postgres/retry-while-unavailable.ts';
+import { retryTransient } from '../../platform/postgres/retry.ts';
 import { WRITE_RETRY_MS } from './leases.ts';
 import type { RateState } from './rate.ts';
 import { END_TURNS } from './sql/turns.ts';
@@ -29,7 +29,7 @@ export function createEndTurns({ database, log }: Pick<Host, 'database' | 'log'>
     ];
     try {
       const statement = { name: 'webhook_end_turns', text: END_TURNS, values };
-      await retryWhileUnavailable(() => database.write(statement), WRITE_RETRY_MS);
+      await retryTransient(() => database.write(statement), WRITE_RETRY_MS);
     } catch (error) {
       log.error({ err: error, turns: turns.length }, 'turns of webhook endpoints last until their leases run out');
     }

@@ -12,14 +12,14 @@ import { createWebhookMetrics } from './metrics.ts';
 import { createDisabledNotifier, createRevocationStep } from './notify-disabled.ts';
 import { createOperations, type WebhookOperations } from './operations.ts';
 import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
-import { type EventDeclarations, takenEventNames } from './published-events.ts';
+import { checkEventNames, type EventDeclarations } from './published-events.ts';
 import { createReadability } from './readability.ts';
 import { createResultWriter } from './record-results.ts';
 import { createRecovering } from './recover.ts';
 import { recoveryRoutes } from './recovery-routes.ts';
 import { endpointRoutes } from './routes.ts';
 import { sentEvents } from './sent-events.ts';
-import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
+import { completeSettings, type WebhookOptions, webhookSettings } from './settings.ts';
 import { createShownDeliveries } from './shown-deliveries.ts';
 import { encryptedSecrets } from './signing-keys.ts';
 import { createStatusReader } from './status.ts';
@@ -58,9 +58,10 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       webhook_recoveries: webhookRecoveries,
       webhook_turns: webhookTurns,
     },
-    mistakes: () => settingsMistakes(options),
-    setup(host) {
-      const settings = readSettings(options, host.env.nodeEnv === 'production');
+    settings: webhookSettings,
+    options,
+    setup(host, given) {
+      const settings = completeSettings(given, host.env.nodeEnv === 'production');
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('webhooks() cannot work:', [
@@ -100,7 +101,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           ...createOperations(host, status, recovering),
           publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
         },
-        mistakes: () => takenEventNames(settings.events, host.resources),
+        checkConfig: (errors) => checkEventNames(settings.events, host.resources, errors),
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings, metrics, check) },
       };
     },

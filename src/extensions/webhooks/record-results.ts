@@ -2,7 +2,7 @@ import type { Host } from '../../declare/host.ts';
 import type { Keyring } from '../../platform/crypto/keyring.ts';
 import { type AddToBatch, createMicroBatch } from '../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../platform/postgres/array-literal.ts';
-import { retryWhileUnavailable } from '../../platform/postgres/retry-while-unavailable.ts';
+import { retryTransient } from '../../platform/postgres/retry.ts';
 import type { Outcome } from './deliver.ts';
 import type { DeliveryStatus } from './delivery.ts';
 import type { EndpointRow } from './endpoint.ts';
@@ -88,7 +88,7 @@ export function createResultWriter(
   return async (results) => {
     const values = parameters(host.keyring, results, settings.retrySchedule, settings.disableAfterFailures);
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
-    const disabled = await retryWhileUnavailable(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
+    const disabled = await retryTransient(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
     if (disabled.length > 0) await notifyDisabled(disabled);
   };
 }

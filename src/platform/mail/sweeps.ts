@@ -1,6 +1,6 @@
 import type { Sweep } from '../outbox/relay.ts';
-import { removeInBatches } from '../outbox/remove-in-batches.ts';
 import type { Platform } from '../platform.ts';
+import { removeInBatches } from '../postgres/write-in-batches.ts';
 import { MAIL_QUEUE, mailJob } from './sender.ts';
 
 const KEPT_DAYS = 7;
@@ -37,6 +37,7 @@ export function mailSweeps({
           MAIL_QUEUE,
           rows.map(([id]) => mailJob(id)),
         );
+        return rows.length;
       },
     },
     {

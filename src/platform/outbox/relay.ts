@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from '../log.ts';
+import { createTimer, type LogWork } from '../log-work.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, readOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
@@ -22,7 +23,8 @@ export interface OutboxConsumer {
 export interface Sweep {
   name: string;
   everyMs: number;
-  run(): Promise<void>;
+  /** Resolves with the number of rows that it handled: a run that handled some is logged. */
+  run(): Promise<number> | Promise<void>;
 }
 
 // Relies on the primary key's order; locked rows belong to another stream or relay.
@@ -34,7 +36,7 @@ const CLAIM_ONE = `
   from outbox where id = $1 for update skip locked`;
 const REMOVE = 'delete from outbox where id = any($1::bigint[])';
 // 5 s, 10 s, 20 s … an hour.
-const POSTPONE = `
+const DEFER = `
   update outbox set attempts = attempts + 1, error = $2,
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
   where id = any($1::bigint[])`;
@@ -53,12 +55,13 @@ interface RelayOptions {
   consumers: readonly OutboxConsumer[];
   sweeps: readonly Sweep[];
   log: Logger;
+  logWork: LogWork;
   settings: { pollMs: number; batch: number; streams: number };
 }
 
 /** Starts taking outbox rows in batches, side by side in a few streams, and running the sweeps. */
 export function startRelay(options: RelayOptions): RunningRelay {
-  const { database, log, settings } = options;
+  const { database, log, logWork, settings } = options;
   const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
   const stopping = new AbortController();
   let wakeUp: () => void = () => undefined;
@@ -75,9 +78,10 @@ export function startRelay(options: RelayOptions): RunningRelay {
     return after;
   }
 
-  /** Takes one batch. Gives how many rows it found. */
+  /** Takes one batch. Returns the number of rows found. */
   async function takeBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
+    const elapsed = createTimer();
     try {
       const after = await database.transaction(async (tx) => {
         rows = (await tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(
@@ -86,15 +90,19 @@ export function startRelay(options: RelayOptions): RunningRelay {
         return rows.length > 0 ? work(rows, tx) : [];
       });
       await Promise.all(after.map((then) => then()));
+      if (rows.length > 0)
+        logWork('relay batch', { outcome: 'done', rows: rows.length, durationMs: elapsed() }, { sampled: true });
     } catch (error) {
       if (rows.length === 0) throw error;
-      log.error({ err: error, rows: rows.length }, 'a batch of events failed; taking its rows one by one');
+      const line = { outcome: 'failed', rows: rows.length, durationMs: elapsed(), err: error };
+      logWork('relay batch', line, { level: 'error' });
+      // One of them may be what no consumer can handle.
       for (const row of rows) await takeOne(row.id);
     }
     return rows.length;
   }
 
-  /** One row that no consumer can handle must not hold up the others: it alone is put off. */
+  /** Defers a row that fails, and it alone: a row that no consumer can handle must not hold up the others. */
   async function takeOne(id: number): Promise<void> {
     try {
       const after = await database.transaction(async (tx) => {
@@ -103,8 +111,8 @@ export function startRelay(options: RelayOptions): RunningRelay {
       });
       await Promise.all(after.map((then) => then()));
     } catch (error) {
-      log.error({ err: error, outbox: id }, 'an event could not be turned into work; it is put off');
-      await database.write({ text: POSTPONE, values: [[id], String(error).slice(0, 500)] });
+      log.error({ err: error, outbox: id }, 'an event could not be turned into work; it is deferred');
+      await database.write({ text: DEFER, values: [[id], String(error).slice(0, 500)] });
     }
   }
 
@@ -145,10 +153,13 @@ export function startRelay(options: RelayOptions): RunningRelay {
 
   async function sweepLoop(sweep: Sweep): Promise<void> {
     while (!stopping.signal.aborted) {
+      const elapsed = createTimer();
       try {
-        await sweep.run();
+        const rows = (await sweep.run()) ?? 0;
+        if (rows > 0) logWork('sweep', { outcome: 'done', sweep: sweep.name, rows, durationMs: elapsed() });
       } catch (error) {
-        log.error({ err: error, sweep: sweep.name }, 'a sweep failed');
+        const line = { outcome: 'failed', sweep: sweep.name, durationMs: elapsed(), err: error };
+        logWork('sweep', line, { level: 'error' });
       }
       await sleep(sweep.everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }

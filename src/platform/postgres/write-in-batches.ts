@@ -1,18 +1,37 @@
 import type { Executor } from './queryable.ts';
 
-const ROWS_AT_ONCE = 1000;
+const ROWS_PER_BATCH = 1000;
+/** A process that stops waits for the run in progress. */
+const BATCHES_PER_SWEEP = 20;
 
 /**
- * Runs a statement until it finds less than it may take.
+ * Runs a statement until it affects fewer rows than it may.
  *
- * @param text changes as many rows as its last parameter says, so that it does not find them again, and returns a row for each
+ * @param text changes at most as many rows as its last parameter says, never the same row twice, and returns a row for each
  * @param values its other parameters
- * @returns how many rows
+ * @returns the number of rows
  */
-export async function writeInBatches(database: Executor, text: string, values: readonly unknown[]): Promise<number> {
-  for (let total = 0; ; ) {
-    const { length } = await database.write({ text, values: [...values, ROWS_AT_ONCE] });
+export async function writeInBatches(
+  database: Executor,
+  text: string,
+  values: readonly unknown[],
+  { rowsPerBatch = ROWS_PER_BATCH, maxBatches = Number.POSITIVE_INFINITY } = {},
+): Promise<number> {
+  let total = 0;
+  for (let batch = 0; batch < maxBatches; batch++) {
+    const { length } = await database.write({ text, values: [...values, rowsPerBatch] });
     total += length;
-    if (length < ROWS_AT_ONCE) return total;
+    if (length < rowsPerBatch) break;
   }
+  return total;
+}
+
+/** Removes old rows in a sweep: as `writeInBatches`, but at most 20 batches. The next run of the sweep continues. */
+export function removeInBatches(
+  database: Executor,
+  text: string,
+  values: readonly unknown[] = [],
+  rowsPerBatch = ROWS_PER_BATCH,
+): Promise<number> {
+  return writeInBatches(database, text, values, { rowsPerBatch, maxBatches: BATCHES_PER_SWEEP });
 }

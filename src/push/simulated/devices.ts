@@ -11,7 +11,7 @@ import {
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { answerOf } from './answers.ts';
+import { outcomeOf } from './transport.ts';
 
 const behavior = z.enum(SIMULATED_BEHAVIORS, { error: `Must be one of: ${SIMULATED_BEHAVIORS.join(', ')}` });
 const newDevice = z.strictObject({
@@ -56,7 +56,7 @@ type Row = [
 // Times within JSON are written by Postgres, with its own zone and precision.
 const iso = (text: string | null) => (text === null ? null : new Date(text).toISOString());
 
-function show([id, user, platform, name, how, createdAt, notifications]: Row): SimulatedDevice {
+function serializeDevice([id, user, platform, name, how, createdAt, notifications]: Row): SimulatedDevice {
   const shown = notifications.map((one) => ({ ...one, at: iso(one.at)!, tappedAt: iso(one.tappedAt) }));
   return { id, user, platform, name, behavior: how, createdAt, notifications: shown };
 }
@@ -73,7 +73,7 @@ export function createSimulatedDevices({ database, events }: Pick<Platform, 'dat
   async function read(id: string): Promise<SimulatedDevice> {
     const [row] = isId(id) ? await database.write<Row>({ text: LIST_ONE, values: [id] }) : [];
     if (row === undefined) throw new ApiError('NOT_FOUND');
-    return show(row);
+    return serializeDevice(row);
   }
 
   return {
@@ -85,16 +85,16 @@ export function createSimulatedDevices({ database, events }: Pick<Platform, 'dat
       await database.write({ text: MAKE, values: [id, how] });
       return read(id);
     },
-    list: async () => (await database.write<Row>({ text: LIST_ALL, values: [] })).map(show),
+    list: async () => (await database.write<Row>({ text: LIST_ALL, values: [] })).map(serializeDevice),
     async setBehavior(id, input) {
       const how = checked(behavior, input, 'behavior');
       if (!isId(id) || (await database.write({ text: SET, values: [id, how] })).length === 0) {
         throw new ApiError('NOT_FOUND');
       }
-      const answer = answerOf(how, false);
-      if ('state' in answer && answer.state !== 'held') {
+      const outcome = outcomeOf(how, false);
+      if ('state' in outcome && outcome.state !== 'held') {
         await database.write({ text: LATE, values: [id] });
-        const rows = await database.write<[string, string]>({ text: ARRIVE, values: [id, answer.state] });
+        const rows = await database.write<[string, string]>({ text: ARRIVE, values: [id, outcome.state] });
         for (const [push, state] of rows) events.emit('push.simulated', { id: push, device: id, state });
       }
       return read(id);

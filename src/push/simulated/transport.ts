@@ -1,9 +1,28 @@
 import { SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
-import type { SimulatedBehavior } from '../../declare/simulated.ts';
+import type { SimulatedBehavior, SimulatedNotification } from '../../declare/simulated.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { SIMULATED, type Transport, type TransportResult } from '../transport.ts';
-import { answerOf } from './answers.ts';
+
+/** What becomes of a notification on a device, or what its provider answers instead of taking it. */
+type SimulatedOutcome = { state: SimulatedNotification['state'] } | { refused: TransportResult };
+
+const gone = (error: string): SimulatedOutcome => ({ refused: { ok: false, error, unregistered: true } });
+
+const OUTCOMES: Record<SimulatedBehavior, SimulatedOutcome> = {
+  delivers: { state: 'shown' },
+  offline: { state: 'held' },
+  'notifications-off': { state: 'hidden' },
+  'app-uninstalled': gone('DeviceNotRegistered'),
+  'invalid-token': gone('InvalidRegistration'),
+  'rate-limited': { refused: { ok: false, error: 'MessageRateExceeded', retryable: true } },
+};
+
+/** How a device of a behavior takes a message. A silent one is seen by nobody. */
+export function outcomeOf(behavior: SimulatedBehavior, silent: boolean): SimulatedOutcome {
+  const result = OUTCOMES[behavior];
+  return silent && 'state' in result && result.state === 'shown' ? { state: 'hidden' } : result;
+}
 
 const BEHAVIORS = 'select device_id, behavior from push_simulated_devices where device_id = any($1)';
 
@@ -28,9 +47,9 @@ export function simulatedTransport({ database, events }: Pick<Platform, 'databas
       const received: { id: string; device: string; state: string }[] = [];
       const results = ids.map((device): TransportResult => {
         const behavior = device === null ? undefined : behaviors.get(device);
-        const answer = answerOf(behavior ?? 'invalid-token', message.silent === true);
-        if ('refused' in answer) return answer.refused;
-        const notification = { id: newId(), device: device!, state: answer.state };
+        const result = outcomeOf(behavior ?? 'invalid-token', message.silent === true);
+        if ('refused' in result) return result.refused;
+        const notification = { id: newId(), device: device!, state: result.state };
         received.push(notification);
         return { ok: true, id: notification.id };
       });

@@ -1,5 +1,5 @@
-import type { TransportDevice, TransportResult } from '../transport.ts';
-import { withoutTokens } from '../without-tokens.ts';
+import type { PushContent } from '../message.ts';
+import { type SendContext, type TransportDevice, type TransportResult, withoutTokens } from '../transport.ts';
 
 /** What follows from a failure: the device is removed, an alarm raised, a retry made, or nothing. */
 export type FailureClass = 'gone' | 'misconfigured' | 'retryable' | 'permanent';
@@ -40,3 +40,13 @@ export const NOT_SENT_IN_TIME: Failure = { class: 'retryable', name: 'NotSent', 
 
 /** ms that a notification waits for its turn; with the time of the send itself it stays below what the worker waits. */
 export const MAX_WAIT_MS = 20_000;
+
+/** 28 days, what FCM and web push services keep at most, and what they take when nothing is said. */
+export const LONGEST_TTL_SECONDS = 2_419_200;
+
+/** Whole seconds that a provider may still keep a notification, 0 for one try only; undefined when the message sets none. */
+export function secondsLeft({ ttl }: PushContent, { expiresAt }: Pick<SendContext, 'expiresAt'>): number | undefined {
+  if (ttl === undefined) return undefined;
+  const left = expiresAt === undefined ? ttl : Math.ceil((expiresAt - Date.now()) / 1000);
+  return Math.max(0, Math.min(left, ttl, LONGEST_TTL_SECONDS));
+}

@@ -16,22 +16,22 @@ import { readVapid } from './web-push/vapid.ts';
  * @throws StartupError naming every credential that is missing or malformed
  */
 export function transportsFrom(env: Environment, settings: Settings): Transport[] {
-  const faults: string[] = [];
-  const fault = (text: string) => faults.push(text);
+  const errors: string[] = [];
+  const reportError = (text: string) => errors.push(text);
   const uses = (prefix: string) => Object.keys(env.push).some((name) => name.startsWith(prefix));
   const transports: Transport[] = [];
   if (uses('APNS_')) {
-    const credentials = readApnsCredentials(env.push, { production: env.nodeEnv === 'production' }, fault);
+    const credentials = readApnsCredentials(env.push, { production: env.nodeEnv === 'production' }, reportError);
     if (credentials !== undefined) transports.push(createApnsTransport(credentials));
   }
   if (uses('FCM_')) {
-    const account = readServiceAccount(env.push.FCM_SERVICE_ACCOUNT!, fault);
+    const account = readServiceAccount(env.push.FCM_SERVICE_ACCOUNT!, reportError);
     if (account !== undefined) transports.push(createFcmTransport(account));
   }
   if (uses('VAPID_')) {
-    const vapid = readVapid(env.push, fault);
-    if (faults.length === 0) transports.push(createWebPushTransport(vapid, { rule: endpointRule({ env, settings }) }));
+    const vapid = readVapid(env.push, reportError);
+    if (errors.length === 0) transports.push(createWebPushTransport(vapid, { rule: endpointRule({ env, settings }) }));
   }
-  if (faults.length > 0) throw new StartupError('The credentials of push are wrong:', faults);
+  if (errors.length > 0) throw new StartupError('The credentials of push are wrong:', errors);
   return transports;
 }

@@ -5,10 +5,10 @@ import { isId } from '../../platform/ids.ts';
 import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { owns } from '../serialize/serialize.ts';
 import type { Store } from '../store/store.ts';
 import { policyArguments, type ResolvedViewContext } from './operation-context.ts';
 import { actionRule } from './rule-errors.ts';
+import { owns } from './visibility.ts';
 
 /** Whether a policy cannot be met without being signed in, whatever the record. */
 export function needsUser(policy: CompiledPolicy): boolean {

@@ -1,26 +1,31 @@
 import { type Actor, currentActor } from '../../declare/actor.ts';
 import type { ViewContext } from '../../declare/host.ts';
 import type { PolicyArguments } from '../../declare/policy.ts';
+import type { RouteContext } from '../../declare/route.ts';
 import type { ActAs, Services } from '../../declare/service.ts';
 import { identityOf } from '../../platform/http/identity.ts';
 import { requestIdOf } from '../../platform/http/request-id.ts';
 import type { IfMatch } from '../operations/if-match.ts';
 
-/** Who looks, and the services that the project's functions get meanwhile: those of the transaction, where it is in one. */
+/** A viewer, with the services that the project's functions get: inside a transaction, those of the transaction. */
 export interface ResolvedViewContext extends ViewContext {
   service: PolicyArguments['service'];
 }
 
-/** The context of an operation: the user and the request that it is recorded for, and its privilege. */
+/** What an operation runs with: the user and request that it is recorded for, and its privilege. Built by the functions below. */
 export interface OperationContext extends ResolvedViewContext {
   requestId?: string | undefined;
   /** The privilege of the system: everything is validated, but no policy or scope applies. */
   system: boolean;
-  /** Of a change or removal: the record must have one of these versions. */
+  /** Of an update or deletion: the record must have one of these versions. */
   ifMatch?: IfMatch | undefined;
 }
 
-/** What policy functions are called with. @param doc the record in question, where there is one */
+/**
+ * The arguments of policy functions.
+ *
+ * @param doc the record that is decided about, if there is one
+ */
 export function policyArguments(
   { user, req, service }: ResolvedViewContext,
   action: string,
@@ -34,19 +39,33 @@ export function actorOf({ user, req, requestId }: OperationContext): Actor {
   return { user, req, requestId };
 }
 
-/** The request of the actor, if `user` made it: rules must not read the headers of another user's request. */
+/** The actor's request if `user` made it: rules must not read the headers of another user's request. */
 function requestOf(actor: Actor | undefined, user: Actor['user']): Actor['req'] {
   return actor?.user?.id === user?.id ? actor?.req : undefined;
+}
+
+/** The context of an operation of an HTTP request, with the privilege of its user. */
+export function requestContext({
+  user,
+  req,
+  service,
+}: Pick<RouteContext, 'user' | 'req' | 'service'>): OperationContext {
+  return { user, req, requestId: requestIdOf(req), system: false, service };
+}
+
+/** The context of an operation of the system, on behalf of no user. */
+export function systemContext(service: Services): OperationContext {
+  return { user: undefined, system: true, service };
 }
 
 /**
  * The context of a service call.
  *
  * @param as the options of the call
- * @param service the services that functions of the project get during the call
+ * @param service the services that the project's functions get during the call
  * @throws TypeError for an unknown privilege; Error for `{ as: 'user' }` when there is no user to act as
  */
-export function operationContext(as: ActAs | undefined, service: Services): OperationContext {
+export function serviceCallContext(as: ActAs | undefined, service: Services): OperationContext {
   const actor = currentActor();
   // `{ user: ctx.user }` of a visitor who is not signed in must not become the system.
   const named = as !== undefined && Object.hasOwn(as, 'user');
@@ -63,7 +82,7 @@ export function operationContext(as: ActAs | undefined, service: Services): Oper
   return { user, req, requestId, system: privilege === 'system', service };
 }
 
-/** How the user of an operation is signed in, and by which session or key; undefined unless the request is the user's own. */
+/** How the user of an operation signed in, and by which session or key; undefined unless the request is the user's own. */
 export function identityBehind({ user, req }: Pick<OperationContext, 'user' | 'req'>): ReturnType<typeof identityOf> {
   const identity = req && identityOf(req);
   return identity?.userId === user?.id ? identity : undefined;

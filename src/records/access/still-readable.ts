@@ -2,8 +2,8 @@ import type { ExpandedRecord, SerializedBefore, StoredRecord } from '../../decla
 import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import type { RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { inScope, isVisible, sees } from '../serialize/serialize.ts';
 import type { ResolvedViewContext } from './operation-context.ts';
+import { inScope, isFieldVisible, isVisible } from './visibility.ts';
 
 type Data = SerializedBefore['data'];
 
@@ -60,7 +60,7 @@ export function holdsEncrypted(context: RecordsContext, resource: CompiledResour
 }
 
 /** Whether the viewer sees a key of the serialized record: a field, the id or a time. */
-async function seesPart(
+async function isKeyVisible(
   resource: CompiledResource,
   name: string,
   record: StoredRecord | undefined,
@@ -73,22 +73,22 @@ async function seesPart(
   }
   if (field.secret) return false;
   if (field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user)) return true;
-  return record !== undefined && sees(resource, field, record, viewContext);
+  return record !== undefined && isFieldVisible(resource, field, record, viewContext);
 }
 
-async function seesAll(
+async function isAllVisible(
   context: RecordsContext,
   resource: CompiledResource,
   { data, record, find }: SerializedBefore,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
-  for (const name of Object.keys(data)) if (!(await seesPart(resource, name, record, viewContext))) return false;
+  for (const name of Object.keys(data)) if (!(await isKeyVisible(resource, name, record, viewContext))) return false;
   for (const { target, data: inner } of expanded(resource, data)) {
     const referenced = context.entities.get(target)!.resource;
     const stored = find(target, String(inner.id));
     if (stored === undefined || !(await inScope(referenced, stored, viewContext))) return false;
     if (!(await isVisible(referenced, 'reference', stored, viewContext))) return false;
-    if (!(await seesAll(context, referenced, { data: inner, record: stored, find }, viewContext))) return false;
+    if (!(await isAllVisible(context, referenced, { data: inner, record: stored, find }, viewContext))) return false;
   }
   return true;
 }
@@ -108,5 +108,5 @@ export async function stillReadable(
   if (record === undefined && needsRecord(resource, viewContext.user, anyRecord)) return false;
   if (!(await inScope(resource, record, viewContext))) return false;
   if (!anyRecord && !(await isVisible(resource, 'read', record, viewContext))) return false;
-  return seesAll(context, resource, before, viewContext);
+  return isAllVisible(context, resource, before, viewContext);
 }

@@ -68,14 +68,14 @@ function announce(
  * What follows a change once it is committed: the relay and listeners hear of it, then the `after` hook runs. A hook that fails
  * is logged: the change stands, and its caller must not take it for failed.
  */
-export function follow(
+export function finishWrite(
   context: RecordsContext,
   resource: CompiledResource,
   change: Change,
   operation: OperationContext,
   hook: (ctx: HookContext) => unknown,
 ): Promise<void> {
-  const tell = async (outside: RecordsContext) => {
+  const finish = async (outside: RecordsContext) => {
     announce(outside, resource, change, operation);
     try {
       await hook(hookContext(outside, operation));
@@ -85,5 +85,5 @@ export function follow(
     }
   };
   // After the commit of a transaction another actor may be the current one.
-  return context.afterCommit((outside) => runAs(actorOf(operation), () => tell(outside)));
+  return context.afterCommit((outside) => runAs(actorOf(operation), () => finish(outside)));
 }

@@ -5,9 +5,9 @@ import { authorizeCollection } from '../access/access.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { actionRule, inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { causeOf, conflict, follow, hookContext } from './after-write.ts';
+import { causeOf, conflict, finishWrite, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
-import { answerOfHook } from './hook-answer.ts';
+import { hookResult } from './hook-answer.ts';
 import { validateHooked } from './hook-errors.ts';
 import { type Values, validate } from './validate.ts';
 
@@ -17,7 +17,7 @@ interface Options {
   /** The record's; new when left out. */
   id?: string | undefined;
   /** What is wrong with values that keep the declaration's rules, by field. */
-  faults?: (values: Values) => ErrorDetails;
+  check?: (values: Values) => ErrorDetails;
 }
 
 async function insert(
@@ -43,10 +43,10 @@ async function insert(
     const changed: unknown = await inRule(resource.name, 'hooks.beforeCreate', () =>
       beforeCreate(given, hookContext(context, operation)),
     );
-    values = await validateHooked(resource, answerOfHook(changed, values), operation, { ...rules, settled });
+    values = await validateHooked(resource, hookResult(changed, values), operation, { ...rules, settled });
   }
-  const faults = options.faults?.(values) ?? {};
-  if (Object.keys(faults).length > 0) throw validationError(faults);
+  const refused = options.check?.(values) ?? {};
+  if (Object.keys(refused).length > 0) throw validationError(refused);
   const hashed = await hashPasswords(context, resource, values);
   return store.insert(options.id ?? newId(), hashed, causeOf(operation)).catch((error: unknown) => {
     throw conflict(resource, error);
@@ -65,8 +65,8 @@ export async function create(
   const hooks = resource.declaration.hooks;
   const record = await (hooks?.beforeCreate === undefined
     ? insert(context, entity, input, operation, options)
-    : context.join(entity, operation, (own, joined, as) => insert(own, joined, input, as, options)));
+    : context.withTransaction(entity, operation, (own, joined, as) => insert(own, joined, input, as, options)));
   const change = { action: 'created', record } as const;
-  await follow(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));
+  await finishWrite(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));
   return record;
 }

@@ -3,7 +3,7 @@
  *
  * @throws Error for false: other tools take it for a refusal, and the write would go ahead
  */
-export function answerOfHook(returned: unknown, values: object): object {
+export function hookResult(returned: unknown, values: object): object {
   if (returned === false) throw new Error('a hook refuses by throwing ApiError; it returned false');
   return typeof returned === 'object' && returned !== null ? returned : values;
 }

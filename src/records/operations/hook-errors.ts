@@ -4,10 +4,10 @@ import { ApiError } from '../../platform/errors.ts';
 import { asksFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
 import { hideOnError } from '../access/rule-errors.ts';
+import { owns } from '../access/visibility.ts';
 import { echo } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { owns } from '../serialize/serialize.ts';
-import { docOf, type Values, validate } from './validate.ts';
+import { policyDoc, type Values, validate } from './validate.ts';
 
 interface Hooked {
   unknownFields: 'reject' | 'strip';
@@ -66,7 +66,7 @@ export async function validateHooked(
   } catch (error) {
     if (operation.system || !(error instanceof ApiError && error.code === 'VALIDATION_ERROR')) throw error;
     const { before, updating, settled } = options;
-    const doc = before ?? (docOf(resource, settled) as StoredRecord);
+    const doc = before ?? (policyDoc(resource, settled) as StoredRecord);
     const names = await foreignNames(error, { resource, operation, updating, before }, doc);
     if (names.length === 0) throw error;
     const fields = names.map((name) => `"${echo(name)}"`).join(', ');

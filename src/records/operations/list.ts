@@ -7,7 +7,7 @@ import { listConditions } from '../access/access.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition, ListCondition } from '../query/condition.ts';
-import { cursorBehind } from '../query/cursor.ts';
+import { cursorAfter } from '../query/cursor.ts';
 import { deletedConditions } from '../query/deleted.ts';
 import type { ListQuery, Position } from '../query/list-query.ts';
 import { badQuery } from '../query/parameter.ts';
@@ -86,7 +86,7 @@ async function load({ resource }: Entity, reading: Reading): Promise<Omit<Stored
   const { query } = reading;
   const { page, limit } = query;
   const offset = (page - 1) * limit;
-  const nextOf = (records: StoredRecord[]) => cursorBehind(resource, query, records.at(-1)!);
+  const nextOf = (records: StoredRecord[]) => cursorAfter(resource, query, records.at(-1)!);
   if (query.counted) {
     const [{ records, isCut }, total] = await counted(reading, { limit, offset });
     const isMore = isCut || (records.length === limit && offset + limit < total);

@@ -6,8 +6,8 @@ import type { OperationContext } from '../access/operation-context.ts';
 import { inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { WriteCondition } from '../store/store.ts';
-import { causeOf, follow, hookContext } from './after-write.ts';
-import { answerOfHook } from './hook-answer.ts';
+import { causeOf, finishWrite, hookContext } from './after-write.ts';
+import { hookResult } from './hook-answer.ts';
 import { matchConditions } from './if-match.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import { loadForWrite, stillInReach, unchanged } from './update.ts';
@@ -28,7 +28,7 @@ async function attempt(
     const answer: unknown = await inRule(resource.name, 'hooks.beforeDelete', () =>
       hooks?.beforeDelete?.(record as never, hookContext(context, operation)),
     );
-    answerOfHook(answer, record);
+    hookResult(answer, record);
     const asked = allowed === undefined ? unchanged(entity, record) : [];
     conditions = [...(await stillInReach(entity, allowed, operation)), ...asked];
   }
@@ -72,10 +72,10 @@ export async function remove(
   const joins = always || resource.declaration.hooks?.beforeDelete !== undefined;
   const record = await retryOnConflict(entity, id, operation, (as) =>
     joins
-      ? context.join(entity, as, (own, joined, who) => attempt(own, joined, id, who), { always })
+      ? context.withTransaction(entity, as, (own, joined, who) => attempt(own, joined, id, who), { always })
       : attempt(context, entity, id, as),
   );
-  await follow(context, resource, { action: 'deleted', record }, operation, (ctx) =>
+  await finishWrite(context, resource, { action: 'deleted', record }, operation, (ctx) =>
     resource.declaration.hooks?.afterDelete?.(record as never, ctx),
   );
   return record;

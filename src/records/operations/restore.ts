@@ -6,7 +6,7 @@ import { assertRestorable } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Archive } from '../store/archive.ts';
-import { causeOf, conflict, follow } from './after-write.ts';
+import { causeOf, conflict, finishWrite } from './after-write.ts';
 import { assertMatch } from './if-match.ts';
 
 async function loadDeleted(
@@ -45,6 +45,6 @@ export async function restore(
     throw conflict(resource, error);
   });
   if (record === undefined) throw new ApiError('NOT_FOUND');
-  await follow(context, resource, { action: 'restored', record }, operation, () => undefined);
+  await finishWrite(context, resource, { action: 'restored', record }, operation, () => undefined);
   return record;
 }

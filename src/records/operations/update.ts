@@ -9,9 +9,9 @@ import type { Condition } from '../query/condition.ts';
 import { scopeConditions } from '../query/scope.ts';
 import { writerOf } from '../store/codec.ts';
 import type { WriteCondition, Written } from '../store/store.ts';
-import { causeOf, conflict, follow, hookContext } from './after-write.ts';
+import { causeOf, conflict, finishWrite, hookContext } from './after-write.ts';
 import { hashPasswords } from './hash-passwords.ts';
-import { answerOfHook } from './hook-answer.ts';
+import { hookResult } from './hook-answer.ts';
 import { validateHooked } from './hook-errors.ts';
 import { assertMatch, matchConditions } from './if-match.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
@@ -52,7 +52,7 @@ async function attempt(
     const changed: unknown = await inRule(resource.name, 'hooks.beforeUpdate', () =>
       beforeUpdate(given, before as never, hookContext(context, operation)),
     );
-    changes = await validateHooked(resource, answerOfHook(changed, changes), operation, { ...rules, settled });
+    changes = await validateHooked(resource, hookResult(changed, changes), operation, { ...rules, settled });
   }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...matchConditions(resource, operation.ifMatch)];
@@ -78,10 +78,10 @@ export async function update(
   const joins = resource.declaration.hooks?.beforeUpdate !== undefined;
   const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
     joins
-      ? context.join(entity, as, (own, joined, who) => attempt(own, joined, id, input, who))
+      ? context.withTransaction(entity, as, (own, joined, who) => attempt(own, joined, id, input, who))
       : attempt(context, entity, id, input, as),
   );
-  await follow(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
+  await finishWrite(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );
   return record;

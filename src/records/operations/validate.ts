@@ -48,7 +48,7 @@ function isSettled(name: string, value: unknown, { settled }: Validation): boole
   return Object.hasOwn(settled, name) && isDeepStrictEqual(settled[name], value);
 }
 
-function present(input: Values, name: string): boolean {
+function isSet(input: Values, name: string): boolean {
   return Object.hasOwn(input, name) && input[name] !== undefined;
 }
 
@@ -104,7 +104,7 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
     const unowned = operation.system && input[name] === null;
     if (name === resource.ownerField && values[name] === undefined && operation.user !== undefined && !unowned) {
       values[name] = operation.user.id;
-    } else if (!present(input, name) || input[name] === null) {
+    } else if (!isSet(input, name) || input[name] === null) {
       const value = 'default' in spec ? checkedDefault(name, spec, field.schema) : undefined;
       const fillable = validation.hooked && field.closed;
       if (value !== undefined) values[name] = value;
@@ -156,16 +156,16 @@ async function askOnCreate(
   details: ErrorDetails,
 ): Promise<void> {
   const fields = validation.resource.fields.filter(
-    (field) => present(input, field.name) && asksFunction(field, validation),
+    (field) => isSet(input, field.name) && asksFunction(field, validation),
   );
   for (const field of fields) {
-    const refused = await refusalByFunction(field, validation, docOf(validation.resource, values));
+    const refused = await refusalByFunction(field, validation, policyDoc(validation.resource, values));
     if (refused !== undefined) details[field.name] = refused;
   }
 }
 
 /** Values that were checked as the record of a policy function, which may change what it gets; passwords are not in it. */
-export function docOf(resource: CompiledResource, values: Values): Record<string, unknown> {
+export function policyDoc(resource: CompiledResource, values: Values): Record<string, unknown> {
   const shown = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
   return structuredClone(Object.fromEntries(shown));
 }
@@ -216,10 +216,10 @@ function sentFields(resource: CompiledResource, input: unknown): CompiledField[]
 /** Whether an update with this body can only be checked with the stored record at hand. */
 export function needsRecord(resource: CompiledResource, input: unknown): boolean {
   if (sentFields(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
-  return asksPerRecord(resource, input);
+  return asksFunctionPerRecord(resource, input);
 }
 
 /** Whether a function decides, record by record, if a field of this body may be written. */
-function asksPerRecord(resource: CompiledResource, input: unknown): boolean {
+function asksFunctionPerRecord(resource: CompiledResource, input: unknown): boolean {
   return sentFields(resource, input).some((field) => (field.writableBy?.functions.length ?? 0) > 0);
 }

@@ -5,7 +5,7 @@ import type { Condition } from './condition.ts';
 import { isFilterable, LIST_OPERATORS, MAX_VALUES, PARAMETER, unknownFilter } from './filter.ts';
 import { badQuery, names, single } from './parameter.ts';
 import { comparable, comparison, EQUAL, isOperators, specOf } from './scope.ts';
-import { type Sight, visibility } from './visibility.ts';
+import { type QueryViewer, visibilityCondition } from './visibility.ts';
 
 /** A field that code may filter by here, and how. */
 interface Filterable {
@@ -15,7 +15,7 @@ interface Filterable {
 }
 
 /** The system filters by all that is stored in a form that can be compared; who acts for a user, by what clients may. */
-function filterable(resource: CompiledResource, name: string, viewer: Sight): Filterable {
+function filterable(resource: CompiledResource, name: string, viewer: QueryViewer): Filterable {
   if (viewer !== 'system') {
     if (!isFilterable(resource, name)) throw unknownFilter(resource, name);
     const { spec, operators } = resource.field.get(name)!;
@@ -70,7 +70,12 @@ function assertDefined(parameter: string, value: unknown): void {
  * @param value what a query string could say, or: a list, null, a Date, operators with their values
  * @throws ApiError BAD_REQUEST naming the field, and what is allowed; TypeError for undefined
  */
-export function codeFilter(resource: CompiledResource, parameter: string, value: unknown, viewer: Sight): Condition[] {
+export function codeFilter(
+  resource: CompiledResource,
+  parameter: string,
+  value: unknown,
+  viewer: QueryViewer,
+): Condition[] {
   assertDefined(parameter, value);
   const [, name = parameter, operator] = PARAMETER.exec(parameter) ?? [];
   const field = filterable(resource, name, viewer);
@@ -84,6 +89,6 @@ export function codeFilter(resource: CompiledResource, parameter: string, value:
     return comparison(name, field.spec, op as Operator, operand(field, op as Operator, wanted));
   });
   const declared = resource.field.get(name);
-  const seen = declared === undefined ? undefined : visibility(resource, declared, viewer);
+  const seen = declared === undefined ? undefined : visibilityCondition(resource, declared, viewer);
   return seen === undefined ? conditions : [seen, ...conditions];
 }

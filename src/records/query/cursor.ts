@@ -25,7 +25,7 @@ function seal(resource: CompiledResource, sort: readonly SortTerm[], payload: st
  * The cursor behind a record of a sorted list. It carries the values of the sort terms, so that the list goes on from there
  * even when the record is gone; where not everybody may see them, or they are too long, only the record's id.
  */
-export function cursorBehind(
+export function cursorAfter(
   resource: CompiledResource,
   { sort, open }: Pick<ListQuery, 'sort' | 'open'>,
   record: StoredRecord,

@@ -3,7 +3,7 @@ import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { type Condition, compareField, type ListCondition } from './condition.ts';
 import { badQuery, echo, names } from './parameter.ts';
-import { type Sight, visibility } from './visibility.ts';
+import { type QueryViewer, visibilityCondition } from './visibility.ts';
 
 /** Operators that take a comma list. */
 export const LIST_OPERATORS: ReadonlySet<Operator> = new Set<Operator>(['in', 'nin', 'all']);
@@ -46,7 +46,12 @@ function comparedValue(field: CompiledField, parameter: string, op: Operator, te
 }
 
 /** `field=value` or `field[op]=value` as conditions: what it says, and on which records the viewer may ask it. */
-export function parseFilter(resource: CompiledResource, parameter: string, text: string, viewer: Sight): Condition[] {
+export function parseFilter(
+  resource: CompiledResource,
+  parameter: string,
+  text: string,
+  viewer: QueryViewer,
+): Condition[] {
   const [, name = '', operator = 'eq'] = PARAMETER.exec(parameter) ?? [];
   if (!isFilterable(resource, name)) throw unknownFilter(resource, parameter);
   const field = resource.field.get(name)!;
@@ -57,12 +62,12 @@ export function parseFilter(resource: CompiledResource, parameter: string, text:
     );
   }
   const comparison = compareField(name, field.spec, op, comparedValue(field, parameter, op, text));
-  const seen = visibility(resource, field, viewer);
+  const seen = visibilityCondition(resource, field, viewer);
   return seen === undefined ? [comparison] : [seen, comparison];
 }
 
 /** `q` as a condition: any searchable field contains the text, and the viewer may see it there. */
-export function parseSearch(resource: CompiledResource, text: string, viewer: Sight): ListCondition[] {
+export function parseSearch(resource: CompiledResource, text: string, viewer: QueryViewer): ListCondition[] {
   const fields = resource.fields.filter((field) => field.spec.searchable && !field.secret);
   if (fields.length === 0) throw badQuery('Unknown query parameter "q"; this resource is not searchable');
   if (text.length > LONGEST_SEARCH) {
@@ -71,7 +76,7 @@ export function parseSearch(resource: CompiledResource, text: string, viewer: Si
   if (text === '') return [];
   const any = fields.map((field): ListCondition => {
     const contains: ListCondition = { field: field.name, contains: text };
-    const seen = visibility(resource, field, viewer);
+    const seen = visibilityCondition(resource, field, viewer);
     return seen === undefined ? contains : { every: [seen, contains] };
   });
   return [{ any }];

@@ -7,7 +7,7 @@ import { parseInclude, type ResourceOf } from './include.ts';
 import type { Includes, ListQuery } from './list-query.ts';
 import { assertOnce, badQuery, echo, names, positive, single } from './parameter.ts';
 import { isOpen, parseSort } from './sort.ts';
-import type { Sight } from './visibility.ts';
+import type { QueryViewer } from './visibility.ts';
 
 /** A query string: flat, a repeated parameter is an array. */
 export type RawQuery = Record<string, unknown>;
@@ -23,14 +23,14 @@ export const MAX_PAGES = 1_000_000_000;
 const FAR_DOWN = 10_000;
 
 /** The names that `fields` may hold. */
-export function selectable(resource: CompiledResource): string[] {
+export function selectableFields(resource: CompiledResource): string[] {
   const own = ['id', ...(resource.timestamps ? ['createdAt', 'updatedAt'] : [])];
   const fields = resource.fields.filter((field) => !field.secret).map((field) => field.name);
   return [...own, ...(resource.softDelete ? ['deletedAt'] : []), ...fields];
 }
 
-function selection(resource: CompiledResource, text: string): Set<string> {
-  const allowed = selectable(resource);
+function parseFields(resource: CompiledResource, text: string): Set<string> {
+  const allowed = selectableFields(resource);
   const wanted = text.split(',');
   for (const name of wanted) {
     if (!allowed.includes(name)) throw badQuery(`Cannot select the field "${echo(name)}"; fields: ${names(allowed)}`);
@@ -39,13 +39,13 @@ function selection(resource: CompiledResource, text: string): Set<string> {
 }
 
 /** What is returned of the records: `include` and `fields`. A reference that is included is selected, too. */
-function parseShape(
+function parseSelection(
   resource: CompiledResource,
   { include, fields }: { include?: string | undefined; fields?: string | undefined },
   resourceOf: ResourceOf,
 ): Pick<ListQuery, 'include' | 'fields'> {
   const included: Includes = include === undefined ? new Map() : parseInclude(resource, include, resourceOf);
-  const selected = fields === undefined ? undefined : selection(resource, fields);
+  const selected = fields === undefined ? undefined : parseFields(resource, fields);
   return { include: included, fields: selected && new Set([...selected, ...included.keys()]) };
 }
 
@@ -64,7 +64,7 @@ export function parseReadQuery(
     if (name === 'include' || name === 'fields') shape[name] = single(name, value);
     else throw badQuery(`Unknown query parameter "${echo(name)}"; allowed here: include, fields`);
   }
-  return parseShape(resource, shape, resourceOf);
+  return parseSelection(resource, shape, resourceOf);
 }
 
 const OWN_PARAMETERS = ['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q', 'deleted'] as const;
@@ -104,13 +104,13 @@ interface Options {
 }
 
 /** A field may be called `count`: where one may filter by it, it is the field that is meant. */
-function isCountFilter(resource: CompiledResource, value: unknown, viewer: Sight): boolean {
+function isCountFilter(resource: CompiledResource, value: unknown, viewer: QueryViewer): boolean {
   if (isFilterable(resource, 'count')) return true;
   return viewer === 'system' && resource.field.has('count') && value !== 'none';
 }
 
 /** Whether a parameter of the list's own is a filter after all. */
-function isFilterOfThatName(resource: CompiledResource, name: string, value: unknown, viewer: Sight): boolean {
+function isFilterOfThatName(resource: CompiledResource, name: string, value: unknown, viewer: QueryViewer): boolean {
   if (name === 'deleted') return !resource.softDelete;
   return name === 'count' && isCountFilter(resource, value, viewer);
 }
@@ -132,7 +132,7 @@ function scans(resource: CompiledResource, filters: readonly (readonly [string, 
 export function parseListQuery(
   resource: CompiledResource,
   query: RawQuery,
-  viewer: Sight,
+  viewer: QueryViewer,
   { limits, resourceOf, byCode }: Options,
 ): ListQuery {
   const given: Given = {};
@@ -157,7 +157,7 @@ export function parseListQuery(
   return {
     ...order,
     ...part,
-    ...parseShape(resource, given, resourceOf),
+    ...parseSelection(resource, given, resourceOf),
     conditions,
     after: given.after === undefined ? undefined : parseCursor(resource, order, given.after),
     deleted,

@@ -1,6 +1,6 @@
 import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
 import { badQuery, echo, names } from './parameter.ts';
-import { type Sight, visibility } from './visibility.ts';
+import { type QueryViewer, visibilityCondition } from './visibility.ts';
 
 /** Fields in one `sort`. */
 export const MAX_TERMS = 8;
@@ -21,18 +21,18 @@ export function declaredSorts(resource: CompiledResource): string[] {
 }
 
 /** The fields by which this viewer may sort. The system sorts by whatever has an order. */
-function sortable(resource: CompiledResource, viewer: Sight): string[] {
+function sortable(resource: CompiledResource, viewer: QueryViewer): string[] {
   if (viewer === 'system') {
     return [...resource.fields.filter(isScalar).map((field) => field.name), 'id', ...ownFields(resource)];
   }
   return declaredSorts(resource).filter((name) => {
     const field = resource.field.get(name);
-    return field === undefined || visibility(resource, field, viewer) === undefined;
+    return field === undefined || visibilityCondition(resource, field, viewer) === undefined;
   });
 }
 
 /** `sort` as terms. By a field that is not visible to everybody sorts only who sees it on every record. */
-export function parseSort(resource: CompiledResource, text: string, viewer: Sight): SortTerm[] {
+export function parseSort(resource: CompiledResource, text: string, viewer: QueryViewer): SortTerm[] {
   const allowed = sortable(resource, viewer);
   const terms = text.split(',').map((term) => {
     const field = term.replace(/^-/, '');
@@ -51,12 +51,12 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Sigh
  * Whether every value of an order may stand in a cursor. What the system lists may be handed to anybody: for this it sees as
  * little as somebody who is not signed in.
  */
-export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], viewer: Sight): boolean {
+export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], viewer: QueryViewer): boolean {
   const sight = viewer === 'system' ? undefined : viewer;
   return sorted.every(({ field: name }) => {
     const field = resource.field.get(name);
     if (field === undefined) return true;
     // A cursor carries values that code can compare, one for each field.
-    return !field.secret && isScalar(field) && visibility(resource, field, sight) === undefined;
+    return !field.secret && isScalar(field) && visibilityCondition(resource, field, sight) === undefined;
   });
 }

@@ -11,7 +11,7 @@ interface Unnamed {
 }
 
 /** What the statements of a list are made from. */
-export type Selection = Pick<ListQuery, 'conditions' | 'sort'>;
+export type SelectedList = Pick<ListQuery, 'conditions' | 'sort'>;
 
 /** The part of a sorted list that is wanted. */
 export interface Slice {
@@ -39,7 +39,7 @@ function fromSql({ source, table }: CompiledResource): string {
 }
 
 /** The statement of a page. */
-export function pageStatement(resource: CompiledResource, columns: string, list: Selection, slice: Slice): Unnamed {
+export function pageStatement(resource: CompiledResource, columns: string, list: SelectedList, slice: Slice): Unnamed {
   const params = parameters();
   const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
   const order = orderSql(resource, list.sort);
@@ -55,7 +55,7 @@ export function pageStatement(resource: CompiledResource, columns: string, list:
 }
 
 /** The statement that counts a list. */
-export function countStatement(resource: CompiledResource, { conditions }: Selection): Unnamed {
+export function countStatement(resource: CompiledResource, { conditions }: SelectedList): Unnamed {
   const params = parameters();
   const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
   return { text: `select count(*) from ${fromSql(resource)}${where}`, values: params.values };

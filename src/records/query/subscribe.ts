@@ -1,4 +1,4 @@
-import type { Followed, Following, StoredRecord } from '../../declare/host.ts';
+import type { RecordSubscription, StoredRecord, SubscriptionRequest } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { listConditions, loadAuthorized, needsUser } from '../access/access.ts';
@@ -23,11 +23,11 @@ async function oneRecord({ resource, store }: Entity, id: string, viewContext: R
  *
  * @throws ApiError as a list or a read does; BAD_REQUEST naming the filter that this viewer may not use
  */
-export async function follow(
+export async function subscribe(
   entity: Entity,
-  { id, filters, goesOn = false }: Followed,
+  { id, filters, resumed: goesOn = false }: SubscriptionRequest,
   viewContext: ResolvedViewContext,
-): Promise<Following> {
+): Promise<RecordSubscription> {
   const { resource } = entity;
   const names = Object.keys(filters);
   assertOnce(names);

@@ -1,103 +1,174 @@
-import type { StoredRecord } from '../../declare/host.ts';
-import { allows, allowsEveryRecord } from '../../declare/policy.ts';
-import { policyArguments, type ResolvedViewContext } from '../access/operation-context.ts';
-import { hideOnError, visibilityRule } from '../access/rule-errors.ts';
-import { matches } from '../query/match.ts';
-import { scopeConditions } from '../query/scope.ts';
-import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import type { StoredRecord, ViewContext } from '../../declare/host.ts';
+import type { ResolvedViewContext } from '../access/operation-context.ts';
+import type { RecordsContext } from '../context.ts';
+import type { ListQuery } from '../query/list-query.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { resourceOf } from '../store/codec.ts';
+import { expandReferences } from './expand.ts';
+import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
-/** What leaves the system of a record. */
-export type Shown = Record<string, unknown>;
+/** Which fields of a record a client asked for, and which references to expand besides those that always are. */
+export type Selection = Pick<ListQuery, 'include' | 'fields'>;
 
-/** Whether the viewer owns the record. */
-export function owns(
-  resource: CompiledResource,
-  record: StoredRecord | undefined,
-  viewContext: Pick<ResolvedViewContext, 'user'>,
-): boolean {
-  if (viewContext.user === undefined || resource.ownerField === undefined) return false;
-  return record?.[resource.ownerField] === viewContext.user.id;
-}
+const EVERYTHING: Selection = { include: new Map(), fields: undefined };
 
-/**
- * Shows records to a viewer: hidden and write-only fields never, fields with `visibleTo` where they match. The one way by
- * which a record's fields leave the system.
- *
- * @param selected the fields to show; undefined for all that may be seen
- */
-export async function show(
+async function serializeAll(
+  context: RecordsContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
-  selected?: ReadonlySet<string>,
-): Promise<Shown[]> {
-  const wanted = resource.fields.filter(
-    (field) => !field.secret && (selected === undefined || selected.has(field.name)),
-  );
-  // Decided once per viewer where the record does not matter; only the rest is asked per record.
-  const plan = wanted.map((field) => ({
-    field,
-    always: field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user),
-  }));
-  const times = resource.timestamps ? ['createdAt', 'updatedAt'].filter((name) => selected?.has(name) ?? true) : [];
-  const tellsDeletion = resource.softDelete && (selected?.has('deletedAt') ?? true);
-  const shown: Shown[] = [];
-  for (const record of records) {
-    const out: Shown = { id: record.id };
-    for (const { field, always } of plan) {
-      const value = record[field.name];
-      if (value !== undefined && (always || (await sees(resource, field, record, viewContext))))
-        out[field.name] = value;
-    }
-    for (const name of times) out[name] = record[name];
-    if (record.deletedAt !== undefined && tellsDeletion) out.deletedAt = record.deletedAt;
-    shown.push(out);
+  selection: Selection,
+): Promise<{ serialized: SerializedRecord[]; complete: boolean }> {
+  const serialized = await serializeFields(resource, records, viewContext, selection.fields);
+  const always = resource.populated.map((name) => [name, EVERYTHING.include] as const);
+  const includes = new Map([...always, ...selection.include]);
+  if (includes.size === 0) return { serialized, complete: true };
+  const places = new Map(serialized.map((record) => [record, 1]));
+  return { serialized, complete: await expandReferences(context, { resource, includes, places }, viewContext) };
+}
+
+/** Serializes records of one response for a viewer: visible fields, with references expanded. */
+async function serializeRecords(
+  context: RecordsContext,
+  resource: CompiledResource,
+  records: readonly StoredRecord[],
+  viewContext: ResolvedViewContext,
+  selection = EVERYTHING,
+): Promise<SerializedRecord[]> {
+  return (await serializeAll(context, resource, records, viewContext, selection)).serialized;
+}
+
+/** Serializes records that are sent separately: each as in a response of its own, whatever the others expand. */
+export async function serializeSeparately(
+  context: RecordsContext,
+  resource: CompiledResource,
+  records: readonly StoredRecord[],
+  viewContext: ResolvedViewContext,
+): Promise<SerializedRecord[]> {
+  const { serialized, complete } = await serializeAll(context, resource, records, viewContext, EVERYTHING);
+  if (complete || records.length < 2) return serialized;
+  const separate: SerializedRecord[] = [];
+  for (const record of records) separate.push(...(await serializeRecords(context, resource, [record], viewContext)));
+  return separate;
+}
+
+/**
+ * Stored records in the value of a handler that are serialized with a selection of their own, or for another viewer than the
+ * caller. The records are private, so that no copy of this object leaves the system before it is serialized.
+ */
+class RecordView {
+  readonly #resource: string;
+  readonly #records: StoredRecord | readonly StoredRecord[];
+  readonly #selection: Selection;
+  readonly #viewer: ViewContext['user'];
+
+  constructor(
+    resource: string,
+    records: StoredRecord | readonly StoredRecord[],
+    { selection = EVERYTHING, viewer }: { selection?: Selection; viewer?: ViewContext['user'] },
+  ) {
+    this.#resource = resource;
+    this.#records = records;
+    this.#selection = selection;
+    this.#viewer = viewer;
   }
-  return shown;
+
+  /** The one record; undefined for a list. */
+  get record(): StoredRecord | undefined {
+    return Array.isArray(this.#records) ? undefined : (this.#records as StoredRecord);
+  }
+
+  async serialize(context: RecordsContext, viewContext: ResolvedViewContext): Promise<unknown> {
+    const { resource } = context.entities.get(this.#resource)!;
+    const viewer = this.#viewer === undefined ? viewContext : { ...viewContext, user: this.#viewer };
+    const records = Array.isArray(this.#records) ? this.#records : [this.#records];
+    const serialized = await serializeRecords(context, resource, records, viewer, this.#selection);
+    return Array.isArray(this.#records) ? serialized : serialized[0];
+  }
 }
 
-/** Whether a record is in the scope of a viewer. Without the record, only a resource without a scope filter for them is. */
-export async function inScope(
-  resource: CompiledResource,
-  record: StoredRecord | undefined,
-  viewContext: ResolvedViewContext,
-): Promise<boolean> {
-  const scope = scopeConditions(resource, viewContext, 'visibility');
-  const conditions = scope instanceof Promise ? await scope : scope;
-  return conditions.length === 0 || (record !== undefined && conditions.every((one) => matches(one, record)));
+/** What a handler returns to have stored records serialized with a selection, or for another viewer than the caller. */
+export function recordView(...parameters: ConstructorParameters<typeof RecordView>): object {
+  return new RecordView(...parameters);
 }
 
-/** Whether a policy lets a viewer see a record: `reference` for one that is expanded inside another record. */
-export function isVisible(
-  resource: CompiledResource,
-  policy: 'read' | 'reference',
-  record: StoredRecord | undefined,
-  viewContext: ResolvedViewContext,
-): Promise<boolean> {
-  const args = policyArguments(viewContext, 'read', record);
-  return allows(
-    resource.policies[policy],
-    args,
-    owns(resource, record, viewContext),
-    visibilityRule(resource, policy, args),
-  );
+/** The stored record that a handler's value is, alone or in a `recordView`; undefined for any other value. */
+export function recordOf(value: unknown): StoredRecord | undefined {
+  if (value instanceof RecordView) return value.record;
+  return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
 }
 
-/** Whether a viewer may see a field of a record that they may see. */
-export async function sees(
-  resource: CompiledResource,
-  field: CompiledField,
-  record: StoredRecord,
+// Deeper than any real response. JSON of a record below it still leaves out the fields that not everybody may see.
+const MAX_DEPTH = 16;
+
+type Holder = Record<PropertyKey, unknown>;
+
+/** Where a stored record is in a response. */
+interface Place {
+  holder: Holder;
+  key: PropertyKey;
+  record: StoredRecord;
+}
+
+/** The places of stored records in a response, by resource, and those of record views. */
+interface Places {
+  records: Map<string, Place[]>;
+  views: { holder: Holder; key: PropertyKey; view: RecordView }[];
+}
+
+/** Copies a value into its place and collects where in it there are records. */
+function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Places, depth: number): void {
+  holder[key] = value;
+  if (typeof value !== 'object' || value === null || depth === 0) return;
+  const name = resourceOf(value);
+  if (name !== undefined) {
+    const list = places.records.get(name);
+    const place = { holder, key, record: value as StoredRecord };
+    if (list === undefined) places.records.set(name, [place]);
+    else list.push(place);
+  } else if (value instanceof RecordView) {
+    places.views.push({ holder, key, view: value });
+  } else if (Array.isArray(value)) {
+    const copy = [...value];
+    holder[key] = copy;
+    for (const [i, item] of value.entries()) copyInto(copy as unknown as Holder, i, item, places, depth - 1);
+  } else if (typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
+    // No prototype: there, the key `__proto__` would be a setter. An object with toJSON (a date) decides how it is written.
+    const copy: Holder = Object.create(null);
+    holder[key] = copy;
+    for (const [name, inner] of Object.entries(value)) copyInto(copy, name, inner, places, depth - 1);
+  }
+}
+
+/**
+ * Serializes the value of a handler for the caller: the one step by which stored records leave through HTTP, whether a CRUD,
+ * custom, account or extension route returned them. Records may be anywhere in the value, alone, in lists or in objects; anything
+ * else stays as it is. The records of one resource cost one query per reference field, together.
+ *
+ * A copy of a record (a spread, `Object.assign`, `structuredClone`, parsed JSON) is a plain object and is sent as it is. The
+ * stored record's own keys are only the fields that every reader may see, so a copy never holds hidden or write-only fields,
+ * passwords, or fields with `visibleTo`, not even for viewers who may see them. A value that a handler reads by name and puts into
+ * its response (`{ secret: doc.secret }`) is sent: the handler chose to.
+ */
+export async function serializeResponse(
+  context: RecordsContext,
+  value: unknown,
   viewContext: ResolvedViewContext,
-): Promise<boolean> {
-  if (field.secret) return false;
-  if (field.visibleTo === undefined) return true;
-  const rule = { resource: resource.name, rule: 'visibleTo', field: field.name, record: record.id };
-  const onError = hideOnError(resource.reportRuleError, rule, viewContext.req);
-  return allows(
-    field.visibleTo,
-    policyArguments(viewContext, 'read', record),
-    owns(resource, record, viewContext),
-    onError,
-  );
+): Promise<unknown> {
+  if (value instanceof RecordView) return value.serialize(context, viewContext);
+  const places: Places = { records: new Map(), views: [] };
+  const response: Holder = {};
+  copyInto(response, 'value', value, places, MAX_DEPTH);
+  await Promise.all([
+    ...[...places.records].map(async ([name, list]) => {
+      const { resource } = context.entities.get(name)!;
+      const records = list.map(({ record }) => record);
+      const serialized = await serializeRecords(context, resource, records, viewContext);
+      for (const [i, { holder, key }] of list.entries()) holder[key] = serialized[i];
+    }),
+    ...places.views.map(async ({ holder, key, view }) => {
+      holder[key] = await view.serialize(context, viewContext);
+    }),
+  ]);
+  return response.value;
 }

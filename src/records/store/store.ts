@@ -4,7 +4,7 @@ import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnder, ListCondition } from '../query/condition.ts';
 import { conditionSql, parameters } from '../query/sql.ts';
-import { countStatement, pageStatement, type Selection, type Slice } from '../query/statements.ts';
+import { countStatement, pageStatement, type SelectedList, type Slice } from '../query/statements.ts';
 import { type Writers, writersSql } from '../query/writers.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Measured } from '../serialize/page-bytes.ts';
@@ -41,14 +41,19 @@ export interface Store {
     bytes: () => number,
   ): Promise<Omit<Measured<StoredRecord>, 'isCut'>>;
   /** A part of a sorted list. @param slow whether it may scan */
-  list(selection: Selection, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
+  list(selection: SelectedList, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
   /**
    * The same, up to a size.
    *
    * @param bytes called when the list is read; returns about how many bytes are read at most. The first record is always read
    */
-  listWithin(selection: Selection, slice: Slice, slow: boolean, bytes: () => number): Promise<Measured<StoredRecord>>;
-  count(selection: Selection, slow: boolean): Promise<number>;
+  listWithin(
+    selection: SelectedList,
+    slice: Slice,
+    slow: boolean,
+    bytes: () => number,
+  ): Promise<Measured<StoredRecord>>;
+  count(selection: SelectedList, slow: boolean): Promise<number>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Undefined when no record with that id meets the conditions. */
   update(

@@ -1,7 +1,7 @@
 import type { Logger } from '../../platform/log.ts';
 
 /** What is to be done once a transaction is committed. */
-interface FollowUps {
+interface AfterCommitQueue {
   /** Notes it; once it is committed, does it. */
   add(work: () => unknown): void;
   /** Does all that was noted, in order: it is committed. */
@@ -9,8 +9,8 @@ interface FollowUps {
 }
 
 /** What follows one transaction. What fails is logged: what is committed stays so, and its caller must not take it for failed. */
-export function createFollowUps(log: Logger): FollowUps {
-  const noted: (() => unknown)[] = [];
+export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
+  const queue: (() => unknown)[] = [];
   let committed = false;
   const done = async (work: () => unknown) => {
     try {
@@ -20,10 +20,10 @@ export function createFollowUps(log: Logger): FollowUps {
     }
   };
   return {
-    add: (work) => void (committed ? done(work) : noted.push(work)),
+    add: (work) => void (committed ? done(work) : queue.push(work)),
     async run() {
       committed = true;
-      for (const work of noted) await done(work);
+      for (const work of queue) await done(work);
     },
   };
 }

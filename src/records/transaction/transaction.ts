@@ -1,7 +1,7 @@
+import type { KeyedQueue } from '../../platform/serial-queue.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
 import { createService } from '../service.ts';
 import { servicesBy } from '../services.ts';
-import type { KeyedQueue } from './keyed-queue.ts';
 
 /**
  * What operations in a transaction work with. `before` hooks run in it, and so does what they do through their own `service`;
@@ -36,11 +36,11 @@ export function contextWithin(outside: RecordsContext, transaction: OperationTra
       return entity && createService(context, entity);
     }, outside.names),
     transaction,
-    assertReach: () => undefined,
+    assertOutsideTransaction: () => undefined,
     async afterCommit(work) {
       afterCommit(() => work(outside));
     },
-    join: (entity, operation, work) => work(context, entity, operation),
+    withTransaction: (entity, operation, work) => work(context, entity, operation),
   };
   return context;
 }

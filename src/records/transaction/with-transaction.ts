@@ -1,8 +1,8 @@
 import type { Database } from '../../platform/postgres/database.ts';
 import { inLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
-import { retried } from '../../platform/postgres/retry.ts';
+import { retryContended } from '../../platform/postgres/retry.ts';
 import type { RecordsContext } from '../context.ts';
-import { createFollowUps } from './after-commit.ts';
+import { createAfterCommitQueue } from './after-commit.ts';
 import { contextWithin } from './transaction.ts';
 import type { TransactionGuard } from './transaction-guard.ts';
 
@@ -12,26 +12,26 @@ import type { TransactionGuard } from './transaction-guard.ts';
  *
  * @param outside the context outside of any transaction
  */
-export function createJoin(
+export function createWithTransaction(
   outside: () => RecordsContext,
   database: Database,
   transactions: TransactionGuard,
-): RecordsContext['join'] {
+): RecordsContext['withTransaction'] {
   return async (entity, operation, work, { always = false } = {}) => {
     const { log } = outside();
     const attempt = async () => {
-      const follow = createFollowUps(log);
+      const afterCommit = createAfterCommitQueue(log);
       const result = await inLazyTransaction(database, (lazy) => {
-        const within = { database: lazy.opening, afterCommit: follow.add, abort: lazy.abort };
+        const within = { database: lazy.opening, afterCommit: afterCommit.add, abort: lazy.abort };
         const context = contextWithin(outside(), within);
         const own = { ...entity, store: entity.store.on(always ? lazy.opening : lazy.following) };
         const who = { ...operation, service: context.service };
         return transactions.run(within, () => work(context, own, who), lazy.isOpen);
       });
-      if (result !== undefined) await follow.run();
+      if (result !== undefined) await afterCommit.run();
       return result;
     };
     // Without the step, the write would be a single statement, which is retried as well.
-    return always ? retried(attempt) : attempt();
+    return always ? retryContended(attempt) : attempt();
   };
 }

@@ -21,7 +21,7 @@ import { withHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
 import { metricsRouter } from './metrics.ts';
 import { publicError } from './public-error.ts';
-import { tellRefusals } from './refusals.ts';
+import { reportRefusals } from './refusals.ts';
 import { logRequest } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 import { trustProxy } from './trust-proxy.ts';
@@ -36,7 +36,7 @@ function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | 
   return [
     ...(limits === undefined ? [] : [limits.pass(route, meanwhile)]),
     ...middleware,
-    tellRefusals(createEndpoint(route, parts), route, parts.host.events),
+    reportRefusals(createEndpoint(route, parts), route, parts.host.events),
   ];
 }
 

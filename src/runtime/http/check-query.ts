@@ -1,9 +1,9 @@
 import type { StandardSchema } from '../../declare/standard-schema.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { echo } from '../../records/query/parameter.ts';
-import { type Told, tellIssues } from './issues.ts';
+import { describeIssues, type IssueDetail } from './issues.ts';
 
-function messageOf({ path, kind, message }: Told): string {
+function messageOf({ path, kind, message }: IssueDetail): string {
   if (path.length === 0) return `The query string: ${message}`;
   const name = `query parameter "${echo(path.join('.'))}"`;
   if (kind === 'unknown') return `Unknown ${name}`;
@@ -21,6 +21,6 @@ function messageOf({ path, kind, message }: Told): string {
 export async function checkQuery(schema: StandardSchema, query: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(query);
   if (result.issues === undefined) return result.value;
-  const [first] = tellIssues(result.issues, query);
+  const [first] = describeIssues(result.issues, query);
   throw new ApiError('BAD_REQUEST', first && messageOf(first));
 }

@@ -16,11 +16,11 @@ import { createRuleErrorLog, refuseOnError } from '../../records/access/rule-err
 import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/operations/reserved-id.ts';
 import { versionOf } from '../../records/operations/version.ts';
+import { recordOf, serializeResponse } from '../../records/serialize/serialize.ts';
 import { checkInput } from './check-input.ts';
 import { checkQuery } from './check-query.ts';
 import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
-import { presentRecords } from './present-records.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 /** What endpoints are made from. */
@@ -133,9 +133,8 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       setAnswerBytes(ctx.req, ctx.res.writableLength, true);
       return undefined;
     }
-    if (byHandler) return answerOf(status, value);
-    const shown = await withData(value, (data) => presentRecords(records, data, ctx));
-    return answerOf(status, withVersion(shown, versionOf(records.entities, value)));
+    const serialized = await withData(value, (data) => serializeResponse(records.context, data, ctx));
+    return answerOf(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
   }
 
   /** The record that a create has made with this id; it may have been deleted since. */
@@ -147,7 +146,10 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   async function recover(id: string, ctx: RouteContext): Promise<Answer | undefined> {
     const record = await made(id);
     if (record === undefined) return undefined;
-    return answerOf(status, withVersion(await presentRecords(records, record, ctx), entity!.versionOf(record)));
+    return answerOf(
+      status,
+      withVersion(await serializeResponse(records.context, record, ctx), entity!.versionOf(record)),
+    );
   }
 
   // A handler of a feature checks `ctx.body` itself.

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { withDeadline } from '../../platform/deadline.ts';
 import { sendJson } from '../../platform/http/answer.ts';
 
 /** What `/readyz` asks. Each resolves when its part works, and rejects when it does not. */
@@ -7,17 +8,11 @@ export type HealthChecks = Record<string, () => Promise<unknown>>;
 const TIMEOUT_MS = 2000;
 
 async function outcome(check: () => Promise<unknown>): Promise<'ok' | 'failed'> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('too late')), TIMEOUT_MS);
-  });
   try {
-    await Promise.race([check(), late]);
+    await withDeadline(check(), TIMEOUT_MS);
     return 'ok';
   } catch {
     return 'failed';
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -9,7 +9,7 @@ interface Issue extends StandardIssue {
 }
 
 /** What is wrong with a value, in the words of the contract where the library has none that somebody chose. */
-export interface Told {
+export interface IssueDetail {
   /** The keys that lead to what is wrong; empty for the whole. */
   path: string[];
   kind: 'unknown' | 'missing' | 'repeated' | 'other';
@@ -27,7 +27,7 @@ function valueAt(root: unknown, path: readonly string[]): unknown {
   );
 }
 
-function told(issue: Issue, root: unknown): Told[] {
+function describeIssue(issue: Issue, root: unknown): IssueDetail[] {
   const path = issuePath(issue);
   const { message } = issue;
   if (issue.code === 'unrecognized_keys' && issue.keys !== undefined)
@@ -45,6 +45,6 @@ function told(issue: Issue, root: unknown): Told[] {
  *
  * @param root what it was given
  */
-export function tellIssues(issues: readonly StandardIssue[], root: unknown): Told[] {
-  return issues.slice(0, MAX_DETAILS).flatMap((issue) => told(issue, root));
+export function describeIssues(issues: readonly StandardIssue[], root: unknown): IssueDetail[] {
+  return issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(issue, root));
 }

@@ -9,7 +9,7 @@ import type { Endpoint } from './endpoint.ts';
 import { pathOf } from './request-log.ts';
 
 /** The endpoint of a route that is for roles alone, those of admins among them: a 403 emits `security.access_refused`. */
-export function tellRefusals(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
+export function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
   if (policy === undefined || !isForRoles(compilePolicy(policy, () => undefined))) return endpoint;
   return async (req, res) => {
     try {

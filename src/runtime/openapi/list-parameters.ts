@@ -2,7 +2,7 @@ import type { Operator } from '../../declare/field.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MAX_VALUES } from '../../records/query/filter.ts';
 import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
-import { MAX_PAGES, selectable } from '../../records/query/parse.ts';
+import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
 import { declaredSorts, MAX_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import type { Json } from './json.ts';
@@ -97,7 +97,7 @@ function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): J
 function fieldsParameter(resource: CompiledResource): Json {
   const text =
     'Returns a subset of each record: only these fields, and always `id`. The schema of the answer describes the full record.';
-  return commaList('fields', text, { type: 'string', enum: selectable(resource) }, {});
+  return commaList('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
 }
 
 /** The query parameters of one record's read. */

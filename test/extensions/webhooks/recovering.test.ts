@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ResourceGateway } from '../../../src/declare/host.ts';
 import { createRecovering } from '../../../src/extensions/webhooks/recover.ts';
-import { readSettings } from '../../../src/extensions/webhooks/settings.ts';
+import { completeSettings, webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../src/index.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { openDatabase } from '../../../src/platform/postgres/database.ts';
@@ -28,7 +28,11 @@ const queues = { add: async (_: string, jobs: NewJob[]) => void woken.push(...jo
 const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
 /** What carries recoveries out, as each process makes one of its own. */
 const recovering = () =>
-  createRecovering({ database, queues: queues as unknown as Queues }, gateway, readSettings({}, false));
+  createRecovering(
+    { database, queues: queues as unknown as Queues },
+    gateway,
+    completeSettings(webhookSettings.parse({}), false),
+  );
 
 const receiver: Receiver = await startReceiver();
 const opened: { close(): Promise<unknown> }[] = [receiver];

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import type { ResourceGateway } from '../../../src/declare/host.ts';
-import { readSettings } from '../../../src/extensions/webhooks/settings.ts';
+import { completeSettings, webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { createSweeps } from '../../../src/extensions/webhooks/sweeps.ts';
 import { defineUser, webhooks } from '../../../src/index.ts';
 import { createLog } from '../../../src/platform/log.ts';
@@ -40,7 +40,12 @@ test('one run finds all that is overdue, page by page, in its lane, and nothing 
     },
   } as Queues;
   const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
-  const sweeps = createSweeps({ database, queues }, gateway, readSettings({}, false), async () => undefined);
+  const sweeps = createSweeps(
+    { database, queues },
+    gateway,
+    completeSettings(webhookSettings.parse({}), false),
+    async () => undefined,
+  );
   await sweeps.find(({ name }) => name === 'webhooks: overdue deliveries')!.run();
 
   const numbers = Array.from({ length: 1600 }, (_, i) => i + 1).filter((i) => i % 10 !== 0 && i % 7 !== 0);

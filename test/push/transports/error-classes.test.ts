@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AddressRefusedError } from '../../../src/platform/address-guard.ts';
-import {
-  apnsFailure,
-  isTimeout,
-  isNotProcessed as isUnseenByApns,
-} from '../../../src/push/transports/apns/error-class.ts';
-import { fcmFailure, isNotProcessed as isUnseenByFcm } from '../../../src/push/transports/fcm/error-class.ts';
-import { webPushFailure } from '../../../src/push/transports/web-push/error-class.ts';
+import { apnsFailure, isTimeout, isNotProcessed as isUnseenByApns } from '../../../src/push/transports/apns/errors.ts';
+import { fcmFailure, isNotProcessed as isUnseenByFcm } from '../../../src/push/transports/fcm/errors.ts';
+import { webPushFailure } from '../../../src/push/transports/web-push/errors.ts';
 
 describe('an answer of a web push service', () => {
   const answer = Buffer.alloc(0);

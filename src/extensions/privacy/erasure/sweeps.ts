@@ -1,6 +1,6 @@
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../../platform/outbox/remove-in-batches.ts';
+import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { DUE, FORGET_NOTICES } from './sql.ts';
 
 const EVERY_MS = 5000;
@@ -15,7 +15,7 @@ export function erasureSweep({ database, jobs }: Pick<ExtensionHost, 'database' 
       const due = await database.write<[id: string]>({ text: DUE, values: [AT_ONCE] });
       // One that is under way keeps its job.
       await jobs.add('erase', due.flat());
-      await removeInBatches(database, FORGET_NOTICES);
+      return due.length + (await removeInBatches(database, FORGET_NOTICES));
     },
   };
 }

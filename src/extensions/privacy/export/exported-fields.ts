@@ -19,8 +19,6 @@ export interface ExportedField {
   held: boolean;
   /** Whether answers never have it. */
   concealed: boolean;
-  /** Whether the field is visible to every reader of the record. */
-  visibleToAll: boolean;
 }
 
 /**
@@ -36,7 +34,7 @@ export function exportedFields(resource: AnyResource, isUser: boolean): Exported
     const concealed = spec.hidden === true || spec.writeOnly === true;
     const marked = isMarked(resource, name);
     const held = marked || (personal.has(name) && !isSecret(name));
-    return [{ name, held, concealed, visibleToAll: !concealed && spec.visibleTo === undefined }];
+    return [{ name, held, concealed }];
   });
 }
 

@@ -26,14 +26,17 @@ export function ownRecords(parts: Parts, gateway: ResourceGateway, users: Resour
   if (owner === undefined) return undefined;
   const fields = exportedFields(gateway.declaration, gateway === users);
   const always = leftOutOf(gateway, fields);
+  const notHeld = new Set(fields.filter(({ held }) => !held).map(({ name }) => name));
   const times = gateway.declaration.timestamps !== false;
 
-  async function tell(record: StoredRecord, user: Viewer, leftOut: Set<string>): Promise<Record<string, unknown>> {
-    const viewContext = { user };
+  async function tell(
+    record: StoredRecord,
+    visible: ReadonlySet<string>,
+    leftOut: Set<string>,
+  ): Promise<Record<string, unknown>> {
     const told: string[] = [];
     for (const field of fields) {
-      if (field.held || field.visibleToAll || (await gateway.sees(record, field.name, viewContext)))
-        told.push(field.name);
+      if (field.held || visible.has(field.name)) told.push(field.name);
       else if (record[field.name] !== undefined) leftOut.add(field.name);
     }
     const shown = recordOf(record, told, times);
@@ -47,8 +50,9 @@ export function ownRecords(parts: Parts, gateway: ResourceGateway, users: Resour
     async *rows(user, { atOnce, leftOut, onUnreadable }: Writing) {
       for (const name of always) leftOut.add(name);
       const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], atOnce, onUnreadable };
+      const visibleFields = gateway.visibleFields(notHeld, { user });
       for await (const records of readRecords(parts.database, gateway, reading)) {
-        yield await Promise.all(records.map((record) => tell(record, user, leftOut)));
+        yield await Promise.all(records.map(async (record) => tell(record, await visibleFields(record), leftOut)));
       }
     },
   };
@@ -67,14 +71,15 @@ export function namingRecords(parts: Parts, gateway: ResourceGateway, users: Res
   const named = naming.map(({ where }) => where).join(' or ');
   const where = owner === undefined ? named : `(${named}) and ${columnOf(owner)} is distinct from $1`;
 
-  async function tell(record: StoredRecord, user: Viewer): Promise<Record<string, unknown>[]> {
-    const viewContext = { user };
-    const readable = record.deletedAt === undefined && (await gateway.readableBy(record, viewContext));
-    const seen: string[] = [];
-    if (readable) {
-      for (const { name, visibleToAll } of fields)
-        if (visibleToAll || (await gateway.sees(record, name, viewContext))) seen.push(name);
-    }
+  const exported = new Set(fields.map(({ name }) => name));
+
+  async function tell(
+    record: StoredRecord,
+    user: Viewer,
+    visibleFields: ReturnType<ResourceGateway['visibleFields']>,
+  ): Promise<Record<string, unknown>[]> {
+    const readable = record.deletedAt === undefined && (await gateway.readableBy(record, { user }));
+    const seen = readable ? [...(await visibleFields(record))] : [];
     const by = naming.filter(
       ({ name, marked, names }) => names(record[name], user.id) && (marked || seen.includes(name)),
     );
@@ -90,8 +95,9 @@ export function namingRecords(parts: Parts, gateway: ResourceGateway, users: Res
     description: `Records of others, of the kind "${gateway.name}", that name you; "namedIn": in which fields`,
     async *rows(user, { atOnce, onUnreadable }: Writing) {
       const reading = { where, values: [user.id], atOnce, onUnreadable };
+      const visibleFields = gateway.visibleFields(exported, { user });
       for await (const records of readRecords(parts.database, gateway, reading)) {
-        yield (await Promise.all(records.map((record) => tell(record, user)))).flat();
+        yield (await Promise.all(records.map((record) => tell(record, user, visibleFields)))).flat();
       }
     },
   };

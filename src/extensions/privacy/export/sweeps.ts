@@ -1,8 +1,8 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../../platform/outbox/remove-in-batches.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { REMOVE_EXPIRED, removeDead } from './sql.ts';
 import type { Exports } from './store.ts';
 
@@ -19,15 +19,16 @@ export function exportSweeps(
     {
       name: 'exports that wait',
       everyMs: 5000,
-      run: async () => begin(...(await exports.overdue())),
+      async run() {
+        const ids = await exports.overdue();
+        await begin(...ids);
+        return ids.length;
+      },
     },
     {
       name: 'exports that are over',
       everyMs: 60_000,
-      async run() {
-        await removeInBatches(database, REMOVE_EXPIRED);
-        await removeInBatches(database, dead);
-      },
+      run: async () => (await removeInBatches(database, REMOVE_EXPIRED)) + (await removeInBatches(database, dead)),
     },
   ];
 }

@@ -1,22 +1,22 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Notification, ProviderOptions } from '@parse/node-apn';
+import { resolveWithin } from '../../../platform/deadline.ts';
 import type { ApnsCredentials } from './credentials.ts';
-import { type ApnsFault, isNotProcessed, isTimeout } from './error-class.ts';
+import { type ApnsError, isNotProcessed, isTimeout } from './errors.ts';
 
 /** What APNs said of a notification: its id, or why not. */
-export type ApnsAnswer = { id: string | undefined } | { fault: ApnsFault };
+export type ApnsResult = { id: string | undefined } | { error: ApnsError };
 
 /** APNs, as the library reaches it: one connection, kept open. */
 export interface ApnsClient {
   /** Makes a notification; what is set of it afterwards counts for the sends that follow. */
   notification(fields: object): Notification;
   /** Sends a notification to one device. Never rejects. */
-  send(notification: Notification, token: string): Promise<ApnsAnswer>;
+  send(notification: Notification, token: string): Promise<ApnsResult>;
   close(): Promise<void>;
 }
 
 /** ms for an answer, from the moment at which a notification is handed to the library. */
-export const ANSWER_TIMEOUT_MS = 15_000;
+export const RESPONSE_TIMEOUT_MS = 15_000;
 /** How often a notification is handed over that APNs says it has not looked at. */
 const ROUNDS = 3;
 /** ms to end a connection politely. */
@@ -30,7 +30,7 @@ const CLOSE_MS = 2000;
  */
 export async function openApnsClient(
   { proof, production }: ApnsCredentials,
-  answerTimeoutMs: number,
+  responseTimeoutMs: number,
 ): Promise<ApnsClient> {
   const { default: apn } = await import('@parse/node-apn');
   const options: ProviderOptions & { maxSessionMemory: number } = {
@@ -38,7 +38,7 @@ export async function openApnsClient(
       ? { token: { key: proof.key, keyId: proof.keyId, teamId: proof.teamId } }
       : { cert: proof.cert, key: proof.key }),
     production,
-    requestTimeout: answerTimeoutMs,
+    requestTimeout: responseTimeoutMs,
     // The library's own retries come four within 10 ms, whatever APNs asks for.
     connectionRetryLimit: 0,
     // Node's 10 MB are too few for as many notifications as are under way at once.
@@ -48,35 +48,34 @@ export async function openApnsClient(
   let answeredAt = performance.now();
 
   function end(one: typeof provider): Promise<unknown> {
-    const stop = new AbortController();
-    const ended = new Promise<void>((resolve) => void one.shutdown(resolve)).then(() => stop.abort());
-    return Promise.race([ended, sleep(CLOSE_MS, undefined, { signal: stop.signal }).catch(() => undefined)]);
+    const ended = new Promise<void>((resolve) => void one.shutdown(resolve));
+    return resolveWithin(ended, CLOSE_MS, undefined);
   }
 
-  async function sendOnce(notification: Notification, token: string): Promise<ApnsAnswer> {
+  async function sendOnce(notification: Notification, token: string): Promise<ApnsResult> {
     const own = provider;
     const since = performance.now();
     const { sent, failed } = await own.send(notification, token);
-    const [fault] = failed as ApnsFault[];
-    if (fault === undefined) {
+    const [error] = failed as ApnsError[];
+    if (error === undefined) {
       answeredAt = performance.now();
       return { id: (sent[0] as { 'apns-id'?: string } | undefined)?.['apns-id'] };
     }
-    if (fault.status !== undefined) answeredAt = performance.now();
+    if (error.status !== undefined) answeredAt = performance.now();
     // A connection that a firewall has forgotten looks open for many minutes, and the library would keep to it.
-    if (isTimeout(fault) && answeredAt < since && own === provider) {
+    if (isTimeout(error) && answeredAt < since && own === provider) {
       provider = new apn.Provider(options);
       void end(own);
     }
-    return { fault };
+    return { error };
   }
 
   return {
     notification: (fields) => new apn.Notification(fields),
     async send(notification, token) {
       for (let round = 1; ; round++) {
-        const answer = await sendOnce(notification, token);
-        if (round === ROUNDS || !('fault' in answer) || !isNotProcessed(answer.fault)) return answer;
+        const result = await sendOnce(notification, token);
+        if (round === ROUNDS || !('error' in result) || !isNotProcessed(result.error)) return result;
       }
     },
     async close() {

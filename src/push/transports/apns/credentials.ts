@@ -15,7 +15,7 @@ export interface ApnsCredentials {
   production: boolean;
 }
 
-type Fault = (text: string) => void;
+type ReportError = (text: string) => void;
 type Variables = Readonly<Record<string, string>>;
 
 const TEN = /^[A-Z0-9]{10}$/;
@@ -23,49 +23,50 @@ const TOPIC = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/;
 const PEM = /-----BEGIN /;
 
 /** A PEM, given itself or by its file. Many places where variables are set keep no line breaks, so `\n` stands for one. */
-function readPem(name: string, value: string, fault: Fault): string | undefined {
+function readPem(name: string, value: string, reportError: ReportError): string | undefined {
   const text = credentialText(value.replaceAll('\\n', '\n'), PEM);
   if (text === undefined)
-    fault(`${name} names a file that cannot be read: it should be a PEM, or the path of its file`);
+    reportError(`${name} names a file that cannot be read: it should be a PEM, or the path of its file`);
   return text;
 }
 
-function readKey(name: string, pem: string, fault: Fault): KeyObject | undefined {
+function readKey(name: string, pem: string, reportError: ReportError): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    fault(`${name} holds no private key that can be read: it should be a PEM without passphrase`);
+    reportError(`${name} holds no private key that can be read: it should be a PEM without passphrase`);
     return undefined;
   }
 }
 
-function readToken(variables: Variables, fault: Fault): ApnsProof | undefined {
+function readToken(variables: Variables, reportError: ReportError): ApnsProof | undefined {
   const { APNS_KEY = '', APNS_KEY_ID = '', APNS_TEAM_ID = '' } = variables;
-  if (!TEN.test(APNS_KEY_ID)) fault('APNS_KEY_ID should be the 10 letters and digits of the key, as its file is named');
-  if (!TEN.test(APNS_TEAM_ID)) fault('APNS_TEAM_ID should be the 10 letters and digits of your team');
-  const pem = readPem('APNS_KEY', APNS_KEY, fault);
-  const key = pem === undefined ? undefined : readKey('APNS_KEY', pem, fault);
+  if (!TEN.test(APNS_KEY_ID))
+    reportError('APNS_KEY_ID should be the 10 letters and digits of the key, as its file is named');
+  if (!TEN.test(APNS_TEAM_ID)) reportError('APNS_TEAM_ID should be the 10 letters and digits of your team');
+  const pem = readPem('APNS_KEY', APNS_KEY, reportError);
+  const key = pem === undefined ? undefined : readKey('APNS_KEY', pem, reportError);
   if (key === undefined) return undefined;
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-    fault('APNS_KEY should be the .p8 file of an APNs key (P-256)');
+    reportError('APNS_KEY should be the .p8 file of an APNs key (P-256)');
     return undefined;
   }
   return { kind: 'token', key: pem!, keyId: APNS_KEY_ID, teamId: APNS_TEAM_ID };
 }
 
-function readCertificate(variables: Variables, fault: Fault): ApnsProof | undefined {
+function readCertificate(variables: Variables, reportError: ReportError): ApnsProof | undefined {
   const { APNS_CERT = '', APNS_CERT_KEY } = variables;
-  const cert = readPem('APNS_CERT', APNS_CERT, fault);
-  const pem = APNS_CERT_KEY === undefined ? cert : readPem('APNS_CERT_KEY', APNS_CERT_KEY, fault);
+  const cert = readPem('APNS_CERT', APNS_CERT, reportError);
+  const pem = APNS_CERT_KEY === undefined ? cert : readPem('APNS_CERT_KEY', APNS_CERT_KEY, reportError);
   if (cert === undefined || pem === undefined) return undefined;
-  const key = readKey(APNS_CERT_KEY === undefined ? 'APNS_CERT' : 'APNS_CERT_KEY', pem, fault);
+  const key = readKey(APNS_CERT_KEY === undefined ? 'APNS_CERT' : 'APNS_CERT_KEY', pem, reportError);
   if (key === undefined) return undefined;
   try {
     const certificate = new X509Certificate(cert);
-    if (!certificate.checkPrivateKey(key)) fault('APNS_CERT and APNS_CERT_KEY do not belong together');
-    if (certificate.validToDate.getTime() < Date.now()) fault(`APNS_CERT has expired on ${certificate.validTo}`);
+    if (!certificate.checkPrivateKey(key)) reportError('APNS_CERT and APNS_CERT_KEY do not belong together');
+    if (certificate.validToDate.getTime() < Date.now()) reportError(`APNS_CERT has expired on ${certificate.validTo}`);
   } catch {
-    fault('APNS_CERT holds no certificate that can be read: it should be a PEM');
+    reportError('APNS_CERT holds no certificate that can be read: it should be a PEM');
     return undefined;
   }
   return { kind: 'certificate', cert, key: pem };
@@ -76,20 +77,20 @@ function readCertificate(variables: Variables, fault: Fault): ApnsProof | undefi
  * when both are in one file); APNS_TOPIC; APNS_PRODUCTION.
  *
  * @param options `production`: the environment where APNS_PRODUCTION does not say
- * @param fault called for each mistake
+ * @param reportError called for each mistake
  */
 export function readApnsCredentials(
   variables: Variables,
   { production }: { production: boolean },
-  fault: Fault,
+  reportError: ReportError,
 ): ApnsCredentials | undefined {
   const { APNS_KEY, APNS_CERT, APNS_TOPIC = '', APNS_PRODUCTION = String(production) } = variables;
-  if (!TOPIC.test(APNS_TOPIC)) fault('APNS_TOPIC should be the bundle id of the app, like com.example.app');
-  if (!/^(true|false)$/.test(APNS_PRODUCTION)) fault('APNS_PRODUCTION must be true or false');
+  if (!TOPIC.test(APNS_TOPIC)) reportError('APNS_TOPIC should be the bundle id of the app, like com.example.app');
+  if (!/^(true|false)$/.test(APNS_PRODUCTION)) reportError('APNS_PRODUCTION must be true or false');
   if ((APNS_KEY === undefined) === (APNS_CERT === undefined)) {
-    fault('APNs needs either APNS_KEY, with APNS_KEY_ID and APNS_TEAM_ID, or APNS_CERT');
+    reportError('APNs needs either APNS_KEY, with APNS_KEY_ID and APNS_TEAM_ID, or APNS_CERT');
     return undefined;
   }
-  const proof = APNS_KEY === undefined ? readCertificate(variables, fault) : readToken(variables, fault);
+  const proof = APNS_KEY === undefined ? readCertificate(variables, reportError) : readToken(variables, reportError);
   return proof && { proof, topic: APNS_TOPIC, production: APNS_PRODUCTION === 'true' };
 }

@@ -1,11 +1,10 @@
 import { createSemaphore } from '../../../platform/semaphore.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
 import { failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
-import { ANSWER_TIMEOUT_MS, type ApnsAnswer, type ApnsClient, openApnsClient } from './client.ts';
+import { type ApnsClient, type ApnsResult, openApnsClient, RESPONSE_TIMEOUT_MS } from './client.ts';
 import type { ApnsCredentials } from './credentials.ts';
-import { apnsFailure } from './error-class.ts';
-import { APNS_LIMIT_BYTES, apnsFault, apnsHeaders, apnsId, apnsPayload } from './message.ts';
-import { isApnsToken } from './token.ts';
+import { apnsFailure, isApnsToken } from './errors.ts';
+import { APNS_LIMIT_BYTES, apnsHeaders, apnsId, apnsPayload, apnsRefusal } from './message.ts';
 
 /** Notifications under way at once: where the library's throughput peaks, and below the 1,000 streams that APNs takes. */
 const AT_ONCE = 500;
@@ -15,26 +14,26 @@ const NO_DEVICE = '0'.repeat(64);
 // As long as every id of a push.
 const ANY_ID = '0'.repeat(24);
 
-function resultOf(answer: ApnsAnswer, device: TransportDevice): TransportResult {
-  if ('fault' in answer) return failedResult(apnsFailure(answer.fault), device);
-  return answer.id === undefined ? { ok: true } : { ok: true, id: answer.id };
+function resultOf(result: ApnsResult, device: TransportDevice): TransportResult {
+  if ('error' in result) return failedResult(apnsFailure(result.error), device);
+  return result.id === undefined ? { ok: true } : { ok: true, id: result.id };
 }
 
 /**
  * Apple Push Notification service: iOS devices that registered with it. One connection, up to 500 notifications under way at once
  * over all sends. The library is loaded at the first send or check.
  *
- * @param options ms: `answerTimeoutMs` for an answer, `maxWaitMs` after which a notification that still waits for its turn is not sent
+ * @param options ms: `responseTimeoutMs` for an answer, `maxWaitMs` after which a notification that still waits for its turn is not sent
  */
 export function createApnsTransport(
   credentials: ApnsCredentials,
-  { answerTimeoutMs = ANSWER_TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = {},
+  { responseTimeoutMs = RESPONSE_TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = {},
 ): Transport {
   const { topic } = credentials;
   const pool = createSemaphore(AT_ONCE);
   let client: Promise<ApnsClient> | undefined;
   const open = () => {
-    client ??= openApnsClient(credentials, answerTimeoutMs);
+    client ??= openApnsClient(credentials, responseTimeoutMs);
     return client;
   };
 
@@ -44,10 +43,10 @@ export function createApnsTransport(
     accepts: ({ platform, token }) => platform === 'ios' && isApnsToken(token),
     sizeOf: (message) => Buffer.byteLength(JSON.stringify(apnsPayload(message, ANY_ID))),
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
-      const fault = apnsFault(message);
-      if (fault !== undefined) {
+      const refusal = apnsRefusal(message);
+      if (refusal !== undefined) {
         return devices.map((device) =>
-          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: fault }, device),
+          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: refusal }, device),
         );
       }
       let opened: ApnsClient;
@@ -79,9 +78,9 @@ export function createApnsTransport(
         expiry: 0,
         rawPayload: { aps: { 'content-available': 1 } },
       };
-      const answer = await opened.send(opened.notification(silent), NO_DEVICE);
-      if (!('fault' in answer)) return;
-      const { class: kind, name, detail } = apnsFailure(answer.fault);
+      const result = await opened.send(opened.notification(silent), NO_DEVICE);
+      if (!('error' in result)) return;
+      const { class: kind, name, detail } = apnsFailure(result.error);
       if (kind === 'misconfigured') throw new Error(`${where} refuses the credentials: ${name}: ${detail}`);
     },
     async close() {

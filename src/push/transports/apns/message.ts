@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PushContent } from '../../message.ts';
 import type { SendContext, TransportDevice } from '../../transport.ts';
-import { LONGEST_TTL_SECONDS, secondsLeft } from '../seconds-left.ts';
+import { LONGEST_TTL_SECONDS, secondsLeft } from '../failure.ts';
 
 /** https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification */
 export const APNS_LIMIT_BYTES = 4096;
@@ -48,7 +48,7 @@ export function apnsPayload(message: PushContent, pushId: string): Record<string
 }
 
 /** Why APNs cannot carry a message, or undefined. */
-export function apnsFault({ data }: PushContent): string | undefined {
+export function apnsRefusal({ data }: PushContent): string | undefined {
   return data !== undefined && Object.hasOwn(data, 'aps') ? 'data.aps is reserved by APNs' : undefined;
 }
 

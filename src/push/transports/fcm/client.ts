@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { SendResponse, TokenMessage } from 'firebase-admin/messaging';
-import { isNotProcessed } from './error-class.ts';
+import { withDeadline } from '../../../platform/deadline.ts';
+import { isNotProcessed } from './errors.ts';
 import type { ServiceAccount } from './service-account.ts';
 
 /** What FCM said of a message: its name, or why not. */
-export type FcmAnswer = Pick<SendResponse, 'messageId'> & { error?: unknown };
+export type FcmResult = Pick<SendResponse, 'messageId'> & { error?: unknown };
 
 /** FCM, as the Admin SDK reaches it. */
 export interface FcmClient {
@@ -14,7 +14,7 @@ export interface FcmClient {
    *
    * @param validateOnly FCM looks at them and delivers nothing
    */
-  send(messages: readonly TokenMessage[], validateOnly?: boolean): Promise<FcmAnswer[]>;
+  send(messages: readonly TokenMessage[], validateOnly?: boolean): Promise<FcmResult[]>;
   close(): Promise<void>;
 }
 
@@ -34,26 +34,20 @@ export async function openFcmClient(account: ServiceAccount, deadlineMs: number)
   const messaging = getMessaging(app);
 
   /** One call of the library: the answers, or one error for all. */
-  async function sendOnce(messages: TokenMessage[], validateOnly: boolean, until: number): Promise<FcmAnswer[]> {
-    const stop = new AbortController();
-    const late = sleep(Math.max(until - performance.now(), 0), undefined, { signal: stop.signal }).then(() => {
-      throw new Error(`No answer within ${deadlineMs / 1000} s`);
-    });
-    late.catch(() => undefined);
+  async function sendOnce(messages: TokenMessage[], validateOnly: boolean, until: number): Promise<FcmResult[]> {
     try {
-      const { responses } = await Promise.race([messaging.sendEach(messages, validateOnly), late]);
-      return responses;
+      const sending = messaging.sendEach(messages, validateOnly);
+      const message = `No answer within ${deadlineMs / 1000} s`;
+      return (await withDeadline(sending, until - performance.now(), message)).responses;
     } catch (error) {
       return messages.map(() => ({ error }));
-    } finally {
-      stop.abort();
     }
   }
 
   return {
     async send(messages, validateOnly = false) {
       const until = performance.now() + deadlineMs;
-      const answers: FcmAnswer[] = [];
+      const results: FcmResult[] = [];
       let open = [...messages.keys()];
       for (let round = 1; open.length > 0; round++) {
         const got = await sendOnce(
@@ -61,11 +55,11 @@ export async function openFcmClient(account: ServiceAccount, deadlineMs: number)
           validateOnly,
           until,
         );
-        for (const [i, at] of open.entries()) answers[at] = got[i] ?? { error: new Error('No answer') };
+        for (const [i, at] of open.entries()) results[at] = got[i] ?? { error: new Error('No answer') };
         if (round === ROUNDS || performance.now() >= until) break;
-        open = open.filter((at) => isNotProcessed(answers[at]!.error));
+        open = open.filter((at) => isNotProcessed(results[at]!.error));
       }
-      return answers;
+      return results;
     },
     close: () => deleteApp(app),
   };

@@ -1,12 +1,12 @@
 import type { TokenMessage } from 'firebase-admin/messaging';
 import { isExpoToken } from '../../../accounts/devices/index.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
-import { isApnsToken } from '../apns/token.ts';
+import { isApnsToken } from '../apns/errors.ts';
 import { type Failure, failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
 import { createBatches } from './batches.ts';
-import { DEADLINE_MS, type FcmAnswer, type FcmClient, openFcmClient } from './client.ts';
-import { fcmFailure } from './error-class.ts';
-import { FCM_LIMIT_BYTES, fcmFault, fcmMessage, fcmSize } from './message.ts';
+import { DEADLINE_MS, type FcmClient, type FcmResult, openFcmClient } from './client.ts';
+import { fcmFailure } from './errors.ts';
+import { FCM_LIMIT_BYTES, fcmMessage, fcmRefusal, fcmSize } from './message.ts';
 import type { ServiceAccount } from './service-account.ts';
 
 // The library's own limit, and where its throughput peaks: each call makes a connection of its own.
@@ -17,7 +17,7 @@ const GATHER_MS = 5;
 /** A token that no device has, and the only thing that FCM finds wrong when it takes the credentials. */
 const NO_DEVICE = 'belfry-credentials-check';
 
-function resultOf({ messageId, error }: FcmAnswer, device: TransportDevice): TransportResult {
+function resultOf({ messageId, error }: FcmResult, device: TransportDevice): TransportResult {
   if (error !== undefined) return failedResult(fcmFailure(error), device);
   return messageId === undefined ? { ok: true } : { ok: true, id: messageId };
 }
@@ -38,8 +38,8 @@ export function createFcmTransport(
     client ??= openFcmClient(account, deadlineMs);
     return client;
   };
-  const late: FcmAnswer | Failure = NOT_SENT_IN_TIME;
-  const add = createBatches<TokenMessage, FcmAnswer | typeof late>({
+  const late: FcmResult | Failure = NOT_SENT_IN_TIME;
+  const add = createBatches<TokenMessage, FcmResult | typeof late>({
     send: (messages) =>
       open().then(
         (opened) => opened.send(messages),
@@ -59,28 +59,28 @@ export function createFcmTransport(
       !isExpoToken(token) && (platform === 'android' || (platform === 'ios' && !isApnsToken(token))),
     sizeOf: fcmSize,
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
-      const fault = fcmFault(message);
-      if (fault !== undefined) {
+      const refusal = fcmRefusal(message);
+      if (refusal !== undefined) {
         return devices.map((device) =>
-          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: fault }, device),
+          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: refusal }, device),
         );
       }
       const byPlatform = new Map<string, ReturnType<typeof fcmMessage>>();
-      const answers = await add(
+      const results = await add(
         devices.map(({ platform, token }) => {
           const made = byPlatform.get(platform) ?? fcmMessage(message, platform, context);
           byPlatform.set(platform, made);
           return { ...made, token };
         }),
       );
-      return answers.map((answer, i) =>
-        'class' in answer ? failedResult(answer, devices[i]!) : resultOf(answer, devices[i]!),
+      return results.map((result, i) =>
+        'class' in result ? failedResult(result, devices[i]!) : resultOf(result, devices[i]!),
       );
     },
     async check() {
-      const [answer] = await (await open()).send([{ token: NO_DEVICE, data: { check: 'credentials' } }], true);
-      if (answer?.error === undefined) return;
-      const { class: kind, name, detail } = fcmFailure(answer.error);
+      const [result] = await (await open()).send([{ token: NO_DEVICE, data: { check: 'credentials' } }], true);
+      if (result?.error === undefined) return;
+      const { class: kind, name, detail } = fcmFailure(result.error);
       if (kind === 'misconfigured') {
         throw new Error(`FCM refuses the credentials of project "${account.projectId}": ${name}: ${detail}`);
       }

@@ -2,7 +2,7 @@ import type { TokenMessage } from 'firebase-admin/messaging';
 import type { PushContent } from '../../message.ts';
 import type { SendContext, TransportDevice } from '../../transport.ts';
 import { apnsHeaders, apsOf } from '../apns/message.ts';
-import { secondsLeft } from '../seconds-left.ts';
+import { secondsLeft } from '../failure.ts';
 
 /** https://firebase.google.com/docs/cloud-messaging/customize-messages/set-message-type */
 export const FCM_LIMIT_BYTES = 4096;
@@ -14,7 +14,7 @@ const RESERVED_KEY = /^(from$|message_type$|collapse_key$|google\.|gcm\.)/;
 export type FcmMessage = Omit<TokenMessage, 'token'>;
 
 /** Why FCM cannot carry a message, or undefined. */
-export function fcmFault({ data = {} }: PushContent): string | undefined {
+export function fcmRefusal({ data = {} }: PushContent): string | undefined {
   const key = Object.keys(data).find((name) => RESERVED_KEY.test(name));
   return key === undefined ? undefined : `data.${key} is reserved by FCM`;
 }

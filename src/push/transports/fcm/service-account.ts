@@ -31,25 +31,27 @@ function parsed(text: string): unknown {
  * Reads FCM_SERVICE_ACCOUNT.
  *
  * @param value the JSON itself, or the path of a file
- * @param fault called for each mistake; then there is no account
+ * @param reportError called for each mistake; then there is no account
  */
-export function readServiceAccount(value: string, fault: (text: string) => void): ServiceAccount | undefined {
+export function readServiceAccount(value: string, reportError: (text: string) => void): ServiceAccount | undefined {
   const text = credentialText(value, /^\s*\{/);
   if (text === undefined) {
-    fault(`FCM_SERVICE_ACCOUNT names a file that cannot be read: ${WANTED}`);
+    reportError(`FCM_SERVICE_ACCOUNT names a file that cannot be read: ${WANTED}`);
     return undefined;
   }
   const { data, error } = schema.safeParse(parsed(text));
   if (data === undefined) {
     const fields = error.issues.map((issue) => issue.path.join('.')).filter((path) => path !== '');
     const which = fields.length === 0 ? '' : ` (${fields.join(', ')} missing or wrong)`;
-    fault(`FCM_SERVICE_ACCOUNT is malformed${which}: ${WANTED}`);
+    reportError(`FCM_SERVICE_ACCOUNT is malformed${which}: ${WANTED}`);
     return undefined;
   }
   try {
     createPrivateKey(data.private_key);
   } catch {
-    fault('FCM_SERVICE_ACCOUNT has a private_key that is no key: download the file anew, or keep its \\n as they are');
+    reportError(
+      'FCM_SERVICE_ACCOUNT has a private_key that is no key: download the file anew, or keep its \\n as they are',
+    );
     return undefined;
   }
   return { projectId: data.project_id, clientEmail: data.client_email, privateKey: data.private_key };

@@ -4,10 +4,9 @@ import { createGuardedAgent } from '../../../platform/address-guard.ts';
 import { post } from '../../../platform/http/post.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
 import { type Failure, failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
-import { openWebPushClient, type WebPushClient } from './client.ts';
-import { webPushFailure } from './error-class.ts';
-import { WEB_PUSH_LIMIT_BYTES, webPushFault, webPushOptions, webPushPayload, webPushSize } from './message.ts';
-import { createOriginLimit } from './origin-limit.ts';
+import { createOriginLimit, openWebPushClient, type WebPushClient } from './client.ts';
+import { webPushFailure } from './errors.ts';
+import { WEB_PUSH_LIMIT_BYTES, webPushOptions, webPushPayload, webPushRefusal, webPushSize } from './message.ts';
 import type { Vapid } from './vapid.ts';
 
 /** Requests to one origin at once, each on a connection that is kept. */
@@ -51,8 +50,8 @@ export function createWebPushTransport(
       return failed({ class: 'gone', name: 'InvalidRegistration', detail: 'It is no PushSubscription' });
     }
     const { endpoint } = subscription;
-    const fault = endpointFault(endpoint, rule);
-    if (fault !== undefined) return failed({ class: 'permanent', name: 'EndpointRefused', detail: fault });
+    const refusal = endpointFault(endpoint, rule);
+    if (refusal !== undefined) return failed({ class: 'permanent', name: 'EndpointRefused', detail: refusal });
 
     return limited(new URL(endpoint).origin, async () => {
       if (performance.now() > giveUpAt) return failed(NOT_SENT_IN_TIME);
@@ -76,10 +75,10 @@ export function createWebPushTransport(
     accepts: ({ platform }) => platform === 'web',
     sizeOf: (message) => webPushSize(message, ANY_ID),
     async send(message, devices, context: SendContext) {
-      const fault = webPushFault(message);
-      if (fault !== undefined) {
+      const refusal = webPushRefusal(message);
+      if (refusal !== undefined) {
         return devices.map((device) =>
-          failedResult({ class: 'permanent', name: 'SilentNotSupported', detail: fault }, device),
+          failedResult({ class: 'permanent', name: 'SilentNotSupported', detail: refusal }, device),
         );
       }
       const library = await open();

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PushContent } from '../../message.ts';
 import type { SendContext } from '../../transport.ts';
-import { LONGEST_TTL_SECONDS, secondsLeft } from '../seconds-left.ts';
+import { LONGEST_TTL_SECONDS, secondsLeft } from '../failure.ts';
 
 /** What a push service must take (RFC 8030, 7.2), and what most take: bytes of the encrypted body. */
 export const WEB_PUSH_LIMIT_BYTES = 4096;
@@ -12,7 +12,7 @@ const ENCRYPTION_BYTES = 103;
 const TOPIC = /^[A-Za-z0-9]{1,32}$/;
 
 /** Why browsers cannot be sent a message, or undefined. */
-export function webPushFault({ silent }: PushContent): string | undefined {
+export function webPushRefusal({ silent }: PushContent): string | undefined {
   return silent
     ? 'browsers take a subscription back that shows nothing, so silent messages do not go to them'
     : undefined;

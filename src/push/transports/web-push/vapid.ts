@@ -35,19 +35,19 @@ function isSubject(text: string): boolean {
 /**
  * Reads VAPID_PUBLIC_KEY, VAPID_PRIVATE_KEY and VAPID_SUBJECT.
  *
- * @param fault called for each mistake
+ * @param reportError called for each mistake
  */
-export function readVapid(variables: Readonly<Record<string, string>>, fault: (text: string) => void): Vapid {
+export function readVapid(variables: Readonly<Record<string, string>>, reportError: (text: string) => void): Vapid {
   const { VAPID_PUBLIC_KEY = '', VAPID_PRIVATE_KEY = '', VAPID_SUBJECT = '' } = variables;
   const [publicKey, privateKey] = [bytesOf(VAPID_PUBLIC_KEY), bytesOf(VAPID_PRIVATE_KEY)];
   const [isPublic, isPrivate] = [publicKey.length === 65 && publicKey[0] === 4, privateKey.length === 32];
-  if (!isPublic) fault(`VAPID_PUBLIC_KEY should be 65 bytes in base64url; ${NEW_KEYS}`);
-  if (!isPrivate) fault(`VAPID_PRIVATE_KEY should be 32 bytes in base64url; ${NEW_KEYS}`);
+  if (!isPublic) reportError(`VAPID_PUBLIC_KEY should be 65 bytes in base64url; ${NEW_KEYS}`);
+  if (!isPrivate) reportError(`VAPID_PRIVATE_KEY should be 32 bytes in base64url; ${NEW_KEYS}`);
   if (isPublic && isPrivate && !belongTogether(publicKey, privateKey)) {
-    fault('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY do not belong together');
+    reportError('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY do not belong together');
   }
   if (!isSubject(VAPID_SUBJECT)) {
-    fault('VAPID_SUBJECT should say how you are reached, like mailto:push@example.com or https://example.com');
+    reportError('VAPID_SUBJECT should say how you are reached, like mailto:push@example.com or https://example.com');
   }
   return { publicKey: VAPID_PUBLIC_KEY, privateKey: VAPID_PRIVATE_KEY, subject: VAPID_SUBJECT };
 }

@@ -1,6 +1,6 @@
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { removeInBatches } from '../../../platform/outbox/remove-in-batches.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
+import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 
 /** How long an answer is kept. */
 export const KEPT = `interval '24 hours'`;

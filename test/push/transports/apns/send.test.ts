@@ -45,7 +45,7 @@ test('answers come back to the device that they are of, in whatever order APNs g
 });
 
 test('at most 500 are under way at once over all sends, and 3,000 get through', { timeout: 240_000 }, async () => {
-  const patient = createApnsTransport(credentials, { answerTimeoutMs: 60_000, maxWaitMs: 60_000 });
+  const patient = createApnsTransport(credentials, { responseTimeoutMs: 60_000, maxWaitMs: 60_000 });
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
   const pushes = Array.from({ length: 6 }, (_, i) => tokens(500).map((name) => `${i}a${name.slice(2)}`));
@@ -181,7 +181,7 @@ describe('what goes wrong on the way', () => {
   });
 
   test('no answer: retryable after its time; and a connection on which nothing is answered is given up for a new one', async () => {
-    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 1500 });
+    const hasty = createApnsTransport(credentials, { responseTimeoutMs: 1500 });
     fake.reply = () => 'never';
     const results = await send([token(1), token(2)], hasty);
     const late = { ok: false, error: 'ConnectionLost: apn write timeout', retryable: true };
@@ -194,7 +194,7 @@ describe('what goes wrong on the way', () => {
   });
 
   test('a single notification that is not answered leaves the connection to the others', async () => {
-    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 1500 });
+    const hasty = createApnsTransport(credentials, { responseTimeoutMs: 1500 });
     fake.reply = ({ token: name }) => (name === token(1) ? 'never' : undefined);
     const lost = send([token(1)], hasty);
     await expect.poll(() => fake.requests.length, { timeout: 60_000 }).toBe(1);
@@ -206,7 +206,7 @@ describe('what goes wrong on the way', () => {
   });
 
   test('what waited too long for its turn is not sent', async () => {
-    const hasty = createApnsTransport(credentials, { answerTimeoutMs: 300, maxWaitMs: 100 });
+    const hasty = createApnsTransport(credentials, { responseTimeoutMs: 300, maxWaitMs: 100 });
     fake.reply = () => 'never';
     const results = await send(tokens(600), hasty);
     expect(results.slice(500)).toEqual(

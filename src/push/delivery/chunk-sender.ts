@@ -1,0 +1,237 @@
+import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
+import type { Logger } from '../../platform/log.ts';
+import { createMicroBatch } from '../../platform/micro-batch.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { sizeError } from '../send/message-size.ts';
+import { type Sending, sendThrough, type Transport, type TransportDevice, type TransportResult } from '../transport.ts';
+import type { ClaimChunks, ClaimedChunk, ClaimedDevice, ClaimRenewals } from './claim-chunks.ts';
+import type { ChunkKey } from './jobs.ts';
+import { retryAt } from './retry.ts';
+import type { DeviceResult, SentChunk } from './store-results.ts';
+
+/** Devices that are claimed at once: what one call of a transport takes. */
+const GATHERED_DEVICES = 500;
+/** Devices that a sender has in progress: a few calls of a transport, and a bound of what a worker that dies may have sent. */
+const MAX_DEVICES_IN_PROGRESS = 2000;
+/** Chunks whose answers are stored with one statement. */
+const STORED_AT_ONCE = 100;
+
+/** What a sender works with. */
+interface ChunkSenderParts {
+  database: Database;
+  log: Logger;
+  claims: ClaimRenewals;
+  claimChunks: ClaimChunks;
+  handleResults(transport: string | null, chunks: readonly SentChunk[]): Promise<void>;
+}
+
+/** Sends the chunks of one queue. */
+interface ChunkSender {
+  /** Sends a chunk, unless it is done or somebody else's; resolves when its answers are stored. */
+  send(key: ChunkKey & { size: number }): Promise<void>;
+  /** Drops what is not claimed yet, and what still comes: the sweep gives it to others. */
+  dropUnclaimed(): void;
+  /** Waits no longer for what the transport was handed: its claims run out, and others send it again. */
+  abandon(): void;
+}
+
+interface Waiting {
+  key: ChunkKey & { size: number };
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+const keyOf = ({ pushId, chunk }: ChunkKey) => `${pushId} ${chunk}`;
+
+function toDeviceResult(
+  chunk: ClaimedChunk,
+  { position, device, tries }: ClaimedDevice,
+  result: TransportResult,
+): DeviceResult {
+  const { createdAt, expiresAt } = chunk;
+  const failed = { attempts: tries + 1, retryAfterMs: result.retryAfterMs, createdAt, expiresAt };
+  const again = result.retryable === true ? retryAt(failed, Date.now(), Math.random()) : undefined;
+  const raw =
+    result.unregistered && device.id === null && device.token !== null
+      ? { hash: tokenHash(device.token), platform: device.platform }
+      : null;
+  return { ...result, position, deviceId: device.id, raw, tries, retryAt: again };
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : known.reduce((a, b) => Math.min(a, b));
+}
+
+/**
+ * Makes a sender: chunks that wait are claimed together, what is claimed is handed to the transport together, and the answers that
+ * gather while others are stored are stored together. No timer: alone, a chunk is sent at once.
+ *
+ * @param transportOf the transport of a chunk, or what each of its devices is answered without one
+ */
+export function createChunkSender(
+  parts: ChunkSenderParts,
+  transportOf: (name: string | null) => Transport | TransportResult,
+): ChunkSender {
+  const { database, log, claims, claimChunks, handleResults } = parts;
+  const waiting: Waiting[] = [];
+  const beingSent = new Set<Waiting>();
+  let inProgress = 0;
+  let claiming = false;
+  let dropping = false;
+  let abandoned = false;
+
+  const record = createMicroBatch<SentChunk>(async (answered) => {
+    const byTransport = Map.groupBy(answered, ({ chunk }) => chunk.transport);
+    await Promise.all([...byTransport].map(([transport, own]) => handleResults(transport, own)));
+  }, STORED_AT_ONCE);
+
+  /** Sends chunks of one transport: gives the answers of each. */
+  function deliver(name: string | null, chunks: readonly ClaimedChunk[]): Promise<SentChunk>[] {
+    const sentAt = Date.now();
+    const target = transportOf(name);
+    const transport = 'send' in target ? target : undefined;
+    const prepared = chunks.map((chunk) => ({ chunk, ...prepare(chunk, transport, sentAt) }));
+    const asked = prepared.filter(({ sendable }) => sendable.length > 0);
+    const sendings = asked.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): Sending => {
+      const context = expiresAt === undefined ? { id } : { id, expiresAt };
+      return { message, devices: sendable.map(({ device }) => device), context };
+    });
+    const promises =
+      transport === undefined
+        ? sendings.map(({ devices }) => Promise.resolve(devices.map(() => target as TransportResult)))
+        : sendThrough(transport, sendings, log);
+    const resultsOf = new Map(asked.map(({ chunk }, i) => [chunk, promises[i]!]));
+    return prepared.map(async ({ chunk, sendable, refused }) => {
+      const sent = (await resultsOf.get(chunk)) ?? [];
+      const results = [
+        ...sendable.map(({ claimed }, i) => toDeviceResult(chunk, claimed, sent[i]!)),
+        ...refused.map(({ claimed, result }) => toDeviceResult(chunk, claimed, result)),
+      ];
+      return {
+        chunk,
+        results,
+        sentAt,
+        dueAt: earliest([chunk.laterAt, ...results.map((one) => one.retryAt)]),
+      };
+    });
+  }
+
+  async function finish(answering: Promise<SentChunk>, chunk: ClaimedChunk, done: Waiting): Promise<void> {
+    beingSent.add(done);
+    try {
+      const answered = await answering;
+      // Its job has been told so, and the database may be closed.
+      if (abandoned) return;
+      await record(answered);
+      done.resolve();
+    } catch (error) {
+      done.reject(error);
+    } finally {
+      beingSent.delete(done);
+      claims.remove(chunk);
+      inProgress -= chunk.devices.length;
+      claimWaiting();
+    }
+  }
+
+  function takeBatch(): Waiting[] {
+    let devices = 0;
+    const end = waiting.findIndex(({ key }, i) => {
+      devices += key.size;
+      return i > 0 && devices > GATHERED_DEVICES;
+    });
+    return waiting.splice(0, end === -1 ? waiting.length : end);
+  }
+
+  async function claim(batch: readonly Waiting[]): Promise<void> {
+    const claimed = await claimChunks(
+      database,
+      batch.map(({ key }) => key),
+    );
+    // Nobody waits for what the transport would say.
+    if (abandoned) {
+      for (const one of batch) one.resolve();
+      return;
+    }
+    const byKey = new Map(claimed.map((chunk) => [keyOf(chunk), chunk]));
+    const asked = new Map(batch.map((one) => [keyOf(one.key), one]));
+    for (const one of batch) if (!byKey.has(keyOf(one.key)) || asked.get(keyOf(one.key)) !== one) one.resolve();
+    for (const chunk of claimed) {
+      inProgress += chunk.devices.length;
+      claims.add(chunk);
+    }
+    for (const [name, chunks] of Map.groupBy(claimed, (chunk) => chunk.transport)) {
+      for (const [i, answering] of deliver(name, chunks).entries()) {
+        void finish(answering, chunks[i]!, asked.get(keyOf(chunks[i]!))!);
+      }
+    }
+  }
+
+  async function claimWaiting(): Promise<void> {
+    if (claiming) return;
+    claiming = true;
+    while (waiting.length > 0 && inProgress < MAX_DEVICES_IN_PROGRESS) {
+      const batch = takeBatch();
+      try {
+        await claim(batch);
+      } catch (error) {
+        for (const one of batch) one.reject(error);
+      }
+    }
+    claiming = false;
+  }
+
+  return {
+    send: (key) =>
+      new Promise<void>((resolve, reject) => {
+        // A job that was on its way from Redis when the worker began to stop.
+        if (dropping) return resolve();
+        waiting.push({ key, resolve, reject });
+        void claimWaiting();
+      }),
+    dropUnclaimed() {
+      dropping = true;
+      for (const one of waiting.splice(0)) one.resolve();
+    },
+    abandon() {
+      abandoned = true;
+      for (const one of beingSent) one.reject(new Error('stopped before the transport answered'));
+    },
+  };
+}
+
+/** A message with a `ttl` of seconds is worth a first try after a short wait in the queue. */
+const FIRST_TRY_GRACE_MS = 60_000;
+
+/** A chunk whose workers die with it again and again is most likely what kills them. */
+const MAX_LOST = 4;
+
+/** The devices of a chunk that a transport is asked for, and what the others are told. */
+interface Prepared {
+  sendable: { claimed: ClaimedDevice; device: TransportDevice }[];
+  refused: { claimed: ClaimedDevice; result: TransportResult }[];
+}
+
+/** Sorts out devices that are gone, too late, or cannot carry the message. */
+export function prepare(chunk: ClaimedChunk, transport: Transport | undefined, now: number): Prepared {
+  const { message, expiresAt = Number.POSITIVE_INFINITY } = chunk;
+  const sizes = new Map<DevicePlatform, string | undefined>();
+
+  function refusalOf({ device, tries }: ClaimedDevice): string | undefined {
+    if (device.token === null) return 'The device is no longer registered, or its user is not active';
+    if (chunk.claimsSinceResult > MAX_LOST + 1) return 'Given up: its workers were lost again and again';
+    if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ran out before it was sent';
+    if (transport === undefined) return undefined;
+    if (!sizes.has(device.platform)) sizes.set(device.platform, sizeError(transport, message, device.platform));
+    return sizes.get(device.platform);
+  }
+
+  const prepared: Prepared = { sendable: [], refused: [] };
+  for (const claimed of chunk.devices) {
+    const error = refusalOf(claimed);
+    if (error === undefined) prepared.sendable.push({ claimed, device: claimed.device as TransportDevice });
+    else prepared.refused.push({ claimed, result: { ok: false, error } });
+  }
+  return prepared;
+}

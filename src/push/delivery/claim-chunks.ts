@@ -1,0 +1,190 @@
+import { joinActiveUser, type UserTable } from '../../accounts/active-user.ts';
+import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import type { PushContent } from '../message.ts';
+import type { TransportDevice } from '../transport.ts';
+import type { ChunkKey } from './jobs.ts';
+
+/** A worker that lives renews its claims; those of one that died go to others after that long. */
+const LEASE_SECONDS = 30;
+/** How often a worker renews them. */
+const RENEW_MS = 10_000;
+
+// Whoever gets the row sends it; a row that is locked is being claimed or answered by somebody else.
+const CLAIM = `
+  with w as (
+    select c.push_id, c.chunk from unnest($1::text[], $2::int[]) k(push_id, chunk)
+    join push_chunks c on c.push_id = k.push_id and c.chunk = k.chunk
+    where c.finished_at is null and c.due_at <= now() + interval '50 milliseconds'
+      and (c.claimed_until is null or c.claimed_until <= now())
+    for update of c skip locked
+  ), c as (
+    update push_chunks c set claimed_until = now() + interval '${LEASE_SECONDS} seconds', attempts = c.attempts + 1,
+      unanswered = c.unanswered + 1
+    from w where c.push_id = w.push_id and c.chunk = w.chunk
+    returning c.push_id, c.chunk, c.attempts, c.transport, c.first_position, c.last_position, c.bulk, c.unanswered
+  )
+  select c.push_id, c.chunk, c.attempts, c.transport, c.first_position, c.last_position, c.bulk, c.unanswered,
+    p.created_at, p.expires_at, p.message
+  from c join pushes p on p.id = c.push_id`;
+
+// A device is skipped (its token is null) if it changed users or lost its session since the send, or if its user is no longer active.
+const devicesOf = (users: UserTable | undefined) => `
+  select k.ord, r.position, r.device_id, r.platform, r.user_id, d.locale,
+    coalesce(r.token, case when owner.active and (d.session_id is null or s.expires_at > now()) then d.token end),
+    r.retry_at, coalesce(jsonb_array_length(r.earlier), 0) + (r.ok is not null)::int
+  from unnest($1::text[], $2::int[], $3::int[]) with ordinality k(push_id, first, last, ord)
+  join push_results r on r.push_id = k.push_id and r.position between k.first and k.last
+  left join devices d on d.id = r.device_id and d.user_id = r.user_id
+  left join sessions s on s.id = d.session_id
+  ${joinActiveUser(users, 'r.user_id')}
+  where r.ok is null or r.retry_at is not null
+  order by k.ord, r.position`;
+
+const RENEW = `
+  update push_chunks c set claimed_until = now() + interval '${LEASE_SECONDS} seconds'
+  from unnest($1::text[], $2::int[], $3::int[]) k(push_id, chunk, attempts)
+  where c.push_id = k.push_id and c.chunk = k.chunk and c.attempts = k.attempts and c.finished_at is null`;
+
+/** A device that is to be sent to. */
+export interface ClaimedDevice {
+  position: number;
+  /** The token is null when the device is gone. */
+  device: Omit<TransportDevice, 'token'> & { token: string | null };
+  /** Tries before this one. */
+  tries: number;
+}
+
+/** What a worker needs of a push to send a chunk. */
+export interface ClaimedChunk extends ChunkKey {
+  /** Counted by claims: whoever has the highest has the chunk. */
+  attempt: number;
+  transport: string | null;
+  bulk: boolean;
+  /** Claims since its last answers, this one included. */
+  claimsSinceResult: number;
+  message: PushContent;
+  /** Epoch ms: when the push was made. */
+  createdAt: number;
+  /** Epoch ms: when its `ttl` runs out. */
+  expiresAt: number | undefined;
+  /** Devices whose time it is. */
+  devices: ClaimedDevice[];
+  /** Epoch ms: when the next of the others is due. */
+  laterAt: number | undefined;
+}
+
+type ChunkRow = [
+  string,
+  number,
+  number,
+  string | null,
+  number,
+  number,
+  boolean,
+  number,
+  string,
+  string | null,
+  PushContent,
+];
+type DeviceRow = [
+  number,
+  number,
+  string | null,
+  DevicePlatform,
+  string | null,
+  string | null,
+  string | null,
+  string | null,
+  number,
+];
+
+/** Claims chunks for this worker. Those that cannot be had (answered, not due, in another worker's hands, or removed) are left out. */
+export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Promise<ClaimedChunk[]>;
+
+/** Creates the function that claims chunks. @param users undefined in an app without accounts */
+export function createClaimChunks(users: UserTable | undefined): ClaimChunks {
+  const devices = devicesOf(users);
+  return (database, keys) => claimChunks(database, keys, devices);
+}
+
+async function claimChunks(database: Database, keys: readonly ChunkKey[], devices: string): Promise<ClaimedChunk[]> {
+  const rows = await database.write<ChunkRow>({
+    name: 'push_claim',
+    text: CLAIM,
+    values: [keys.map((key) => key.pushId), keys.map((key) => key.chunk)],
+  });
+  if (rows.length === 0) return [];
+  const chunks = rows.map(
+    ([
+      pushId,
+      chunk,
+      attempt,
+      transport,
+      ,
+      ,
+      bulk,
+      claimsSinceResult,
+      createdAt,
+      expiresAt,
+      message,
+    ]): ClaimedChunk => ({
+      pushId,
+      chunk,
+      attempt,
+      transport,
+      bulk,
+      claimsSinceResult,
+      message,
+      createdAt: Date.parse(createdAt),
+      expiresAt: expiresAt === null ? undefined : Date.parse(expiresAt),
+      devices: [],
+      laterAt: undefined,
+    }),
+  );
+  const waiting = await database.read<DeviceRow>({
+    name: 'push_unanswered',
+    text: devices,
+    values: [rows.map((row) => row[0]), rows.map((row) => row[4]), rows.map((row) => row[5])],
+  });
+  const soon = Date.now() + 50;
+  for (const [ord, position, id, platform, user, locale, token, retryAt, tries] of waiting) {
+    const chunk = chunks[ord - 1]!;
+    const at = retryAt === null ? 0 : Date.parse(retryAt);
+    if (at <= soon) chunk.devices.push({ position, device: { id, platform, token, user, locale }, tries });
+    else chunk.laterAt = Math.min(at, chunk.laterAt ?? at);
+  }
+  return chunks;
+}
+
+/** Says that this worker still has these chunks. */
+export async function renewClaims(database: Database, chunks: readonly ClaimedChunk[]): Promise<void> {
+  const values = [
+    chunks.map((chunk) => chunk.pushId),
+    chunks.map((chunk) => chunk.chunk),
+    chunks.map((chunk) => chunk.attempt),
+  ];
+  await database.write({ name: 'push_renew', text: RENEW, values });
+}
+
+/** Renews the claims of the chunks that a worker has, so that others leave them to it for as long as it lives. */
+export interface ClaimRenewals {
+  add(chunk: ClaimedChunk): void;
+  remove(chunk: ClaimedChunk): void;
+  stop(): void;
+}
+
+/** Makes it. Claims are renewed until `stop`. */
+export function createClaimRenewals({ database, log }: Pick<Platform, 'database' | 'log'>): ClaimRenewals {
+  const held = new Set<ClaimedChunk>();
+  const timer = setInterval(() => {
+    if (held.size === 0) return;
+    renewClaims(database, [...held]).catch((error) => log.warn({ err: error }, 'claims of pushes were not renewed'));
+  }, RENEW_MS);
+  return {
+    add: (chunk) => void held.add(chunk),
+    remove: (chunk) => void held.delete(chunk),
+    stop: () => clearInterval(timer),
+  };
+}

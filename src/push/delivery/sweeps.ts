@@ -1,0 +1,70 @@
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
+
+const KEPT_DAYS = 30;
+const JOBS_AT_ONCE = 1000;
+const ROWS_AT_ONCE = 5000;
+const RETENTION_EVERY_MS = 60_000;
+
+// Index push_chunks_open_index. A chunk that is new or in a worker's hands most likely has its job.
+const OVERDUE = `
+  select push_id, chunk, transport, last_position - first_position + 1, bulk from push_chunks
+  where finished_at is null and due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())
+  order by due_at limit ${JOBS_AT_ONCE}`;
+// Index push_audiences_touched_at_index.
+const LEFT = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
+
+// Index pushes_created_at_index, then the primary key of the results.
+const OLD_RESULTS = `
+  with old as (
+    select r.push_id, r.position from pushes p join push_results r on r.push_id = p.id
+    where p.created_at < now() - interval '${KEPT_DAYS} days' limit $1
+  )
+  delete from push_results r using old where r.push_id = old.push_id and r.position = old.position returning 1`;
+const OLD_PUSHES = `
+  delete from pushes where id in (
+    select p.id from pushes p
+    where p.created_at < now() - interval '${KEPT_DAYS} days'
+      and not exists (select from push_results r where r.push_id = p.id)
+    limit $1
+  ) returning 1`;
+
+/**
+ * Periodic work of push: chunks and audiences that lost their job get one again, old pushes are removed.
+ *
+ * @param installed names of the transports of this app
+ */
+export function pushSweeps(
+  { database, queues, settings }: Pick<Platform, 'database' | 'queues' | 'settings'>,
+  installed: ReadonlySet<string>,
+): Sweep[] {
+  return [
+    {
+      name: 'push jobs',
+      everyMs: settings.relay.sweepMs,
+      async run() {
+        type Overdue = [string, number, string | null, number, boolean];
+        const rows = await database.write<Overdue>({ name: 'push_overdue', text: OVERDUE, values: [] });
+        // A chunk whose job is still there keeps it: adding a job with the id of a live one does nothing.
+        const chunks = rows.map(([pushId, chunk, transport, size, bulk]) => ({ pushId, chunk, transport, size, bulk }));
+        await addChunks(queues, installed, chunks);
+        const left = await database.write<[string]>({ name: 'push_left', text: LEFT, values: [] });
+        await queues.add(
+          AUDIENCE_QUEUE,
+          left.map(([pushId]) => audienceJob(pushId)),
+        );
+        return rows.length + left.length;
+      },
+    },
+    {
+      name: 'push retention',
+      everyMs: RETENTION_EVERY_MS,
+      run: async () => {
+        const results = await removeInBatches(database, OLD_RESULTS, [], ROWS_AT_ONCE);
+        return results + (await removeInBatches(database, OLD_PUSHES, [], ROWS_AT_ONCE));
+      },
+    },
+  ];
+}

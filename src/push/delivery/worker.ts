@@ -1,0 +1,130 @@
+import type { UserTable } from '../../accounts/active-user.ts';
+import { createFindDevices } from '../../accounts/devices/index.ts';
+import { resolveWithin } from '../../platform/deadline.ts';
+import { StartupError } from '../../platform/environment.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { RunningWorker } from '../../platform/queues.ts';
+import { storeNextPage } from '../send/audience-pages.ts';
+import type { FinishedSignals } from '../send/finished.ts';
+import { emitOutcome } from '../status.ts';
+import type { Transport, TransportResult } from '../transport.ts';
+import { createChunkSender } from './chunk-sender.ts';
+import { createClaimChunks, createClaimRenewals } from './claim-chunks.ts';
+import { createResultHandler } from './handle-results.ts';
+import { AUDIENCE_QUEUE, addChunks, audienceOf, chunkOf, PUSH_QUEUE, queueOf } from './jobs.ts';
+
+/** Jobs in work at once of a queue: chunks of small pushes are gathered among them. */
+const JOBS_AT_ONCE = 500;
+/** Audiences that are looked up at once. */
+const AUDIENCES_AT_ONCE = 2;
+/** What a provider's silence at the start may cost. */
+const CHECK_MS = 10_000;
+
+/** What the worker works with. */
+export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
+
+/**
+ * Asks every transport whether its provider takes its credentials.
+ *
+ * @throws StartupError naming each that refuses them
+ */
+async function checkTransports(transports: readonly Transport[], log: Platform['log']): Promise<void> {
+  const errors: string[] = [];
+  const check = async (transport: Transport) => {
+    try {
+      if ((await resolveWithin(Promise.resolve(transport.check?.()), CHECK_MS, 'late')) === 'late')
+        log.warn({ transport: transport.name }, 'a push provider could not be asked whether it takes the credentials');
+    } catch (error) {
+      errors.push(`transport "${transport.name}": ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  await Promise.all(transports.map(check));
+  if (errors.length > 0) throw new StartupError('Push providers refuse their credentials:', errors);
+}
+
+/**
+ * Sends the chunks of pushes, stores the answers, and looks up large audiences.
+ *
+ * @param users only devices of active users are sent to; undefined in an app without accounts
+ * @throws StartupError when a provider refuses its credentials
+ */
+export async function startPushWorker(
+  parts: WorkerParts,
+  transports: readonly Transport[],
+  finished: FinishedSignals,
+  users: UserTable | undefined,
+): Promise<RunningWorker> {
+  const { env, settings, log, database, queues, events } = parts;
+  await checkTransports(transports, log);
+  const byName = new Map(transports.map((transport) => [transport.name, transport]));
+  const installed = new Set(byName.keys());
+  const simulated = env.nodeEnv !== 'production';
+  const unsent: TransportResult = simulated
+    ? { ok: true }
+    : { ok: false, error: 'No push transport accepts this device' };
+  const findDevices = createFindDevices(users);
+  const claimChunks = createClaimChunks(users);
+  let stopping = false;
+
+  function transportOf(name: string | null): Transport | TransportResult {
+    if (name === null) return unsent;
+    const transport = byName.get(name);
+    if (transport !== undefined) return transport;
+    log.error({ transport: name }, 'this push-worker lacks a transport that the sender has');
+    return { ok: false, error: `The worker has no transport named "${name}"` };
+  }
+
+  async function lookUpAll(pushId: string): Promise<void> {
+    while (!stopping) {
+      const page = await storeNextPage(database, pushId, { transports, log, simulated, findDevices });
+      if (page === undefined) return;
+      await addChunks(
+        queues,
+        installed,
+        page.chunks.map((chunk) => ({ ...chunk, pushId, bulk: true })),
+      );
+      if (page.outcome !== undefined) {
+        emitOutcome(events, page.outcome);
+        finished.announce(pushId);
+      }
+      if (!page.more) return;
+    }
+  }
+
+  const claims = createClaimRenewals(parts);
+  const handleResults = createResultHandler(parts, installed, finished);
+  const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOf(name, installed))].map((queue) => {
+    const sender = createChunkSender({ database, log, claims, claimChunks, handleResults }, transportOf);
+    const running = queues.work(
+      queue,
+      async ({ data }) => {
+        const key = chunkOf(data.id);
+        if (key !== undefined) await sender.send(key);
+      },
+      JOBS_AT_ONCE,
+    );
+    return { sender, running };
+  });
+  const audiences = queues.work(
+    AUDIENCE_QUEUE,
+    async ({ data }) => {
+      const pushId = audienceOf(data.id);
+      if (pushId !== undefined) await lookUpAll(pushId);
+    },
+    AUDIENCES_AT_ONCE,
+  );
+
+  return {
+    async stop() {
+      stopping = true;
+      for (const { sender } of senders) sender.dropUnclaimed();
+      const giveUp = setTimeout(() => {
+        for (const { sender } of senders) sender.abandon();
+      }, settings.graceMs);
+      await Promise.all([audiences.stop(), ...senders.map(({ running }) => running.stop())]);
+      clearTimeout(giveUp);
+      claims.stop();
+      await Promise.all(transports.map((transport) => transport.close?.()));
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import type { PushResult } from '../../declare/push.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+
+/** What happened to a device of a push, in the order in which it did. */
+interface TimelineEntry {
+  at: string;
+  /**
+   * `queued`; `sent`: handed to its transport; `accepted` or `refused`: the provider's answer; `retry`: when it is tried again;
+   * `receipt`: the provider reported later; `opened`.
+   */
+  event: 'queued' | 'sent' | 'accepted' | 'refused' | 'retry' | 'receipt' | 'opened';
+  /** Of `receipt`. */
+  ok?: boolean;
+  /** The provider's id of the notification. */
+  id?: string;
+  error?: string;
+}
+
+/** A device of a push as it is shown. */
+interface DeviceHistory {
+  /** Null: a raw token. */
+  device: string | null;
+  user: string | null;
+  platform: DevicePlatform;
+  /** Masked. */
+  token: string;
+  /** Null: none, or none is known yet. */
+  transport: string | null;
+  /** Null: no answer yet. */
+  ok: boolean | null;
+  error: string | null;
+  timeline: TimelineEntry[];
+}
+
+interface Earlier {
+  sentAt: string;
+  answeredAt: string;
+  error: string | null;
+  retryAt: string | null;
+}
+
+interface StoredReceipt {
+  ok: boolean;
+  error: string | null;
+  at: string;
+}
+
+/** What is selected of a device: of the result `r`, its chunk `c` and its push `p`. */
+const DEVICE_COLUMNS = `
+  r.device_id, r.user_id, r.platform, r.masked_token, c.transport, r.ok, r.provider_id, r.error, r.sent_at, r.answered_at,
+  r.retry_at, r.earlier, r.receipt, r.opened_at, p.created_at`;
+
+/** Those columns, in their order. */
+type DeviceRow = [
+  deviceId: string | null,
+  userId: string | null,
+  platform: DevicePlatform,
+  maskedToken: string,
+  transport: string | null,
+  ok: boolean | null,
+  providerId: string | null,
+  error: string | null,
+  sentAt: string | null,
+  answeredAt: string | null,
+  retryAt: string | null,
+  earlier: Earlier[] | null,
+  receipt: StoredReceipt | null,
+  openedAt: string | null,
+  queuedAt: string,
+];
+
+// Times within JSON are written by Postgres, with its own zone and precision.
+const iso = (text: string) => new Date(text).toISOString();
+const reason = (error: string | null) => (error === null ? {} : { error });
+
+function failedTry({ sentAt, answeredAt, error, retryAt }: Earlier): TimelineEntry[] {
+  return [
+    { at: iso(sentAt), event: 'sent' },
+    { at: iso(answeredAt), event: 'refused', ...reason(error) },
+    ...(retryAt === null ? [] : [{ at: iso(retryAt), event: 'retry' as const }]),
+  ];
+}
+
+/** A device with its timeline. */
+function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
+  const [device, user, platform, token, transport, ok, providerId, error, sentAt, answeredAt, retryAt] = row;
+  const [earlier, receipt, openedAt, queuedAt] = row.slice(11) as [
+    Earlier[] | null,
+    StoredReceipt | null,
+    string | null,
+    string,
+  ];
+  const timeline: TimelineEntry[] = [{ at: queuedAt, event: 'queued' }, ...(earlier ?? []).flatMap(failedTry)];
+  if (sentAt !== null) timeline.push({ at: sentAt, event: 'sent' });
+  if (ok === true)
+    timeline.push({ at: answeredAt!, event: 'accepted', ...(providerId === null ? {} : { id: providerId }) });
+  if (ok === false) timeline.push({ at: answeredAt!, event: 'refused', ...reason(error) });
+  if (retryAt !== null) timeline.push({ at: retryAt, event: 'retry' });
+  if (receipt !== null)
+    timeline.push({ at: iso(receipt.at), event: 'receipt', ok: receipt.ok, ...reason(receipt.error) });
+  if (openedAt !== null) timeline.push({ at: openedAt, event: 'opened' });
+  return { device, user, platform, token, transport, ok, error, timeline };
+}
+
+const RECENT = `
+  select id, status, message, created_at, devices, ok_devices from pushes order by created_at desc, id desc limit $1`;
+// Of each push the first devices alone, by the primary key: it may have gone to 100,000.
+const FIRST_DEVICES = `
+  select ${DEVICE_COLUMNS}, r.device_name, p.id from unnest($1::text[]) wanted(id) join pushes p on p.id = wanted.id
+  cross join lateral (select * from push_results where push_id = p.id order by position limit $2) r
+  left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
+  order by r.position`;
+
+/** A push in a list of the newest. */
+export interface RecentPush {
+  id: string;
+  status: PushResult['status'];
+  /** Without whom it goes to. */
+  message: Record<string, unknown>;
+  createdAt: string;
+  counts: { devices: number; accepted: number };
+  /** The first ones. `name`: what the device was called when the push was sent. */
+  devices: (DeviceHistory & { name: string | null })[];
+}
+
+/** The newest pushes, newest first, each with its first devices. */
+export async function readRecentPushes(
+  database: Database,
+  { limit, devices: most }: { limit: number; devices: number },
+): Promise<RecentPush[]> {
+  type NamedRow = [...DeviceRow, name: string | null, push: string];
+  type Row = [string, PushResult['status'], Record<string, unknown>, string, number, number];
+  const pushes = await database.read<Row>({ text: RECENT, values: [limit] });
+  const ids = pushes.map(([id]) => id);
+  const rows = await database.read<NamedRow>({ text: FIRST_DEVICES, values: [ids, most] });
+  const byPush = Map.groupBy(rows, (row) => row.at(-1) as string);
+  return pushes.map(([id, status, message, createdAt, devices, accepted]) => {
+    const own = (byPush.get(id) ?? []).map((row) => ({
+      ...serializeDeviceHistory(row.slice(0, -2) as DeviceRow),
+      name: row.at(-2) as string | null,
+    }));
+    return { id, status, message, createdAt, counts: { devices, accepted }, devices: own };
+  });
+}
+
+const READ =
+  'select status, devices, message || audience, created_at, expires_at, finished_at from pushes where id = $1';
+const COUNTS = `
+  select count(*)::int, (count(*) filter (where ok is null))::int, (count(*) filter (where ok))::int,
+    (count(*) filter (where not ok and retry_at is null))::int, (count(*) filter (where retry_at is not null))::int,
+    (count(*) filter (where receipt is not null))::int, (count(*) filter (where (receipt->>'ok')::boolean is false))::int,
+    (count(*) filter (where opened_at is not null))::int
+  from push_results where push_id = $1`;
+// The primary key's order.
+const DEVICES = `
+  select ${DEVICE_COLUMNS}
+  from pushes p join push_results r on r.push_id = p.id
+  left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
+  where p.id = $1 order by r.position limit $2 offset $3`;
+
+/** How many devices of a push are where. */
+interface PushCounts {
+  /** Found so far. */
+  devices: number;
+  /** Not tried yet. */
+  queued: number;
+  /** Accepted by the provider, or captured. */
+  accepted: number;
+  /** Failed for good. */
+  failed: number;
+  /** Failed, and tried again. */
+  retrying: number;
+  /** The provider reported later. */
+  receipts: number;
+  /** The provider reported later that it failed. */
+  receiptsFailed: number;
+  opened: number;
+}
+
+/** A push as `GET /api/push/:id` shows it. */
+interface PushDetails {
+  id: string;
+  status: PushResult['status'];
+  message: Record<string, unknown>;
+  createdAt: string;
+  expiresAt: string | null;
+  finishedAt: string | null;
+  counts: PushCounts;
+  devices: DeviceHistory[];
+}
+
+/**
+ * A push with one page of its devices, in the order in which they were found.
+ *
+ * @param page counted from 1
+ * @returns undefined when there is no such push
+ */
+export async function readPush(
+  database: Database,
+  id: string,
+  { page, limit }: { page: number; limit: number },
+): Promise<PushDetails | undefined> {
+  type Row = [PushResult['status'], number, Record<string, unknown>, string, string | null, string | null];
+  type Counts = [number, number, number, number, number, number, number, number];
+  const [pushes, numbers, devices] = await Promise.all([
+    database.read<Row>({ name: 'push_show', text: READ, values: [id] }),
+    database.readSlowly<Counts>({ text: COUNTS, values: [id] }),
+    database.readSlowly<DeviceRow>({ text: DEVICES, values: [id, limit, (page - 1) * limit] }),
+  ]);
+  const [push] = pushes;
+  if (push === undefined) return undefined;
+  const [status, , message, createdAt, expiresAt, finishedAt] = push;
+  const [all, queued, accepted, failed, retrying, receipts, receiptsFailed, opened] = numbers[0]!;
+  return {
+    id,
+    status,
+    message,
+    createdAt,
+    expiresAt,
+    finishedAt,
+    counts: { devices: all, queued, accepted, failed, retrying, receipts, receiptsFailed, opened },
+    devices: devices.map(serializeDeviceHistory),
+  };
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { removeDevices } from '../../accounts/devices/index.ts';
+import { validationError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+/** What a provider reports of a notification after it accepted it. */
+export interface Receipt {
+  ok: boolean;
+  error?: string | undefined;
+  /** The token is gone: the device is removed. */
+  unregistered?: boolean | undefined;
+  /** Name of the transport that got the report. */
+  transport?: string | undefined;
+}
+
+const ERROR_MAX = 500;
+
+const text = z
+  .string({ error: 'Must be a string' })
+  .transform((value) => value.slice(0, ERROR_MAX).replaceAll('\0', '').toWellFormed())
+  .optional();
+const schema = z.object({
+  ok: z.boolean({ error: 'Must be true or false' }),
+  error: text,
+  unregistered: z.boolean({ error: 'Must be true or false' }).default(false),
+  transport: text,
+});
+
+// Index push_results_device_index. A later report of the same device replaces an earlier one.
+const STORE = `
+  update push_results r set receipt = $3::jsonb || jsonb_build_object('at', now()) from pushes p
+  where r.push_id = $1 and r.device_id = $2 and p.id = r.push_id returning p.created_at`;
+
+/**
+ * `app.push.receipt`: stores a provider's later report and emits `push.receipt`. A report of a push or device that is not
+ * known (any more) changes nothing and is only logged: providers report late.
+ *
+ * @throws ApiError VALIDATION_ERROR when the report is malformed
+ */
+export function createReceipt({ database, events, log }: Pick<Platform, 'database' | 'events' | 'log'>) {
+  return async (pushId: string, deviceId: string, report: Receipt): Promise<void> => {
+    const parsed = schema.safeParse(report);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      throw validationError({ [issue?.path.join('.') || 'receipt']: issue?.message ?? 'Must be valid' });
+    }
+    const { ok, error = null, unregistered, transport = null } = parsed.data;
+    const stored = JSON.stringify({ ok, error, unregistered, transport });
+    const rows =
+      isId(pushId) && isId(deviceId)
+        ? await database.write<[string]>({ name: 'push_receipt', text: STORE, values: [pushId, deviceId, stored] })
+        : [];
+    const createdAt = rows[0]?.[0];
+    if (createdAt === undefined) {
+      log.warn({ push: pushId, device: deviceId, transport }, 'a receipt of an unknown push was ignored');
+      return;
+    }
+    if (unregistered)
+      await removeDevices(database, [{ id: deviceId, tokenHash: null, platform: null, seenUntil: createdAt }]);
+    events.emit('push.receipt', { id: pushId, device: deviceId, ok, error, unregistered });
+  };
+}
+
+// Index push_results_device_index. What a client says of a push that its device did not get changes nothing.
+const OPENED = `
+  update push_results set opened_at = now()
+  where push_id = $1 and device_id = $2 and user_id = $3 and opened_at is null`;
+
+// A device that follows no session is known when it is the only such one of the user that got the push. Index devices_user_id_index.
+const OPENED_WITHOUT_SESSION = `
+  update push_results set opened_at = now()
+  where push_id = $1 and user_id = $2 and opened_at is null and device_id = (
+    select min(d.id) from devices d join push_results r on r.device_id = d.id and r.push_id = $1
+    where d.user_id = $2 and d.session_id is null having count(*) = 1
+  )`;
+
+/** What `push.opened` tells. */
+interface Opened {
+  id: string | null;
+  user: string | null;
+  device: string | null;
+}
+
+/** A listener of `push.opened`: notes the first tap of a device on a push. */
+export function noteOpened({ database }: Pick<Platform, 'database'>) {
+  return async ({ id, user, device }: Opened): Promise<void> => {
+    if (!isId(id) || user === null) return;
+    if (device === null) await database.write({ text: OPENED_WITHOUT_SESSION, values: [id, user] });
+    else await database.write({ name: 'push_opened', text: OPENED, values: [id, device, user] });
+  };
+}

@@ -1,0 +1,61 @@
+import type { UserData } from '../../declare/user-data.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+
+const RESULTS_AT_ONCE = 500;
+
+// Index push_results_user_index.
+const ROWS = `
+  select r.push_id, r.position, r.platform, r.device_name, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
+  from push_results r join pushes p on p.id = r.push_id
+  where r.user_id = $1 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_AT_ONCE}`;
+
+// A push to this user alone may say anything about them, so it is deleted. A push to others as well loses the user's part. Returns all
+// results of the user in the pushes that it handles. Index push_results_user_index.
+const ERASE = `
+  with taken as materialized (
+    select distinct push_id from (
+      select push_id from push_results where user_id = $1 order by push_id, position limit $2
+    ) first
+  ), theirs as (
+    delete from pushes p where p.id in (select push_id from taken)
+      and not exists (select from push_results r where r.push_id = p.id and r.user_id is distinct from $1)
+      and not exists (select from push_audiences a where a.push_id = p.id)
+    returning p.id
+  ), freed as (
+    update push_results r set user_id = null, masked_token = '***', device_name = null, provider_id = null
+    where r.push_id in (select push_id from taken) and r.user_id = $1
+      and not exists (select from theirs t where t.id = r.push_id)
+  )
+  select 1 from push_results r where r.push_id in (select push_id from taken) and r.user_id = $1`;
+
+// A push that reached no device has no results to find it by. Index pushes_unsent_index.
+const ERASE_UNSENT = `
+  delete from pushes where id in (
+    select id from pushes
+    where status = 'no-devices' and (audience->>'to' = $1 or audience->'to' = jsonb_build_array($1::text)) limit $2)
+  returning 1`;
+
+/** The pushes that went to a user. */
+export function pushData(database: Database): UserData {
+  return {
+    name: 'pushes',
+    description: 'Push notifications of the last 30 days to devices of the user',
+    tables: ['pushes', 'push_results', 'push_audiences'],
+    kept: 'What others got too stays, without the user; a list of ids that a push was sent to may have theirs, for 30 days',
+    async *rows(userId) {
+      for (let after: [pushId: string, position: number] = ['', 0]; ; ) {
+        const rows = await database.readSlowly<unknown[]>({ text: ROWS, values: [userId, ...after] });
+        for (const [push, , platform, device, token, ok, error, sentAt, openedAt, message] of rows)
+          yield { push, platform, device, token, ok, error, sentAt, openedAt, message };
+        if (rows.length < RESULTS_AT_ONCE) return;
+        const [pushId, position] = rows.at(-1)!;
+        after = [pushId as string, position as number];
+      }
+    },
+    async erase(userId) {
+      const unsent = await writeInBatches(database, ERASE_UNSENT, [userId]);
+      return unsent + (await writeInBatches(database, ERASE, [userId]));
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { DevicePlatform, FindDevices } from '../../accounts/devices/index.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { type Outcome, statusSql } from '../status.ts';
+import type { Transport } from '../transport.ts';
+import { type Cursor, lookUp, PAGE_DEVICES } from './audience.ts';
+import { pageValues, STORE_PAGE, toChunks } from './insert-push.ts';
+
+// Only the entries of this page leave the row. Whoever has the row is alone with it.
+const slice = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${PAGE_DEVICES}]`;
+const TAKE = `
+  select ${slice('user_ids', 'done')}, ${slice('device_ids', 'done')},
+    ${slice('tokens', `case when stage = 'tokens' then done else 0 end`)}, platform,
+    registered, raw, stage, done, after_device, next_chunk, next_position
+  from push_audiences where push_id = $1 for update skip locked`;
+type Taken = [string[], string[], string[], DevicePlatform, number, number, ...TakenCursor, number, number];
+type TakenCursor = [Cursor['stage'], number, string | null];
+
+const STORE = `
+  with ${STORE_PAGE}, moved as (
+    update push_audiences set stage = $15::text, done = $16, after_device = $17, touched_at = now(),
+      next_chunk = next_chunk + cardinality($3::int[]), next_position = next_position + cardinality($8::text[])
+    where push_id = $1 and $15::text is not null
+  ), done as (delete from push_audiences where push_id = $1 and $15::text is null), n as (
+    select (select count(*)::int from r) as devices, cardinality($3::int[]) - case when $15::text is null then 1 else 0 end as chunks
+  )
+  update pushes p set devices = p.devices + n.devices, open_chunks = p.open_chunks + n.chunks,
+    status = ${statusSql({
+      open: '(p.open_chunks + n.chunks)',
+      devices: '(p.devices + n.devices)',
+      ok: 'p.ok_devices',
+      captured: 'p.captured_devices',
+    })},
+    finished_at = case when p.open_chunks + n.chunks = 0 then now() end
+  from n where p.id = $1 returning p.finished_at is not null, p.status, p.devices`;
+
+/** What became of an audience when a page of it was stored. */
+export interface StoredPage {
+  chunks: { chunk: number; size: number; transport: string | null }[];
+  /** Whether there is more of it. */
+  more: boolean;
+  /** Set when the push is finished with it: the devices that were found before are answered already. */
+  outcome: Outcome | undefined;
+}
+
+/** How devices are put in chunks. */
+export interface Chunking {
+  transports: readonly Transport[];
+  log: Logger;
+  /** Whether simulated devices are sent to. */
+  simulated: boolean;
+  findDevices: FindDevices;
+}
+
+/**
+ * Looks up the next page of a push's audience and stores its devices.
+ *
+ * @returns undefined when there is none left, or somebody else is at it
+ */
+export async function storeNextPage(
+  database: Database,
+  id: string,
+  { transports, log, simulated, findDevices }: Chunking,
+): Promise<StoredPage | undefined> {
+  return database.transaction(async (tx) => {
+    const [row] = await tx.write<Taken>({ name: 'push_audience_take', text: TAKE, values: [id] });
+    if (row === undefined) return undefined;
+    const [userIds, deviceIds, tokens, platform, registered, raw, stage, done, afterDevice, firstChunk, firstPosition] =
+      row;
+    const entries = { userIds, deviceIds, tokens, platform, registered, raw };
+    const { devices, next } = await lookUp(tx, entries, { stage, done, afterDevice }, { simulated, findDevices });
+    const chunks = toChunks(devices, transports, log);
+    const values = [
+      id,
+      ...pageValues(chunks, { firstChunk, firstPosition, bulk: true }),
+      next?.stage ?? null,
+      next?.done ?? null,
+      next?.afterDevice ?? null,
+    ];
+    const [stored] = await tx.write<[boolean, Outcome['status'], number]>({ name: 'push_page', text: STORE, values });
+    const [finished, status, count] = stored!;
+    return {
+      chunks: chunks.map(({ transport, targets }, i) => ({ chunk: firstChunk + i, size: targets.length, transport })),
+      more: next !== undefined,
+      outcome: finished ? { id, status, devices: count } : undefined,
+    };
+  });
+}

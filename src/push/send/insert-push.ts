@@ -1,0 +1,148 @@
+import { type DevicePlatform, maskToken, tokenHash } from '../../accounts/devices/index.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Executor } from '../../platform/postgres/database.ts';
+import type { Audience, PushMessage } from '../message.ts';
+import { type Transport, type TransportDevice, transportFor } from '../transport.ts';
+import type { Cursor } from './audience.ts';
+
+/** Devices that one job sends to at once: FCM's and APNs' sweet spot, and a bound of what a crash can repeat. */
+const CHUNK_DEVICES = 500;
+
+/** A device of a push, before it is stored. */
+interface Target {
+  deviceId: string | null;
+  userId: string | null;
+  platform: DevicePlatform;
+  /** Raw tokens only, like its hash. */
+  token: string | null;
+  tokenHash: string | null;
+  maskedToken: string;
+}
+
+/** Targets of one transport; null when none accepts them. */
+export interface Chunk {
+  transport: string | null;
+  targets: Target[];
+}
+
+function toTarget({ id, user, platform, token }: TransportDevice): Target {
+  return {
+    deviceId: id,
+    userId: user,
+    platform,
+    token: id === null ? token : null,
+    tokenHash: id === null ? tokenHash(token) : null,
+    maskedToken: maskToken(platform, token),
+  };
+}
+
+/** Devices in chunks of at most 500 by transport. Empty when there is none. */
+export function toChunks(devices: readonly TransportDevice[], transports: readonly Transport[], log: Logger): Chunk[] {
+  const byTransport = Map.groupBy(devices, (device) => transportFor(transports, device, log)?.name ?? null);
+  const chunks: Chunk[] = [];
+  for (const [transport, accepted] of byTransport) {
+    for (let at = 0; at < accepted.length; at += CHUNK_DEVICES) {
+      chunks.push({ transport, targets: accepted.slice(at, at + CHUNK_DEVICES).map(toTarget) });
+    }
+  }
+  return chunks;
+}
+
+/** What a page of targets is as parameters: `$2` to `$14` of the statements that store one. */
+export const STORE_PAGE = `
+  c as (
+    insert into push_chunks (push_id, chunk, transport, first_position, last_position, bulk)
+    select $1, c.chunk, c.transport, c.first_position, c.last_position, $2
+    from unnest($3::int[], $4::text[], $5::int[], $6::int[]) c(chunk, transport, first_position, last_position)
+  ), r as (
+    insert into push_results (push_id, position, platform, device_id, user_id, token, token_hash, masked_token, device_name)
+    select $1, r.position, r.platform, r.device_id, r.user_id, r.token, r.token_hash, r.masked, named.name
+    from unnest($7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
+      r(position, platform, device_id, user_id, token, token_hash, masked)
+    left join devices named on named.id = r.device_id
+    where $14 or r.token_hash is null or not exists (
+      select from devices d join push_results o on o.device_id = d.id and o.push_id = $1 where d.token_hash = r.token_hash
+    )
+    on conflict do nothing returning 1
+  )`;
+
+/** Where a page of targets stands in its push. */
+interface PagePlace {
+  firstChunk: number;
+  firstPosition: number;
+  /** Small pushes are sent before it. */
+  bulk: boolean;
+}
+
+/** The parameters of `STORE_PAGE`. The devices of a push's first page are known to be there once. */
+export function pageValues(chunks: readonly Chunk[], { firstChunk, firstPosition, bulk }: PagePlace): unknown[] {
+  const targets = chunks.flatMap((chunk) => chunk.targets);
+  const first: number[] = [];
+  const last: number[] = [];
+  for (const { targets: own } of chunks) {
+    first.push((last.at(-1) ?? firstPosition - 1) + 1);
+    last.push(first.at(-1)! + own.length - 1);
+  }
+  return [
+    bulk,
+    chunks.map((_, i) => firstChunk + i),
+    chunks.map((chunk) => chunk.transport),
+    first,
+    last,
+    targets.map((_, i) => firstPosition + i),
+    targets.map((target) => target.platform),
+    targets.map((target) => target.deviceId),
+    targets.map((target) => target.userId),
+    targets.map((target) => target.token),
+    targets.map((target) => target.tokenHash),
+    targets.map((target) => target.maskedToken),
+    firstPosition === 0,
+  ];
+}
+
+// One statement, one commit: the push, its first devices in chunks, and the audience where there are more.
+const INSERT = `
+  with p as (
+    insert into pushes (id, message, audience, status, devices, open_chunks, expires_at, finished_at)
+    values ($1, $15::jsonb, $16::jsonb, $17, cardinality($8::text[]), $18, now() + $19 * interval '1 second',
+      case when $17 = 'no-devices' then now() end)
+  ), ${STORE_PAGE}`;
+const WITH_AUDIENCE = `${INSERT}
+  insert into push_audiences
+    (push_id, user_ids, device_ids, tokens, platform, registered, raw, stage, done, after_device, next_chunk, next_position)
+  values ($1, $20, $21, $22, $23, $24, $25, $26, $27, $28, cardinality($3::int[]), cardinality($8::text[]))`;
+
+/** A push as it begins. */
+interface NewPush {
+  id: string;
+  message: PushMessage;
+  /** Of its first devices. */
+  chunks: readonly Chunk[];
+  /** Where the rest of the audience begins; undefined: that is all. */
+  rest: Cursor | undefined;
+}
+
+function restValues({ userIds, deviceIds, tokens, platform }: Audience, { stage, done, afterDevice }: Cursor) {
+  const registered = Math.max(userIds.length, deviceIds.length);
+  return [userIds, deviceIds, tokens, platform, registered, tokens.length, stage, done, afterDevice];
+}
+
+/** Stores a push; without any device to come it is finished as `no-devices`. */
+export async function insertPush(database: Executor, { id, message, chunks, rest }: NewPush): Promise<void> {
+  const open = chunks.length + (rest === undefined ? 0 : 1);
+  const page = pageValues(chunks, { firstChunk: 0, firstPosition: 0, bulk: rest !== undefined });
+  const values = [
+    id,
+    ...page,
+    JSON.stringify(message.content),
+    JSON.stringify(message.given),
+    open === 0 ? 'no-devices' : 'queued',
+    open,
+    message.content.ttl ?? null,
+  ];
+  if (rest === undefined) await database.write({ name: 'push_insert', text: `${INSERT} select 1`, values });
+  else {
+    const all = [...values, ...restValues(message.audience, rest)];
+    await database.write({ name: 'push_insert_large', text: WITH_AUDIENCE, values: all });
+  }
+}

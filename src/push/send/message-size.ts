@@ -1,0 +1,40 @@
+import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import { validationError } from '../../platform/errors.ts';
+import type { PushContent } from '../message.ts';
+import type { Transport } from '../transport.ts';
+import { errorWithoutTokens } from '../transport.ts';
+import type { Chunk } from './insert-push.ts';
+
+/** What is wrong with the size of a message as a transport's provider counts it for a platform, or undefined. */
+export function sizeError(transport: Transport, message: PushContent, platform: DevicePlatform): string | undefined {
+  const { name, limitBytes } = transport;
+  if (transport.sizeOf === undefined || limitBytes === undefined) return undefined;
+  try {
+    const bytes = transport.sizeOf(message, platform);
+    if (bytes <= limitBytes) return undefined;
+    return `MessageTooBig: it has ${bytes} bytes as ${name} sends it to ${platform}; at most ${limitBytes} are carried`;
+  } catch (error) {
+    return `The transport failed: ${errorWithoutTokens(error, []).message}`;
+  }
+}
+
+/**
+ * Refuses a message that is too large for every device that it goes to. One that some devices can carry is sent to these.
+ *
+ * @throws ApiError VALIDATION_ERROR with the sizes
+ */
+export function refuseTooLarge(message: PushContent, chunks: readonly Chunk[], transports: readonly Transport[]): void {
+  const errors = new Set<string>();
+  for (const { transport: name, targets } of chunks) {
+    const transport = transports.find((one) => one.name === name);
+    for (const platform of new Set(targets.map((target) => target.platform))) {
+      const error = transport && sizeError(transport, message, platform);
+      if (error === undefined) return;
+      errors.add(error);
+    }
+  }
+  if (errors.size === 0) return;
+  throw validationError({
+    [message.data === undefined ? 'body' : 'data']: `Must be smaller: ${[...errors].join('. ')}`,
+  });
+}

@@ -1,0 +1,174 @@
+import type { FindDevices, TokenRule } from '../../accounts/devices/index.ts';
+import type { PushResult, TransactionalPushSender } from '../../declare/push.ts';
+import { resolveWithin } from '../../platform/deadline.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Database, Executor } from '../../platform/postgres/database.ts';
+import { AUDIENCE_QUEUE, addChunks, audienceJob } from '../delivery/jobs.ts';
+import { readMessage } from '../message.ts';
+import { emitOutcome } from '../status.ts';
+import type { Transport } from '../transport.ts';
+import { firstEntries, lookUp, START } from './audience.ts';
+import type { FinishedSignals, Waiter } from './finished.ts';
+import { insertPush, toChunks } from './insert-push.ts';
+import { refuseTooLarge } from './message-size.ts';
+
+const READ = `
+  select status, devices, finished_at is not null, exists (select from push_audiences where push_id = $1)
+  from pushes where id = $1`;
+const RESULTS = `
+  select device_id, coalesce(ok, false), provider_id, error from push_results where push_id = $1 order by position`;
+
+/** How far a push is. */
+interface Progress {
+  status: PushResult['status'];
+  /** Devices found so far. */
+  devices: number;
+  /** Whether every device was tried. */
+  finished: boolean;
+  /** Whether more devices may be found. */
+  growing: boolean;
+}
+
+/** How far a push is; undefined when there is no such push. */
+async function readProgress(database: Database, id: string): Promise<Progress | undefined> {
+  const [row] = await database.read<[PushResult['status'], number, boolean, boolean]>({
+    name: 'push_read',
+    text: READ,
+    values: [id],
+  });
+  if (row === undefined) return undefined;
+  const [status, devices, finished, growing] = row;
+  return { status, devices, finished, growing };
+}
+
+/** The results of a push's devices. */
+async function readResults(database: Database, id: string): Promise<PushResult['results']> {
+  type Row = [string | null, boolean, string | null, string | null];
+  const rows = await database.read<Row>({ name: 'push_results', text: RESULTS, values: [id] });
+  return rows.map(([device, ok, providerId, error]) => ({
+    device,
+    ok,
+    ...(providerId === null ? {} : { id: providerId }),
+    ...(error === null ? {} : { error }),
+  }));
+}
+
+/** First pause between looks at the result. Only a net: an event that was lost must not cost the whole wait. */
+const LOOK_MS = 250;
+const LONGEST_LOOK_MS = 2000;
+/** Most time that `enqueue` gives Redis: the push is stored, and the sweep adds jobs that are missing. */
+const ADD_JOBS_MS = 500;
+/** Devices whose results a send waits for; a larger one answers `queued` at once. */
+const MAX_AWAITED = 10_000;
+
+/** What a send works with. */
+type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
+
+interface Stored {
+  /** Devices found so far. */
+  devices: number;
+  /** Whether that is more than a send waits for, or will be. */
+  large: boolean;
+  /** Whether it has nobody to go to. */
+  finished: boolean;
+  /** Hands it to the workers, waiting at most that many ms for Redis. */
+  dispatch(maxWaitMs: number): Promise<void>;
+}
+
+/**
+ * `app.push.send` and `app.push.enqueue`.
+ *
+ * @param rule which raw tokens are taken
+ * @param findDevices looks up registered devices
+ */
+export function createSender(
+  parts: SendParts,
+  transports: readonly Transport[],
+  waiting: FinishedSignals,
+  rule: TokenRule,
+  findDevices: FindDevices,
+): TransactionalPushSender {
+  const { env, settings, log, database, queues, events } = parts;
+  const installed = new Set(transports.map((transport) => transport.name));
+  const development = env.nodeEnv !== 'production';
+
+  /** Stores a push with its first devices: of a small audience these are all, the rest of a large one is the workers'. */
+  async function store(id: string, input: unknown, on: Executor): Promise<Stored> {
+    const message = readMessage(input, rule);
+    const { audience, content } = message;
+    const page = await lookUp(on, firstEntries(audience), START, { simulated: development, findDevices });
+    const chunks = toChunks(page.devices, transports, log);
+    refuseTooLarge(content, chunks, transports);
+    await insertPush(on, { id, message, chunks, rest: page.next });
+    const finished = page.devices.length === 0 && page.next === undefined;
+    const bulk = page.next !== undefined;
+    const jobs = chunks.map(({ transport, targets }, chunk) => ({
+      pushId: id,
+      chunk,
+      transport,
+      size: targets.length,
+      bulk,
+    }));
+    return {
+      devices: page.devices.length,
+      large: audience.userIds.length + audience.deviceIds.length + audience.tokens.length > MAX_AWAITED,
+      finished,
+      async dispatch(maxWaitMs) {
+        if (finished) return emitOutcome(events, { id, status: 'no-devices', devices: 0 });
+        const adding = [addChunks(queues, installed, jobs)];
+        if (bulk) adding.push(queues.add(AUDIENCE_QUEUE, [audienceJob(id)]));
+        await resolveWithin(Promise.all(adding), maxWaitMs, undefined);
+      },
+    };
+  }
+
+  /** The result, looked up when it is told, and now and then besides; `queued` when it did not come in time. */
+  async function resultOf(id: string, waiter: Waiter, until: number): Promise<PushResult> {
+    for (let pause = LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_LOOK_MS)) {
+      await waiter.wait(Math.min(pause, until - performance.now()));
+      const { status, devices, finished, growing } = (await readProgress(database, id))!;
+      const large = devices > MAX_AWAITED;
+      if (finished && !large) return { id, status, devices, results: await readResults(database, id) };
+      if (large || performance.now() >= until) return { id, status: 'queued', devices, results: [] };
+      // Whether it is too large to wait for is known soon.
+      if (growing) pause = LOOK_MS / 2;
+    }
+  }
+
+  return {
+    async send(input) {
+      const id = newId();
+      const until = performance.now() + settings.push.waitMs;
+      const { devices, large, finished, dispatch } = await store(id, input, database);
+      if (finished || large) {
+        await dispatch(ADD_JOBS_MS);
+        return { id, status: finished ? 'no-devices' : 'queued', devices, results: [] };
+      }
+      const waiter = waiting.waiterFor(id);
+      try {
+        await waiter.ready(until - performance.now());
+        await dispatch(until - performance.now());
+        return await resultOf(id, waiter, until);
+      } catch (error) {
+        // It is stored and will be sent: that its result cannot be read now is no reason to call it not sent.
+        log.warn({ err: error, push: id }, 'the result of a push could not be read');
+      } finally {
+        waiter.stop();
+      }
+      return { id, status: 'queued', devices, results: [] };
+    },
+    async enqueue(input) {
+      const id = newId();
+      const { dispatch } = await store(id, input, database);
+      await dispatch(ADD_JOBS_MS);
+      return { id };
+    },
+    async enqueueWithin(tx, input) {
+      const id = newId();
+      const { dispatch } = await store(id, input, tx.database);
+      tx.afterCommit(() => dispatch(ADD_JOBS_MS));
+      return { id };
+    },
+  };
+}

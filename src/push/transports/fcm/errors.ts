@@ -1,0 +1,97 @@
+import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
+import type { Failure } from '../failure.ts';
+
+/** An error of firebase-admin, as far as it is looked at. */
+interface FcmError {
+  code?: string;
+  message?: string;
+  httpResponse?: { status: number; headers: Record<string, unknown>; data?: unknown };
+  cause?: unknown;
+}
+
+/** The body of an error of the API: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode */
+interface ErrorBody {
+  error?: { message?: string; details?: Detail[] };
+}
+
+interface Detail {
+  '@type'?: string;
+  errorCode?: string;
+  fieldViolations?: { field?: string; description?: string }[];
+}
+
+/** When FCM names no time: its quota is counted by the minute. */
+const RATE_WAIT_MS = 60_000;
+
+const detailOf = (details: readonly Detail[], type: string) =>
+  details.find((detail) => detail?.['@type']?.endsWith(`/${type}`));
+
+/** FCM has not looked at the message: it may be sent again at once, and none will come twice. */
+export function isNotProcessed(error: unknown): boolean {
+  return /NGHTTP2_REFUSED_STREAM/.test((error as FcmError | undefined)?.message ?? '');
+}
+
+function retryAfterOf({ headers }: NonNullable<FcmError['httpResponse']>): number | undefined {
+  const wish = headers['retry-after'];
+  return (typeof wish === 'string' ? parseRetryAfter(wish, Date.now()) : null) ?? undefined;
+}
+
+/** An answer of 400: of the token or of the message. Nothing but the token can be wrong with one that was registered. */
+function badRequest(text: string, details: readonly Detail[]): Failure {
+  const violations = detailOf(details, 'google.rpc.BadRequest')?.fieldViolations ?? [];
+  const isToken =
+    /not a valid FCM registration token/i.test(text) || violations.some(({ field }) => field === 'message.token');
+  if (isToken) return { class: 'gone', name: 'InvalidRegistration', detail: text };
+  const fields = violations.map(({ field, description }) => `${field}: ${description}`).join(', ');
+  const name = /too (big|large|long)/i.test(text) ? 'MessageTooBig' : 'InvalidMessage';
+  return { class: 'permanent', name, detail: fields || text };
+}
+
+function responseFailure(response: NonNullable<FcmError['httpResponse']>, message: string): Failure {
+  const body = response.data as ErrorBody | undefined;
+  const details = Array.isArray(body?.error?.details) ? body.error.details : [];
+  const code = detailOf(details, 'google.firebase.fcm.v1.FcmError')?.errorCode;
+  const detail = typeof body?.error?.message === 'string' ? body.error.message : message;
+  const { status } = response;
+  // The library gives an unknown project and a dead token the same code. Only FCM's own says that it is the token.
+  if (code === 'UNREGISTERED') return { class: 'gone', name: 'DeviceNotRegistered', detail };
+  if (code === 'SENDER_ID_MISMATCH') return { class: 'misconfigured', name: 'MismatchSenderId', detail };
+  if (code === 'THIRD_PARTY_AUTH_ERROR') return { class: 'misconfigured', name: 'ThirdPartyAuthError', detail };
+  if (status === 400) return badRequest(detail, details);
+  if (status === 401 || status === 403 || status === 404) {
+    return { class: 'misconfigured', name: 'InvalidCredentials', detail };
+  }
+  if (status === 429) {
+    const retryAfterMs = retryAfterOf(response) ?? RATE_WAIT_MS;
+    return { class: 'retryable', name: 'MessageRateExceeded', detail, retryAfterMs };
+  }
+  if (status >= 500 || status === 408) {
+    return { class: 'retryable', name: 'ProviderUnavailable', detail, retryAfterMs: retryAfterOf(response) };
+  }
+  return { class: 'permanent', name: 'InvalidMessage', detail };
+}
+
+/** Whether Google refused the key of the service account; that it could not be asked is something else. */
+function isRefusal(error: FcmError): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    const { status, response } = cause as { status?: unknown; response?: { status?: unknown } };
+    const answered = response?.status ?? status;
+    if (typeof answered === 'number') return answered >= 400 && answered < 500 && answered !== 429 && answered !== 408;
+  }
+  return /invalid_grant|invalid_client|unauthorized_client/.test(error.message ?? '');
+}
+
+/** What an error of firebase-admin means. */
+export function fcmFailure(thrown: unknown): Failure {
+  const error = (thrown ?? {}) as FcmError;
+  const { code = '', message = 'The library gave no reason', httpResponse } = error;
+  if (code === 'app/invalid-credential') {
+    return isRefusal(error)
+      ? { class: 'misconfigured', name: 'InvalidCredentials', detail: 'Google refused the key of the service account' }
+      : { class: 'retryable', name: 'ProviderUnavailable', detail: 'oauth2.googleapis.com could not be asked' };
+  }
+  if (httpResponse !== undefined) return responseFailure(httpResponse, message);
+  // Without an answer these are what the library itself found wrong before it sent anything.
+  if (/^messaging\/invalid-/.test(code)) return { class: 'permanent', name: 'InvalidMessage', detail: message };
+  return { class: 'retryable', name: 'ConnectionLost', detail: message };
+}

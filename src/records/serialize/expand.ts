@@ -1,0 +1,204 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { answerRoom, noAnswerRoom, reserveAnswerBytes } from '../../platform/http/pending-answers.ts';
+import type { ResolvedViewContext } from '../access/operation-context.ts';
+import { isVisible } from '../access/visibility.ts';
+import type { RecordsContext } from '../context.ts';
+import type { Includes } from '../query/list-query.ts';
+import { scopeConditions } from '../query/scope.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { jsonBytes } from './json-bytes.ts';
+import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
+
+// An array may hold thousands of ids, a page holds a hundred arrays, and each level multiplies.
+const MAX_ITEMS = 10_000;
+// A record may be large, and appears in the response once for each reference to it.
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** What may still be expanded in one response. The rest stays ids. */
+interface Budget {
+  /** Items of arrays. */
+  items: number;
+  /** JSON bytes of expanded records. */
+  bytes: number;
+  /** Whether the budget left a reference unexpanded. */
+  exceeded: boolean;
+}
+
+/** Whether no bytes are left, so that nothing more is read. */
+function isSpent({ bytes }: Budget): boolean {
+  return bytes <= 0;
+}
+
+/** Serialized records of one resource, and which of their references to expand. */
+interface Level {
+  resource: CompiledResource;
+  includes: Includes;
+  /** Each record, with the number of times that it appears in the response. */
+  places: ReadonlyMap<SerializedRecord, number>;
+}
+
+/** An id in a serialized record that may be replaced by the record that it names. */
+interface Slot {
+  holder: Record<PropertyKey, unknown>;
+  key: PropertyKey;
+  id: string;
+  times: number;
+}
+
+/** The slots of one reference field on one level. */
+interface FieldSlots {
+  target: string;
+  includes: Includes;
+  slots: readonly Slot[];
+}
+
+/** A referenced record, serialized for the viewer. */
+interface Target {
+  serialized: SerializedRecord;
+  /** JSON bytes; undefined until they are counted. */
+  bytes?: number;
+}
+
+/** Bytes of the records that one level reads. */
+interface LevelBytes {
+  /** The approximate maximum for each reference field. */
+  max: number;
+  /** Reserved in the response so far. */
+  reserved: number;
+}
+
+/** Shares a read with the other viewers for whom the same change is serialized at the same time, by all that the read depends on. */
+function sharedRead(
+  { sharedReads }: ResolvedViewContext,
+  dependsOn: readonly unknown[],
+  read: () => Promise<StoredRecord[]>,
+): Promise<StoredRecord[]> {
+  if (sharedReads === undefined) return read();
+  const key = JSON.stringify(dependsOn);
+  const reading = sharedReads.get(key) ?? read();
+  sharedReads.set(key, reading);
+  return reading;
+}
+
+/** Reads as much as the response has room for, and reserves the bytes before anything is made of them. */
+async function readReserved(
+  read: (bytes: () => number) => Promise<{ records: StoredRecord[]; bytes: number }>,
+  level: LevelBytes,
+  { req }: ResolvedViewContext,
+): Promise<StoredRecord[]> {
+  let room = level.max;
+  const { records, bytes } = await read(() => {
+    room = Math.min(level.max, answerRoom(req));
+    return room;
+  });
+  // Records that did not fit must not look like references that stay ids.
+  if (room < level.max && bytes >= room) throw noAnswerRoom();
+  reserveAnswerBytes(req, bytes);
+  level.reserved += bytes;
+  return records;
+}
+
+/** Reads the records of a reference field that the viewer may see expanded, by id, in one query. */
+async function readTargets(
+  context: RecordsContext,
+  { target, slots }: FieldSlots,
+  level: LevelBytes,
+  viewContext: ResolvedViewContext,
+): Promise<Map<string, Target>> {
+  const { resource, store } = context.entities.get(target)!;
+  const scope = scopeConditions(resource, viewContext, 'visibility');
+  const ids = [...new Set(slots.map((slot) => slot.id))];
+  const conditions = scope instanceof Promise ? await scope : scope;
+  const found = await sharedRead(viewContext, [target, ids, conditions, level.max], () =>
+    readReserved((bytes) => store.readManyWithin(ids, conditions, bytes), level, viewContext),
+  );
+  const visible: StoredRecord[] = [];
+  for (const record of found) {
+    if (await isVisible(resource, 'reference', record, viewContext)) visible.push(record);
+  }
+  const serialized = await serializeFields(resource, visible, viewContext);
+  return new Map(serialized.map((record) => [record.id as string, { serialized: record }]));
+}
+
+/** Collects the slots of one reference field, as far as the budget of items allows. */
+function slotsOf(places: Level['places'], name: string, budget: Budget): Slot[] {
+  const slots: Slot[] = [];
+  for (const [record, times] of places) {
+    const value = record[name];
+    if (typeof value === 'string') slots.push({ holder: record, key: name, id: value, times });
+    else if (Array.isArray(value)) {
+      // Copy the array: it belongs to the stored record.
+      const holder = [...value] as unknown as Record<PropertyKey, unknown>;
+      record[name] = holder;
+      for (const [key, id] of (value as string[]).entries()) {
+        if (budget.items < times) {
+          budget.exceeded = true;
+          break;
+        }
+        budget.items -= times;
+        slots.push({ holder, key, id, times });
+      }
+    }
+  }
+  return slots;
+}
+
+function fieldSlots({ resource, includes, places }: Level, budget: Budget): FieldSlots[] {
+  const fields = [...includes].map(([name, below]) => ({
+    target: resource.field.get(name)!.target!,
+    includes: below,
+    slots: slotsOf(places, name, budget),
+  }));
+  return fields.filter(({ slots }) => slots.length > 0);
+}
+
+/** Replaces the ids of one field, as far as the budget of bytes allows. Returns the records that replaced them. */
+function fillSlots(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget: Budget): Level['places'] {
+  const places = new Map<SerializedRecord, number>();
+  for (const { holder, key, id, times } of slots) {
+    const target = found.get(id);
+    if (target === undefined) continue;
+    if (isSpent(budget)) {
+      budget.exceeded = true;
+      continue;
+    }
+    target.bytes ??= jsonBytes(target.serialized);
+    // The last record may exceed the budget: a single record is expanded however large it is.
+    if (target.bytes * (times - 1) >= budget.bytes) {
+      budget.exceeded = true;
+      continue;
+    }
+    budget.bytes -= target.bytes * times;
+    holder[key] = target.serialized;
+    places.set(target.serialized, (places.get(target.serialized) ?? 0) + times);
+  }
+  return places;
+}
+
+/**
+ * Replaces the ids of reference fields by the records that they name, level by level, with the target resource's own rules for
+ * this viewer. An id stays where the viewer may not see the target or it no longer exists; a field that the viewer does not see is
+ * not expanded. One query per field and level, whatever the number of records.
+ *
+ * @returns whether the budget sufficed for every reference
+ */
+export async function expandReferences(
+  context: RecordsContext,
+  first: Level,
+  viewContext: ResolvedViewContext,
+): Promise<boolean> {
+  const budget: Budget = { items: MAX_ITEMS, bytes: MAX_BYTES, exceeded: false };
+  let levels = [first];
+  while (levels.length > 0 && !isSpent(budget)) {
+    const fields = levels.flatMap((level) => fieldSlots(level, budget));
+    const bytes: LevelBytes = { max: budget.bytes, reserved: 0 };
+    const found = await Promise.all(fields.map((field) => readTargets(context, field, bytes, viewContext)));
+    const next = fields.map(({ target, includes, slots }, i) => {
+      const places = fillSlots(slots, found[i]!, budget);
+      return { resource: context.entities.get(target)!.resource, includes, places };
+    });
+    reserveAnswerBytes(viewContext.req, bytes.max - budget.bytes - bytes.reserved);
+    levels = next.filter(({ includes }) => includes.size > 0);
+  }
+  return !budget.exceeded && !isSpent(budget);
+}

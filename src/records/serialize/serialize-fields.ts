@@ -1,0 +1,74 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { allowsEveryRecord } from '../../declare/policy.ts';
+import type { ResolvedViewContext } from '../access/operation-context.ts';
+import { isFieldVisible } from '../access/visibility.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+
+/** A stored record as one viewer gets it. */
+export type SerializedRecord = Record<string, unknown>;
+
+/** A field that a viewer may see on some records at least. */
+interface PlannedField {
+  field: CompiledField;
+  /** Whether the viewer sees it on every record; otherwise `isFieldVisible` decides for each record. */
+  always: boolean;
+}
+
+/**
+ * The fields that a viewer may see: never secret ones, and those with `visibleTo` where it can match. Decided once per viewer for
+ * everything that does not depend on the record.
+ */
+function plannedFields(resource: CompiledResource, viewContext: Pick<ResolvedViewContext, 'user'>): PlannedField[] {
+  return resource.fields
+    .filter(({ secret }) => !secret)
+    .map((field) => ({
+      field,
+      always: field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user),
+    }));
+}
+
+/**
+ * Serializes records for a viewer, without expanding references. The only code that copies a record's fields into what leaves
+ * the system.
+ *
+ * @param selected the fields to serialize; undefined for all visible ones
+ */
+export async function serializeFields(
+  resource: CompiledResource,
+  records: readonly StoredRecord[],
+  viewContext: ResolvedViewContext,
+  selected?: ReadonlySet<string>,
+): Promise<SerializedRecord[]> {
+  const planned = plannedFields(resource, viewContext);
+  const plan = selected === undefined ? planned : planned.filter(({ field }) => selected.has(field.name));
+  const times = resource.timestamps ? ['createdAt', 'updatedAt'].filter((name) => selected?.has(name) ?? true) : [];
+  const withDeletedAt = resource.softDelete && (selected?.has('deletedAt') ?? true);
+  const serialized: SerializedRecord[] = [];
+  for (const record of records) {
+    const out: SerializedRecord = { id: record.id };
+    for (const { field, always } of plan) {
+      const value = record[field.name];
+      if (value !== undefined && (always || (await isFieldVisible(resource, field, record, viewContext))))
+        out[field.name] = value;
+    }
+    for (const name of times) out[name] = record[name];
+    if (record.deletedAt !== undefined && withDeletedAt) out.deletedAt = record.deletedAt;
+    serialized.push(out);
+  }
+  return serialized;
+}
+
+/** Creates the function that finds which of these fields a viewer sees of a record. Whether they may read the record is not asked. */
+export function planVisibleFields(
+  resource: CompiledResource,
+  names: ReadonlySet<string>,
+  viewContext: ResolvedViewContext,
+): (record: StoredRecord) => Promise<ReadonlySet<string>> {
+  const plan = plannedFields(resource, viewContext).filter(({ field }) => names.has(field.name));
+  return async (record) => {
+    const visible = new Set<string>();
+    for (const { field, always } of plan)
+      if (always || (await isFieldVisible(resource, field, record, viewContext))) visible.add(field.name);
+    return visible;
+  };
+}

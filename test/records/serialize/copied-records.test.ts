@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a stored record of any resource
+type Doc = any;
+
+/** What handlers do with a record before they return it. `whole`: the record itself is in the response, and not a copy. */
+const SHAPES: Record<string, { whole: boolean; make: (doc: Doc) => unknown; find: (data: Doc) => Doc }> = {
+  record: { whole: true, make: (doc) => doc, find: (data) => data },
+  list: { whole: true, make: (doc) => [doc], find: (data) => data[0] },
+  nested: { whole: true, make: (doc) => ({ nested: { doc } }), find: (data) => data.nested.doc },
+  spread: { whole: false, make: (doc) => ({ ...doc }), find: (data) => data },
+  data: { whole: false, make: (doc) => ({ data: { ...doc } }), find: (data) => data.data },
+  assign: { whole: false, make: (doc) => Object.assign({}, doc), find: (data) => data },
+  entries: { whole: false, make: (doc) => Object.fromEntries(Object.entries(doc)), find: (data) => data },
+  json: { whole: false, make: (doc) => JSON.parse(JSON.stringify(doc)), find: (data) => data },
+  clone: { whole: false, make: (doc) => structuredClone(doc), find: (data) => data },
+  loop: {
+    whole: false,
+    make(doc) {
+      const copy: Doc = {};
+      for (const name in doc) copy[name] = doc[name];
+      return copy;
+    },
+    find: (data) => data,
+  },
+};
+
+const note = defineResource('note', {
+  fields: {
+    title: f.string(),
+    owner: f.ref('user').owner(),
+    hidden: f.string().hidden(),
+    password: f.password(),
+    writeOnly: f.string().writeOnly(),
+    forAdmins: f.string().visibleTo('admin'),
+    forOwner: f.string().visibleTo('owner'),
+    byFunction: f.string().visibleTo(({ user }) => user?.roles?.includes('admin') === true),
+    encrypted: f.string().encrypted(),
+    hiddenEncrypted: f.string().encrypted().hidden(),
+    adminEncrypted: f.string().encrypted().visibleTo('admin'),
+  },
+  policies: { list: 'public', read: 'public', create: 'authenticated' },
+  routes: (route) =>
+    Object.entries(SHAPES).map(([name, { make }]) =>
+      route.get(`/:id/${name}` as '/:id/x', { policy: 'public' }, ({ doc }) => {
+        // The values are there for code: what a copy lacks was not missing from the record.
+        if (doc.hidden !== 'h' || doc.hiddenEncrypted !== 'he') throw new Error('the record lacks its hidden fields');
+        return make(doc);
+      }),
+    ),
+});
+
+const { app, call, person } = await startTestApp({ resources: [defineUser(), note] });
+const [owner, other, admin] = [await person('Ann'), await person('Bob'), await person('Root', ['user', 'admin'])];
+const viewers: Record<string, typeof call> = { visitor: call, other: other.call, owner: owner.call, admin: admin.call };
+const SECRETS = {
+  hidden: 'h',
+  password: 'pass-word-1234',
+  writeOnly: 'w',
+  hiddenEncrypted: 'he',
+} as const;
+const RESTRICTED = { forAdmins: 'fa', forOwner: 'fo', byFunction: 'bf', adminEncrypted: 'ae' } as const;
+const OPEN = { title: 't', encrypted: 'e' } as const;
+const { id } = await app.service('note').create({ ...OPEN, ...SECRETS, ...RESTRICTED, owner: owner.id });
+
+/** The fields with `visibleTo` that a viewer sees of a record. */
+const VISIBLE: Record<string, (keyof typeof RESTRICTED)[]> = {
+  visitor: [],
+  other: [],
+  owner: ['forOwner'],
+  admin: ['forAdmins', 'byFunction', 'adminEncrypted'],
+};
+
+const cases = Object.keys(SHAPES).flatMap((shape) => Object.keys(viewers).map((viewer) => [shape, viewer] as const));
+
+test.each(cases)(
+  'a custom route that returns a record as "%s" sends %s only what they may see',
+  async (shape, viewer) => {
+    const { status, body } = await viewers[viewer]!('GET', `/api/notes/${id}/${shape}`);
+    expect(status).toBe(200);
+    const { whole, find } = SHAPES[shape]!;
+    const visible = whole ? VISIBLE[viewer]! : [];
+    expect(find(body.data)).toEqual({
+      id,
+      ...OPEN,
+      owner: owner.id,
+      ...Object.fromEntries(visible.map((name) => [name, RESTRICTED[name]])),
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+  },
+);
+
+test('a custom route sends the same of a record as the CRUD routes', async () => {
+  for (const as of Object.values(viewers)) {
+    const { data } = (await as('GET', `/api/notes/${id}`)).body;
+    expect((await as('GET', `/api/notes/${id}/record`)).body.data).toEqual(data);
+    expect((await as('GET', '/api/notes')).body.data).toEqual([data]);
+  }
+});
