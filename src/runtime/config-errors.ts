@@ -167,7 +167,8 @@ export function checkAccountFields(resources: readonly AnyResource[], errors: Co
         `accounts sign in by it, and its type is ${kind}; declare it with f.${name}(), or set settings.auth.enabled to false`,
       );
   }
-  if (fields.email.type.kind === 'email' && !fields.email.unique) at('email').report('accounts sign in by it; add unique()');
+  if (fields.email.type.kind === 'email' && !fields.email.unique)
+    at('email').report('accounts sign in by it; add unique()');
 }
 
 /** Whether `setup` returned parts. A promise of them would be an extension that brings nothing. */
