@@ -41,14 +41,23 @@ export function createLeasedJob<Lease>(
 ): (id: string) => Promise<AttemptResult | undefined> {
   const { unit, claim, renewals, run, fail, describe, describeError = (error) => ({ err: error }) } = job;
 
-  async function attempt(lease: Lease): Promise<[AttemptResult, level: 'info' | 'error']> {
+  async function attempt(lease: Lease, lost: AbortSignal): Promise<[AttemptResult, level: 'info' | 'error']> {
+    try {
+      return [await run(lease, lost), 'info'];
+    } catch (error) {
+      if (error instanceof LeaseLostError) throw error;
+      return [{ ...(await fail(lease, error)), ...describeError(error) }, 'error'];
+    }
+  }
+
+  async function attemptUnderLease(lease: Lease): Promise<[AttemptResult, level: 'info' | 'error']> {
     const lost = new AbortController();
     renewals?.add(lease, () => lost.abort(new LeaseLostError('another worker has it')));
     try {
-      return [await run(lease, lost.signal), 'info'];
+      return await attempt(lease, lost.signal);
     } catch (error) {
-      if (error instanceof LeaseLostError) return [{ outcome: 'lost', reason: error.message }, 'info'];
-      return [{ ...(await fail(lease, error)), ...describeError(error) }, 'error'];
+      if (!(error instanceof LeaseLostError)) throw error;
+      return [{ outcome: 'lost', reason: error.message }, 'info'];
     } finally {
       renewals?.remove(lease);
     }
@@ -58,7 +67,7 @@ export function createLeasedJob<Lease>(
     const lease = await claim(id);
     if (lease === undefined) return undefined;
     const elapsed = createTimer();
-    const [result, level] = await attempt(lease);
+    const [result, level] = await attemptUnderLease(lease);
     logWork(unit, { ...describe(lease), ...result, durationMs: elapsed() }, { level });
     return result;
   };

@@ -17,6 +17,7 @@ const CONCURRENCY = 5;
 const RETRY_SCHEDULE_SECONDS = [10, 60, 300, 900, 3600, 3 * 3600, 5 * 3600];
 const MAX_ATTEMPTS = RETRY_SCHEDULE_SECONDS.length + 1;
 const ERROR_MAX = 500;
+const ADDRESS = /[^\s<>"'(),:;]+@[^\s<>"'(),:;]+/g;
 
 /** What a composer gets for the e-mail that it makes. */
 export interface Composing {
@@ -116,8 +117,8 @@ export function startMailWorker(
       run: async (claimed) => ({ outcome: await send(claimed) }),
       fail: async (claimed, error) => ({ outcome: await fail(claimed, error) }),
       describe: ({ id, attempt, composed }) => ({ mail: id, kind: composed?.kind, attempt }),
-      // The text alone: other properties of a mail server's error may name the recipient.
-      describeError: (error) => ({ error: textOf(error) }),
+      // Other properties of a mail server's error may name the recipient, and so may its text.
+      describeError: (error) => ({ error: textOf(error).replaceAll(ADDRESS, '[address]') }),
     },
     createLogWork({ log, settings }),
   );
