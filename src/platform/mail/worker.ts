@@ -1,5 +1,5 @@
 import type { ApiError } from '../errors.ts';
-import { createLeasedJob } from '../leased-work/job.ts';
+import { type AttemptResult, createLeasedJob } from '../leased-work/job.ts';
 import { LeaseLostError, STORE_RESULT_RETRY_MS } from '../leased-work/lease.ts';
 import { scheduledWait } from '../leased-work/retry-schedule.ts';
 import { createLogWork } from '../log-work.ts';
@@ -83,39 +83,40 @@ export function startMailWorker(
     }
   }
 
-  async function send(claimed: ClaimedMail): Promise<'sent' | 'captured' | 'nothing to send'> {
+  async function send(claimed: ClaimedMail): Promise<AttemptResult> {
     if (claimed.attempt > MAX_ATTEMPTS) throw new Error('its workers were lost');
     const mail = await compose(claimed);
     if (mail === undefined) {
       await store.remove(claimed);
-      return 'nothing to send';
+      return { outcome: 'nothing to send' };
     }
     if (smtp === undefined) {
       if (production) throw new Error('SMTP_URL is not set');
       await store.finish(claimed, { status: 'captured', to: mail.to, content: mail });
-      return 'captured';
+      // In development the log shows that a user would get an e-mail now. What is sent is logged without recipient and subject.
+      return { outcome: 'captured', to: mail.to, subject: mail.subject };
     }
     await smtp.send(mail, claimed.id, stopping.signal);
     await storeSent(claimed, mail.to);
-    return 'sent';
+    return { outcome: 'sent' };
   }
 
-  async function fail(claimed: ClaimedMail, error: unknown): Promise<'retry' | 'failed'> {
+  async function fail(claimed: ClaimedMail, error: unknown): Promise<AttemptResult> {
     const waitSeconds = isRefused(error) ? undefined : scheduledWait(RETRY_SCHEDULE_SECONDS, claimed.attempt);
     if (waitSeconds === undefined) {
       await store.finish(claimed, { status: 'failed', error: textOf(error) });
-      return 'failed';
+      return { outcome: 'failed' };
     }
     await store.retry(claimed, textOf(error), waitSeconds);
-    return 'retry';
+    return { outcome: 'retry' };
   }
 
   const job = createLeasedJob(
     {
       unit: 'mail',
       claim: store.claim,
-      run: async (claimed) => ({ outcome: await send(claimed) }),
-      fail: async (claimed, error) => ({ outcome: await fail(claimed, error) }),
+      run: send,
+      fail,
       describe: ({ id, attempt, composed }) => ({ mail: id, kind: composed?.kind, attempt }),
       // Other properties of a mail server's error may name the recipient, and so may its text.
       describeError: (error) => ({ error: textOf(error).replaceAll(ADDRESS, '[address]') }),
