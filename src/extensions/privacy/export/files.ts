@@ -1,6 +1,7 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { UserData } from '../../../declare/user-data.ts';
 import type { Viewer } from '../../../declare/viewer.ts';
+import type { ConfigErrors } from '../../../platform/config-errors.ts';
 import type { ExportFile } from './export-file.ts';
 import { namingRecords, ownRecords } from './resource-files.ts';
 
@@ -32,15 +33,14 @@ function distinct(files: readonly ExportFile[]): ExportFile[] {
   });
 }
 
-/** What is wrong with the names of user data, which are those of files, a line each. */
-export function nameMistakes(userData: readonly UserData[]): string[] {
+/** Checks the names of user data, which name the files of an export. */
+export function checkNames(userData: readonly UserData[], errors: ConfigErrors): void {
   const names = userData.map(({ name }) => name);
-  return [
-    ...names
-      .filter((name) => !NAME.test(name))
-      .map((name) => `user data "${name}": the name must be letters and digits in camelCase, as "apiKeys"`),
-    ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `user data "${name}": two features have it`),
-  ];
+  for (const [i, name] of names.entries()) {
+    const at = errors.at(`user data "${name}"`);
+    if (!NAME.test(name)) at.report('the name must be letters and digits in camelCase, as "apiKeys"');
+    if (names.indexOf(name) !== i) at.report('two features have it');
+  }
 }
 
 /** The files of every export of an app: of each resource, and of what features hold about users. */
