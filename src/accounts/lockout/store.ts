@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { Guard } from '../../platform/limits/guard.ts';
+import type { RedisBreaker } from '../../platform/redis-breaker.ts';
 import { EMPTY_STATE, type LockoutRule, type LockoutState, lifetime, type Transition } from './state.ts';
 
 /** Computes the next state. It may be called several times, because another process can change the state in between. */
@@ -63,13 +63,18 @@ function createMemory() {
  *
  * @param prefix of every Redis key
  */
-export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, rule: LockoutRule): LockoutStore {
+export function createLockoutStore(
+  redis: Redis,
+  breaker: RedisBreaker,
+  prefix: string,
+  rule: LockoutRule,
+): LockoutStore {
   redis.defineCommand('belfryLockoutSwap', { numberOfKeys: 1, lua: SWAP });
   const memory = createMemory();
 
   /** Returns the stored text and the time of the Redis server, which is the same for all processes. */
   async function read(key: string): Promise<[text: string, now: number]> {
-    const [text, [seconds, micros]] = await guard.ask(() => Promise.all([redis.get(key), redis.time()]));
+    const [text, [seconds, micros]] = await breaker.run(() => Promise.all([redis.get(key), redis.time()]));
     return [text ?? '', Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)];
   }
 
@@ -82,7 +87,7 @@ export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, r
       const left = Math.ceil(lifetime(state, rule, now));
       const next = left > 0 ? [text, JSON.stringify(state), left] : [text, ''];
       // When the swap fails, another process made progress: the loop ends because every state has a bounded number of attempts.
-      if ((await guard.ask(() => (redis as Scripted).belfryLockoutSwap(key, ...next))) === 1) return result;
+      if ((await breaker.run(() => (redis as Scripted).belfryLockoutSwap(key, ...next))) === 1) return result;
     }
   }
 
@@ -92,14 +97,14 @@ export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, r
       try {
         return await changeShared(whole, decide);
       } catch {
-        // The guard has logged the error.
+        // The circuit breaker has logged it.
         return memory.change(whole, decide, rule);
       }
     },
     async clear(key) {
       const whole = prefix + key;
       memory.clear(whole);
-      await guard.ask(() => redis.del(whole)).catch(() => undefined);
+      await breaker.run(() => redis.del(whole)).catch(() => undefined);
     },
   };
 }

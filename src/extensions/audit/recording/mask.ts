@@ -1,5 +1,6 @@
 import type { FieldSpec } from '../../../declare/field.ts';
-import { isPersonal } from '../../../declare/personal-data.ts';
+import { fieldTypeOf } from '../../../records/fields/field-type.ts';
+import { isPersonal } from '../../../records/fields/personal-data.ts';
 
 const MASK = '***';
 // The first letter would reveal too much of a shorter text.
@@ -11,10 +12,9 @@ export function maskText(text: string): string {
   return letters.length < MIN_LENGTH ? MASK : `${letters[0]}${MASK}`;
 }
 
-function masked(value: unknown, { kind }: FieldSpec): unknown {
+function masked(value: unknown, spec: FieldSpec): unknown {
   if (value === null || value === undefined) return value;
-  // The first letter would identify one of few enum values.
-  return typeof value === 'string' && kind !== 'enum' ? maskText(value) : MASK;
+  return typeof value === 'string' && !fieldTypeOf(spec).maskedWhole ? maskText(value) : MASK;
 }
 
 /** Returns a value with its personal parts masked. */

@@ -1,4 +1,5 @@
 import type { Host } from '../../../declare/host.ts';
+import { createRedisBreaker } from '../../../platform/redis-breaker.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { FIELDS, streamKey } from './entry.ts';
 
@@ -17,8 +18,6 @@ export interface Appender {
 const DEADLINE_MS = 300;
 // Nothing waits for a tick, and a process that has just started may be busy.
 const TICK_DEADLINE_MS = 5000;
-const TIMER_MS = 50;
-const RETRY_MS = 1000;
 /** Characters in one part; the next part is sent afterwards. */
 const MAX_AT_ONCE = 2_000_000;
 
@@ -43,55 +42,36 @@ export function createAppender(
   { windowEvents, windowSeconds }: Pick<RealtimeSettings, 'windowEvents' | 'windowSeconds'>,
 ): Appender {
   const key = streamKey(env.redisPrefix);
-  let isUnreachable = false;
-  let retryAt = 0;
+  const breaker = createRedisBreaker({
+    log,
+    messages: { opened: 'Redis is unreachable; events for open streams wait in Postgres' },
+    waitForTrial: true,
+  });
 
-  async function send(entries: readonly (readonly [string, string])[]): Promise<boolean> {
+  async function send(entries: readonly (readonly [string, string])[]): Promise<void> {
     const pipeline = redis.commands.pipeline();
     for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
     const results = await pipeline.exec();
     const failed = results?.find(([error]) => error !== null);
     if (failed !== undefined) throw failed[0];
-    return true;
-  }
-
-  function noteFailure(error: unknown): false {
-    if (!isUnreachable) log.warn({ err: error }, 'Redis is unreachable; events for open streams wait in Postgres');
-    isUnreachable = true;
-    retryAt = performance.now() + RETRY_MS;
-    return false;
-  }
-
-  async function addPart(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
-    if (isUnreachable && performance.now() < retryAt) return false;
-    const late = Promise.withResolvers<never>();
-    let left = deadlineMs;
-    // Counted while this process has time to read an answer: that it is busy is no fault of Redis.
-    const timer = setInterval(() => {
-      left -= TIMER_MS;
-      if (left <= 0) late.reject(new Error(`no answer within ${deadlineMs} ms`));
-    }, TIMER_MS);
-    try {
-      await Promise.race([send(entries), late.promise]);
-      isUnreachable = false;
-      return true;
-    } catch (error) {
-      return noteFailure(error);
-    } finally {
-      clearInterval(timer);
-    }
   }
 
   async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
-    for (const part of splitIntoParts(entries)) if (!(await addPart(deadlineMs, part))) return false;
-    return true;
+    try {
+      for (const part of splitIntoParts(entries)) await breaker.run(() => send(part), deadlineMs);
+      return true;
+    } catch {
+      // The breaker has logged it.
+      return false;
+    }
   }
 
   return {
     add: (entries, deadlineMs = DEADLINE_MS) => addWithin(deadlineMs, entries),
     async tick() {
       if (!(await addWithin(TICK_DEADLINE_MS, [[FIELDS.tick, '']]))) return;
-      await redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000).catch(noteFailure);
+      const trim = () => redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000);
+      await breaker.run(trim, TICK_DEADLINE_MS).catch(() => undefined);
     },
   };
 }

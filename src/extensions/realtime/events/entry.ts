@@ -3,6 +3,7 @@ import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { RecordAction } from '../../../declare/record-event.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
+import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 
 /** Returns the key of the Redis stream that carries events from relays to the processes with open streams. */
 export function streamKey(prefix: string): string {
@@ -88,7 +89,7 @@ function columnsOf(gateway: ResourceGateway): readonly FieldColumn[] {
   let columns = columnsByResource.get(gateway);
   if (columns === undefined) {
     const fields = Object.entries(gateway.declaration.fields as Fields).filter(
-      ([, { spec }]) => spec.kind !== 'password',
+      ([, { spec }]) => !fieldTypeOf(spec).concealed,
     );
     columns = fields.map(([name]) => [name, snakeCase(name)]);
     columnsByResource.set(gateway, columns);

@@ -1,7 +1,7 @@
-import { f } from './f.ts';
-import { Field, type Fields } from './field.ts';
-import { isPersonal } from './personal-data.ts';
-import { defineResource, type Resource, type ResourceOptions } from './resource.ts';
+import { Field, type Fields } from '../declare/field.ts';
+import { defineResource, type Resource, type ResourceOptions } from '../declare/resource.ts';
+import { f } from '../records/fields/f.ts';
+import { isPersonal } from '../records/fields/personal-data.ts';
 
 function template<Role extends string>(roles: readonly Role[]) {
   return {

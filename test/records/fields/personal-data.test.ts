@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { AnyField } from '../../src/declare/field.ts';
-import { isPersonal } from '../../src/declare/personal-data.ts';
-import { f } from '../../src/index.ts';
+import type { AnyField } from '../../../src/declare/field.ts';
+import { f } from '../../../src/index.ts';
+import { isPersonal } from '../../../src/records/fields/personal-data.ts';
 
 const personal = (name: string, field: AnyField = f.string()) => isPersonal(name, field.spec);
 

@@ -1,5 +1,6 @@
 import { singularize } from 'inflection';
-import type { FieldSpec } from './field.ts';
+import type { FieldSpec } from '../../declare/field.ts';
+import { fieldTypeOf } from './field-type.ts';
 
 /** Words that name what identifies, locates or describes a person. Two words stand for names that are made of both. */
 const PERSONAL = [
@@ -11,10 +12,8 @@ const PERSONAL = [
   ...['ip', 'ip address', 'latitude', 'longitude', 'location', 'avatar', 'photo', 'signature', 'fingerprint'],
 ].map((name) => ` ${name} `);
 
-// What is said about personal data is none: whether an address was verified, when a mail was sent.
+// Facts about personal data are not personal data: whether an address was verified, when a mail was sent.
 const ABOUT = / (verified|confirmed|valid|enabled|disabled|sent|opened|count|number of|at|required|template|type) $/;
-// A yes or no, and the name of a record elsewhere, tell nothing of a person by themselves.
-const IMPERSONAL = new Set<FieldSpec['kind']>(['boolean', 'ref', 'id', 'password']);
 
 /** The words of a field name, each between spaces and in the singular: `homeAddresses` → ` home address `. */
 function wordsOf(name: string): string {
@@ -26,21 +25,31 @@ function wordsOf(name: string): string {
   return ` ${singular.join(' ')} `;
 }
 
+/** Whether a name is that of personal data: `homeAddress`, `dateOfBirth`. Undefined for a name of facts about such data. */
+export function isPersonalName(name: string): boolean | undefined {
+  const words = wordsOf(name);
+  return ABOUT.test(words) ? undefined : PERSONAL.some((personal) => words.includes(personal));
+}
+
 /**
- * Whether a field holds personal data: it is marked `pii()`, or named like personal data (`email`, `homeAddress`,
- * `dateOfBirth`). Where it is not marked this is a guess: the OpenAPI document and the privacy report tell of it, the audit trail masks
- * it, an export tells it, and an erasure empties it.
+ * Whether a field holds personal data: it is marked `pii()`, its type is personal, or it is named like personal data. Where it is not
+ * marked this is a guess: the OpenAPI document and the privacy report mention it, the audit trail masks it, an export contains it, and
+ * an erasure empties it.
  */
 export function isPersonal(name: string, spec: FieldSpec): boolean {
   if (spec.pii) return true;
   // A declaration may be malformed here: its errors are reported later.
   if (spec.inner?.spec !== undefined) return isPersonal(name, spec.inner.spec);
-  if (spec.kind === 'email') return true;
-  if (IMPERSONAL.has(spec.kind)) return false;
-  const words = wordsOf(name);
-  if (ABOUT.test(words)) return false;
-  if (PERSONAL.some((personal) => words.includes(personal))) return true;
+  const { personal } = fieldTypeOf(spec);
+  if (personal !== undefined) return personal === 'always';
+  const named = isPersonalName(name);
+  if (named !== false) return named === true;
   return Object.entries(spec.shape ?? {}).some(
     ([member, field]) => field?.spec !== undefined && isPersonal(member, field.spec),
   );
+}
+
+/** Whether a person can write anything about themselves in a field. */
+export function isFreeText(spec: FieldSpec): boolean {
+  return spec.inner === undefined ? fieldTypeOf(spec).freeText === true : isFreeText(spec.inner.spec);
 }
