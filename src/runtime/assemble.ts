@@ -28,8 +28,8 @@ import type { Settings } from '../platform/settings.ts';
 import { createPush, type Push, pushTables, transportMistakes } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { createRuleErrorLog } from '../records/access/rule-errors.ts';
-import { findMistakes } from '../records/configuration/find-errors.ts';
-import { featureRouteMistakes, pageMistakes } from '../records/configuration/route-errors.ts';
+import { checkResources } from '../records/configuration/find-errors.ts';
+import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { compileResources, createRecords, type Records, resourceTables, withArchives } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { encryptedColumns } from '../records/store/encrypted-columns.ts';
@@ -43,6 +43,7 @@ import {
   checkTables,
   isParts,
   mailsOf,
+  resourceOptionsOf,
 } from './config-errors.ts';
 import { withPostgres } from './connect.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
@@ -136,8 +137,7 @@ export function checkDeclarations(
   errors: ConfigErrors,
 ): void {
   const taken = relationNames(ownTables(extensions));
-  const extended = new Set(extensions.flatMap((extension) => extension.resourceOptions ?? []));
-  for (const line of findMistakes(resources, { taken, extended })) errors.report(line);
+  checkResources(resources, { taken, options: resourceOptionsOf(extensions) }, errors);
   if (settings?.auth.enabled ?? true) checkAccountFields(resources, errors);
   checkExtensions(extensions, errors);
   checkTables(extensions, resources, relationNames(CORE_TABLES), errors);
@@ -257,17 +257,10 @@ function setUpFeatures(core: Core, { extensions, members = {} }: Declared, error
   );
   all = mergeParts(ofCore, ofExtensions);
   const mails = mailsOf(setUp, ofCore.mails ?? {}, errors);
-  for (const line of [
-    ...featureRouteMistakes(
-      setUp.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
-      ofCore.routes ?? [],
-    ),
-    ...pageMistakes(
-      setUp.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] })),
-      ofCore.pages ?? [],
-    ),
-  ])
-    errors.report(line);
+  const routesOf = setUp.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
+  const pagesOf = setUp.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
+  checkExtensionRoutes('route', routesOf, ofCore.routes ?? [], errors);
+  checkExtensionRoutes('page', pagesOf, ofCore.pages ?? [], errors);
   for (const extension of setUp) checkJobs(extension, errors);
   checkApis(setUp, members, errors);
   checkOperationIds(routes(), errors);
