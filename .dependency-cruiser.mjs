@@ -1,4 +1,4 @@
-// The walls of the house: imports run downward only. `npm run check` holds them (scripts/check/walls.ts).
+// The walls of the house: imports run downward only. `npm run check` holds them (scripts/check/import-rules.ts).
 
 /** What each folder of src/ may import from, besides itself. Type imports count as well. */
 const below = {

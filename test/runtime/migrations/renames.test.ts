@@ -85,8 +85,8 @@ test('a dropped and an added column of one type are refused with the commands fo
   expect(lines).toEqual([
     'This would lose data:',
     '  - posts.title: 3 rows hold a value',
-    '      if it is called headline now: npm run migration:generate -- new title --rename posts.title=headline',
-    '      if it is to be dropped: npm run migration:generate -- new title --drop posts.title',
+    '      to rename it to headline: npm run migration:generate -- new title --rename posts.title=headline',
+    '      to drop it: npm run migration:generate -- new title --drop posts.title',
   ]);
 });
 
@@ -139,9 +139,9 @@ test('a resource whose table is called otherwise is refused with the command for
   expect(ok).toBe(false);
   expect(lines).toContain('  - table posts: it has 3 rows');
   expect(lines).toContain(
-    '      if it is called articles now: npm run migration:generate -- <name> --rename-table posts=articles',
+    '      to rename it to articles: npm run migration:generate -- <name> --rename-table posts=articles',
   );
-  expect(lines).toContain('      if it is to be dropped: npm run migration:generate -- <name> --drop-table posts');
+  expect(lines).toContain('      to drop it: npm run migration:generate -- <name> --drop-table posts');
 });
 
 test('a table and its columns can be renamed at once, in a chain, with a change of type', async () => {

@@ -12,9 +12,9 @@ const fault = (line: string) => {
 };
 
 test.each([
-  ['', 'Say what to do:'],
-  ['remove --email a@b.co', 'Unknown command remove. There are:'],
-  ['constructor', 'Unknown command constructor. There are:'],
+  ['', 'No command given. Usage:'],
+  ['remove --email a@b.co', 'Unknown command remove. Usage:'],
+  ['constructor', 'Unknown command constructor. Usage:'],
   ['create', '--email is missing.'],
   ['create --email', '--email needs a value.'],
   ['create --email=', '--email needs a value.'],
@@ -22,16 +22,16 @@ test.each([
   ['create --email a@b.co Ann', 'Unknown argument Ann.'],
   ['create --email a@b.co --password secret', 'Unknown argument --password.'],
   ['create --email a@b.co --password-stdin=yes', '--password-stdin takes no value.'],
-  ['create --email a@b.co --set phone', '--set phone should look like --set field=value, or field:=json.'],
+  ['create --email a@b.co --set phone', '--set must be field=value or field:=json, not phone.'],
   ['create --email a@b.co --set age:=x', '--set age:=x: what follows := must be JSON.'],
   ['create --email a@b.co --set email=c@d.co', '--set cannot give email: use --email.'],
   ['create --email a@b.co --set password=secret', '--set cannot give password: use --password-stdin.'],
   ['create --email a@b.co --set roles:=["editor"]', '--set cannot give roles: use --role.'],
   ['promote --email a@b.co --end', 'Unknown argument --end.'],
   ['list --email a@b.co', 'Unknown argument --email.'],
-  ['list --limit 0', '--limit must be from 1 to 10000, not 0.'],
-  ['list --limit many', '--limit must be from 1 to 10000, not many.'],
-  ['import', 'Say which file.'],
+  ['list --limit 0', '--limit must be a whole number from 1 to 10000, not 0.'],
+  ['list --limit many', '--limit must be a whole number from 1 to 10000, not many.'],
+  ['import', 'The file is missing.'],
   ['import a.ndjson b.ndjson', 'Unknown argument b.ndjson.'],
   ['import a.ndjson --force', 'Unknown argument --force.'],
 ])('%s is refused in one line: %s', (line, text) => {
