@@ -120,7 +120,7 @@ test('users are imported from a file; what is refused is listed beside it, for i
   expect(await admin(`import ${file}`)).toEqual({
     code: 0,
     // A line for each second that it took may stand before.
-    said: expect.stringMatching(/(^|\n)1,200 lines: 1,200 imported, 0 there already, 0 refused$/),
+    said: expect.stringMatching(/(^|\n)1,200 lines: 1,200 imported, 0 already stored, 0 refused$/),
     wrong: '',
   });
   const report = `${file}.refused.ndjson`;
@@ -129,7 +129,7 @@ test('users are imported from a file; what is refused is listed beside it, for i
   writeFileSync(file, `${JSON.stringify(rows[0])}\n{"email":"x"}\n{"email":"new@example.com","name":"New"}\n`);
   expect(await command(`import ${file}`)).toEqual({
     code: 1,
-    said: '3 lines: 1 imported, 1 there already, 1 refused',
+    said: '3 lines: 1 imported, 1 already stored, 1 refused',
     wrong: `Refused rows, with reasons: ${report}`,
   });
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ line: 2, email: 'x' });
@@ -138,7 +138,7 @@ test('users are imported from a file; what is refused is listed beside it, for i
 });
 
 test('captured e-mails are shown, the newest first', async () => {
-  expect((await admin('mails')).said).toBe('No e-mail was captured.');
+  expect((await admin('mails')).said).toBe('No e-mails captured.');
   for (const to of ['a@example.com', 'b@example.com'])
     await app.mail.send({ to, subject: `For ${to}`, text: 'A link: https://example.com/x' });
   await vi.waitUntil(async () => (await app.captured.mails()).length === 2, { timeout: 60_000 });

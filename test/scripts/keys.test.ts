@@ -109,17 +109,14 @@ test.each([
   ['', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
   ['show', 'Unknown command show: npm run keys -- generate, status or rotate.'],
   ['rotate now', 'Unknown argument now. Usage: npm run keys -- generate, status or rotate.'],
-  [
-    'rotate --give-up now',
-    '--give-up takes the id of a key that is lost, 8 hex digits: npm run keys -- status shows it.',
-  ],
+  ['rotate --give-up now', '--give-up needs the id of the lost key, 8 hex digits. npm run keys -- status shows it.'],
 ])('npm run keys -- %s is refused with one line', (given, line) => {
   expect(() => readKeysArguments(given.split(' ').filter(Boolean))).toThrow(new Error(line));
 });
 
 test.each([
   ['keys.ts', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
-  ['keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.'],
+  ['keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.'],
 ])('%s is refused with one line', async (command, line) => {
   expect(await begin(command).ended).toEqual({ code: 1, said: line });
 });
@@ -214,7 +211,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after its batch', 
   // A busy process may hear of the signal only in its next batch.
   expect([1000, 1500]).toContain(done);
   const last = said.split('\n').at(-1);
-  expect(last).toBe(`Stopped after ${done.toLocaleString('en-US')} values. Run it again to go on.`);
+  expect(last).toBe(`Stopped after ${done.toLocaleString('en-US')} values. Run it again to continue.`);
   expect(await under(keys[0])).toBe(2000 - done);
 });
 

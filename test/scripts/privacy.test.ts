@@ -29,7 +29,7 @@ test('npm run privacy -- report needs no database, and with --strict it fails wh
     createApp({ resources: [defineUser(), contact], extensions: [privacy()] }, environment);`);
   const wrong = await runScript(project.folder, 'privacy.ts report --strict');
   expect(wrong).toMatchObject({ code: 1, wrong: '' });
-  expect(wrong.said).toContain(`contact.phone (looks like it: NOT MARKED)
+  expect(wrong.said).toContain(`contact.phone (name looks personal: NOT MARKED)
   stored   contacts.phone
   seen by  who may read the record: whoever is signed in
   kept     as long as its record

@@ -5,7 +5,7 @@ import { freshDefault } from '../fields/default.ts';
 import type { TypedModifier } from '../fields/field-type.ts';
 import { possibleOperators } from '../fields/operators.ts';
 import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
-import type { SlowPattern } from './slow-pattern.ts';
+import type { SlowPattern } from './patterns/slow-pattern.ts';
 import { checkVisibility } from './visibility-errors.ts';
 
 const TYPED: readonly TypedModifier[] = [

@@ -5,7 +5,7 @@ import type { ConfigErrors } from '../../platform/config-errors.ts';
 import { knownNames } from '../../platform/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { checkField } from './field-errors.ts';
-import type { SlowPattern } from './slow-pattern.ts';
+import type { SlowPattern } from './patterns/slow-pattern.ts';
 
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
 const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);

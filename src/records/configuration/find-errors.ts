@@ -5,11 +5,11 @@ import { archiveNames } from '../store/archive-table.ts';
 import { checkShape, type ExtensionOptions } from './declaration-shape.ts';
 import { checkFields } from './field-names.ts';
 import { checkOptions, placesOf } from './option-errors.ts';
+import { createSlowPattern } from './patterns/slow-pattern.ts';
 import { checkOwner, checkPolicies } from './policy-errors.ts';
 import { checkRenames } from './rename-errors.ts';
 import { checkRoleField, knownRoles } from './roles.ts';
 import { checkCustomRoutes } from './route-errors.ts';
-import { createSlowPattern } from './slow-pattern.ts';
 
 /** A path at which a resource answers with one record: `/posts/:id` is every path one segment below `/posts`. */
 function parentOf(path: string): string {

@@ -28,7 +28,7 @@ test('each loss is named with the rows that hold a value and the command that al
       `      to drop it: ${COMMAND} less --drop posts.subtitle`,
       '  - table notes: it has 1 row',
       `      to drop it: ${COMMAND} less --drop-table notes`,
-      'Put the options of all of them into one command; --allow-loss drops all that are not renamed.',
+      'Combine the options in one command. --allow-loss drops everything that is not renamed.',
     ],
   });
   expect(await project.apply()).toEqual([]);

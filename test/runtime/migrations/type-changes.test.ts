@@ -130,7 +130,7 @@ describe('side by side', () => {
       expect(refusals[i]).toEqual([
         expect.stringMatching(new RegExp(`^  - posts.v${i}: its type cannot become .*: ${why}$`)),
         `      to convert the values: npm run migration:generate -- change --using "${using}"`,
-        expect.stringContaining('to keep them: leave the field as it is, declare a new one beside it'),
+        expect.stringContaining('to keep the values: leave the field as it is, declare a new one'),
         `      to drop the values: npm run migration:generate -- change --drop posts.v${i}`,
       ]);
     },
