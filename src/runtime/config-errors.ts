@@ -180,13 +180,14 @@ export function checkAccountFields(resources: readonly AnyResource[], errors: Co
   if (fields === undefined) return;
   const at = (name: string) => errors.at(`resource "user": field "${name}"`);
   for (const name of ['email', 'password'] as const) {
-    const { kind } = fields[name];
+    const { kind } = fields[name].type;
     if (kind !== name)
       at(name).report(
         `accounts sign in by it, and its type is ${kind}; declare it with f.${name}(), or set settings.auth.enabled to false`,
       );
   }
-  if (fields.email.kind === 'email' && !fields.email.unique) at('email').report('accounts sign in by it; add unique()');
+  if (fields.email.type.kind === 'email' && !fields.email.unique)
+    at('email').report('accounts sign in by it; add unique()');
 }
 
 /** Whether `setup` returned parts. A promise of them would be an extension that brings nothing. */

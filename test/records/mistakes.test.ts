@@ -250,7 +250,7 @@ test.each<[string, object, string]>([
   ['an index that names a field twice', { indexes: [{ fields: ['a', '-a'] }] }, 'names a field twice'],
   ...[f.string().encrypted(), f.password(), f.json(), f.object({}), f.array(f.string())].map(
     (field): [string, object, string] => [
-      `an index over a field that is ${field.spec.encrypted ? 'encrypted' : field.spec.kind}`,
+      `an index over a field that is ${field.spec.encrypted ? 'encrypted' : field.spec.type.kind}`,
       { fields: { a: field }, indexes: [{ fields: ['a'] }] },
       'indexes: "a" is not a field that can be indexed',
     ],

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { compiledPolicySetting, policySetting } from '../../declare/extension-settings.ts';
 import { isNameServer } from '../../platform/address-guard.ts';
-import { checkEvents, type EventDeclarations } from './published-events.ts';
-import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';
+import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
+import { checkEvents, type EventDeclarations } from './events.ts';
 
 const count = z.number().int().positive();
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {

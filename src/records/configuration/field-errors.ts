@@ -1,29 +1,10 @@
 import { Field, type FieldSpec } from '../../declare/field.ts';
 import type { ConfigErrors } from '../../platform/config-errors.ts';
-import { parseDate } from '../fields/date.ts';
-import { freshDefault } from '../fields/default.ts';
-import type { TypedModifier } from '../fields/field-type.ts';
-import { possibleOperators } from '../fields/operators.ts';
-import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
+import { defaultOrder, fieldSchema, fieldTypeOf, possibleOperators, TYPED_MODIFIERS } from '../fields/field-type.ts';
+import { freshDefault } from '../fields/missing-values.ts';
 import type { SlowPattern } from './patterns/slow-pattern.ts';
 import { checkVisibility } from './visibility-errors.ts';
 
-const TYPED: readonly TypedModifier[] = [
-  'min',
-  'max',
-  'pattern',
-  'trim',
-  'lowercase',
-  'uppercase',
-  'unique',
-  'index',
-  'filterable',
-  'sortable',
-  'searchable',
-  'encrypted',
-  'owner',
-  'populate',
-];
 /** The errors of a place inside a field; the empty path is the field itself. */
 type FieldErrors = (path: string) => ConfigErrors;
 
@@ -60,10 +41,10 @@ function checkOperators(spec: FieldSpec, errors: ConfigErrors): void {
 
 function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
   const type = fieldTypeOf(spec);
-  for (const modifier of TYPED) {
+  for (const modifier of TYPED_MODIFIERS) {
     if (!spec[modifier] || type.modifiers.includes(modifier)) continue;
-    if (modifier === 'encrypted') errors.report(`${spec.kind} fields cannot be encrypted; remove encrypted()`);
-    else errors.report(`${modifier}() does nothing on a ${spec.kind} field; remove it`);
+    if (modifier === 'encrypted') errors.report(`${spec.type.kind} fields cannot be encrypted; remove encrypted()`);
+    else errors.report(`${modifier}() does nothing on a ${spec.type.kind} field; remove it`);
   }
   if (spec.encrypted) {
     for (const modifier of COMPARED) {
@@ -78,13 +59,11 @@ function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
 function checkBounds(spec: FieldSpec, errors: ConfigErrors): void {
   const { min, max } = spec;
   const type = fieldTypeOf(spec);
-  const own = type.mistakes?.(spec) ?? [];
+  const own = type.errors?.(spec) ?? [];
   for (const text of own) errors.report(text);
   if (own.length > 0 || min === undefined || max === undefined) return;
-  const [least, most] = [min, max].map(({ value }) =>
-    typeof value === 'number' ? value : Date.parse(parseDate(value)!),
-  );
-  if (least! > most!) errors.report('min() is greater than max(): no value would pass');
+  const { bound = Number, order = defaultOrder } = type;
+  if (order(bound(min.value), bound(max.value)) > 0) errors.report('min() is greater than max(): no value would pass');
 }
 
 function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors): void {
@@ -109,7 +88,7 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
     return;
   }
   if (fieldTypeOf(spec).concealed)
-    errors.at('default()').report(`a ${spec.kind} that stands in the code is none; remove it`);
+    errors.at('default()').report(`a ${spec.type.kind} that stands in the code is none; remove it`);
   if (spec.unique) errors.report('unique() and a default that is always the same exclude each other; remove one');
   let value: unknown;
   try {
@@ -158,7 +137,7 @@ function checkNested(inner: FieldSpec, isItem: boolean, errors: ConfigErrors): v
     errors.report('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
   if (isItem && 'default' in inner)
     errors.report('default() has no effect on the items of an array; set it on the array');
-  if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.kind} cannot stand inside an array or object`);
+  if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot stand inside an array or object`);
 }
 
 /** What stands in an array or object, with the path to it; undefined where it is no field. */

@@ -4,7 +4,7 @@ import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config-errors.ts';
 import { knownNames } from '../../platform/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
-import { fieldTypeOf } from '../fields/registry.ts';
+import { fieldTypeOf } from '../fields/field-type.ts';
 import { archiveTable } from '../store/archive-table.ts';
 import { isForNobody } from './visibility-errors.ts';
 

@@ -29,7 +29,7 @@ export function checkOwner(resource: AnyResource, errors: ConfigErrors): void {
   if (resource.owner === undefined || resource.owner === '_id') return;
   const spec = fields[resource.owner]?.spec;
   if (spec === undefined) errors.at('owner').report(`"${resource.owner}" is not a field`);
-  else if (!['ref', 'id'].includes(spec.kind) || (spec.target ?? 'user') !== 'user')
+  else if (!['ref', 'id'].includes(spec.type.kind) || (spec.target ?? 'user') !== 'user')
     errors.at('owner').report(`"${resource.owner}" must be a ref("user")`);
   if (spec !== undefined && !spec.owner) checkOwnerRules(spec, errors.at(`field "${resource.owner}"`));
   if (owners.length > 0 && owners[0]![0] !== resource.owner)

@@ -16,7 +16,7 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
   if (spec === undefined) return;
   const at = errors.at('field "roles"');
   // In a text, a role would be found inside of another: "admin" in "not-admin".
-  if (spec.inner?.spec.kind !== 'enum') {
+  if (spec.inner?.spec.type.kind !== 'enum') {
     at.report(`policies read roles from it; make it an array of an enum`);
     return;
   }

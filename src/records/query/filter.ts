@@ -1,7 +1,7 @@
 import type { Operator } from '../../declare/field.ts';
 import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import type { Condition, ListCondition } from './condition.ts';
+import { type Condition, compareField, type ListCondition } from './condition.ts';
 import { badQuery, echo, names } from './parameter.ts';
 import { type QueryViewer, visibilityCondition } from './visibility.ts';
 
@@ -61,7 +61,7 @@ export function parseFilter(
       `The field "${name}" cannot be filtered with "${echo(operator)}"; its operators: ${names(field.operators)}`,
     );
   }
-  const comparison: Condition = { field: name, op, value: comparedValue(field, parameter, op, text) };
+  const comparison = compareField(name, field.spec, op, comparedValue(field, parameter, op, text));
   const seen = visibilityCondition(resource, field, viewer);
   return seen === undefined ? [comparison] : [seen, comparison];
 }

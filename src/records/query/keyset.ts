@@ -21,8 +21,8 @@ function termAt(resource: CompiledResource, term: SortTerm, value: unknown, para
   const place = { column: compared(quoteIdentifier(term.column)), descending, nullable: field !== undefined };
   if (value === null) return { ...place, value: undefined };
   if (field === undefined) return { ...place, value: params.add(value) };
-  const stored = field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
-  return { ...place, value: compared(`${params.add(stored)}::${field.type.column(field.spec)}`) };
+  const stored = field.toParameter === undefined ? value : field.toParameter(value);
+  return { ...place, value: compared(`${params.add(stored)}::${field.columnType.sql}`) };
 }
 
 function equal({ column, value }: Term): string {

@@ -3,10 +3,10 @@ import { customType, index, pgTable, sql, text, timestamptz, uniqueIndex } from 
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.ts';
 import { archiveIndex, archiveOwnerIndex } from '../store/archive-table.ts';
-import type { CompiledField, CompiledResource, Index } from './compiled.ts';
+import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
 
 function column(field: CompiledField): PgColumnBuilderBase {
-  const type = field.spec.encrypted ? 'text' : field.type.column(field.spec);
+  const type = sqlTypeOf(field);
   return customType<{ data: unknown }>({ dataType: () => type })(field.column);
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, expect, test, vi } from 'vitest';
+import { cutBytes } from '../../../src/extensions/webhooks/log/delivery.ts';
 import { completeSettings, webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
@@ -139,4 +140,10 @@ test.each([
       { url: message },
     ]);
   }
+});
+
+test('a text is cut to bytes between characters', () => {
+  expect(cutBytes('aü', 2)).toBe('a');
+  expect(cutBytes('aü', 3)).toBe('aü');
+  expect(cutBytes('😀😀', 7)).toBe('😀');
 });

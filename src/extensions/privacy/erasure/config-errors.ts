@@ -60,7 +60,7 @@ export function checkErasure(
 ): void {
   for (const gateway of resources) checkResource(gateway, gateway === users, errors.at(`resource "${gateway.name}"`));
   const status = (users.declaration.fields as Fields).status?.spec;
-  if (status === undefined || (status.kind !== 'enum' && status.kind !== 'string') || status.encrypted) {
+  if (status === undefined || !['enum', 'string'].includes(status.type.kind) || status.encrypted) {
     errors
       .at(`resource "${users.name}"`)
       .report(
