@@ -33,7 +33,7 @@ test.each([
   ['repair', 'Unknown command repair.'],
   ['verify all', 'Unknown argument all.'],
   ['verify --fix', 'Unknown argument --fix.'],
-  ['verify --expect 12', '--expect 12 should look'],
+  ['verify --expect 12', '--expect must be a row as verify prints it (1234:9f86d0…), not 12.'],
 ])('npm run audit -- %s: what is wrong is told with how the command is called', (args, says) => {
   const read = () => readAuditArguments(args.split(' ').filter(Boolean));
   expect(read).toThrow(says);

@@ -107,7 +107,7 @@ async function holdSecondBatch() {
 
 test.each([
   ['', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
-  ['show', 'Unknown command show: npm run keys -- generate, status or rotate.'],
+  ['show', 'Unknown command show. Usage: npm run keys -- generate, status or rotate.'],
   ['rotate now', 'Unknown argument now. Usage: npm run keys -- generate, status or rotate.'],
   ['rotate --give-up now', '--give-up needs the id of the lost key, 8 hex digits. npm run keys -- status shows it.'],
 ])('npm run keys -- %s is refused with one line', (given, line) => {

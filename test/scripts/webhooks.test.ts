@@ -49,7 +49,7 @@ test('what is wrong at the command line is told with how the command is called',
   expect(says('')).toMatch(/^No command given\. Usage:\nnpm run webhooks -- status /);
   expect(says('stop')).toMatch(/^Unknown command stop\. Usage:\n/);
   expect(says('retry')).toMatch(/^--endpoint or --since is missing\.\nnpm run webhooks -- retry /);
-  expect(says('retry --endpoint 12')).toMatch(/^--endpoint 12 is no id/);
+  expect(says('retry --endpoint 12')).toMatch(/^--endpoint must be an id of 24 hex digits, not 12/);
   expect(says('retry --since yesterday')).toMatch(/^--since must look like 2h, 1d, 2030-01-31 or .*, not yesterday\./);
   expect(says('retry --since 2030-02-31T99:00Z')).toMatch(/^--since must look like .*, not 2030-02-31T99:00Z\./);
   expect(says('drain --timeout soon')).toMatch(/^--timeout must look like 90s, 5m or 1h, not soon\./);

@@ -213,7 +213,7 @@ test.each([
     const { ok, lines } = await project.generate([next]);
     expect(ok).toBe(false);
     expect(lines[1]).toMatch(new RegExp(`^  - ${column}: the ciphertexts of ${bound} are bound to that name, and `));
-    expect(lines[2]).toContain('declare a new one beside it, and copy the values by code');
+    expect(lines[2]).toContain('declare a new one, and copy the values in code');
 
     const synced = await migrating();
     await synced.sync([secret('post')]);

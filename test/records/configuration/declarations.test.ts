@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { AnyField } from '../../src/declare/field.ts';
-import type { RouteBuilder } from '../../src/declare/route.ts';
-import { defineResource, defineUser, f } from '../../src/index.ts';
+import type { AnyField } from '../../../src/declare/field.ts';
+import type { RouteBuilder } from '../../../src/declare/route.ts';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
 import {
   startupError,
   startupErrorOfField as withField,
   startupErrorOfOptions as withOptions,
-} from '../support/startup-error.ts';
+} from '../../support/startup-error.ts';
 
 test('all mistakes of all declarations are told at once, each with its resource and field', () => {
   const message = startupError({
