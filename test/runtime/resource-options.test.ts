@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { createApp, defineExtension, defineResource, f } from '../../src/index.ts';
+import { audit, createApp, defineExtension, defineResource, f, softDelete } from '../../src/index.ts';
 import { startupError } from '../support/startup-error.ts';
 
 declare module '../../src/index.ts' {
@@ -71,4 +71,11 @@ test('an extension may not bring an option that every resource has, nor one with
     '  - extension "probe": resourceOptions: "path": every resource has this option; rename it',
     '  - extension "probe": resourceOptions: "kept": it needs a zod schema, as { retention: z.number() }',
   ]);
+});
+
+test.each([
+  ['softDelete', 'yes', softDelete()],
+  ['audit', 1, audit()],
+])('the option %s is refused when it is not true or false', (option, value, extension) => {
+  expect(errorsOf({ [option]: value }, extension)).toEqual([`  - resource "note": ${option}: must be true or false`]);
 });

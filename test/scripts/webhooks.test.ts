@@ -60,7 +60,7 @@ test('what is wrong at the command line is told with how the command is called',
     expect(says(right)).toBe('');
   const { code, said, wrong } = await command('retry');
   expect({ code, said }).toEqual({ code: 1, said: '' });
-  expect(wrong).toMatch(/^Say of which endpoint/);
+  expect(wrong).toMatch(/^--endpoint or --since is missing/);
 });
 
 test('status tells what waits and what failed, retry sends that again, drain waits until nothing waits', async () => {

@@ -243,8 +243,6 @@ test.each<[string, object, string]>([
   ['a crud that is a word', { crud: 'list' }, 'crud: must be'],
   ['timestamps that are a text', { timestamps: 'no' }, 'timestamps: must be true or false'],
   ['webhooks that are a text', { webhooks: 'no' }, 'webhooks: must be true or false'],
-  ['softDelete that is a text', { softDelete: 'yes' }, 'softDelete: must be true or false'],
-  ['audit that is a number', { audit: 1 }, 'audit: must be true or false'],
   ['indexes that are a list of names', { indexes: ['a'] }, 'indexes: must be a list, as'],
   ['an index with an unknown option', { indexes: [{ fields: ['a'], unqiue: true }] }, 'indexes: must be a list, as'],
   ['an index that names a field twice', { indexes: [{ fields: ['a', '-a'] }] }, 'names a field twice'],
