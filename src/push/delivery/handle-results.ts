@@ -7,21 +7,21 @@ import { SIMULATED } from '../transport.ts';
 import { addChunks } from './jobs.ts';
 import { type DeviceResult, type SentChunk, storeResults } from './store-results.ts';
 
-/** Each transport raises each alarm once in so many ms in a process: it is about all devices, and comes back with every push. */
+/** Minimum ms between two equal alarms of a transport in one process, because the problem recurs with every push. */
 const QUIET_MS = 5 * 60_000;
 
-/** What is wrong with how a transport is set up. */
+/** Evidence that a transport is misconfigured. */
 interface Misconfigured {
   transport: string;
-  /** `gone`: device after device is gone and none is reached. `refused`: the provider says so itself. */
+  /** `gone`: many devices in a row are gone and none accepted. `refused`: the provider refused the credentials. */
   reason: 'gone' | 'refused';
-  /** What the provider says of the last of them. */
+  /** The provider's error for the last device. */
   error: string;
-  /** How many devices that was said of. */
+  /** Number of affected devices. */
   devices: number;
 }
 
-/** Raises the alarm that a transport's credentials, project or environment are wrong: `push.misconfigured`, and an error in the log. */
+/** Creates the function that raises the alarm for wrong credentials, project or environment: it emits `push.misconfigured` and logs an error. */
 function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm: Misconfigured) => void {
   const raised = new Map<string, number>();
   return (alarm) => {
@@ -34,31 +34,31 @@ function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm:
   };
 }
 
-/** So many devices in a row are not gone: a wrong project, environment or key makes all of them look so. */
+/** From this many gone devices in a row, assume a wrong project, environment or key, which makes all devices look gone. */
 const MAX_IN_A_ROW = 19;
 
-// The row is removed by the next success of the transport (store-results.ts); what was long ago says nothing of now.
+// The next success of the transport deletes the row (store-results.ts). An old count expires.
 const COUNT = `
   insert into push_gone as g (transport, devices) values ($1, $2)
   on conflict (transport) do update set last_at = now(),
     devices = case when g.last_at < now() - interval '1 hour' then 0 else g.devices end + excluded.devices
   returning devices`;
 
-/** Answers of a transport, as they came together. */
+/** Devices that one batch of results reports as gone. */
 interface GoneResults {
   transport: string;
   gone: readonly GoneDevice[];
-  /** Whether a device of the same transport accepted. */
+  /** Whether a device of the same transport accepted its notification. */
   reached: boolean;
-  /** What the provider says of the last one. */
+  /** The provider's error for the last device. */
   error: string;
 }
 
 /**
- * Removes devices that a provider calls gone, unless 20 or more in a row are and none is reached: then all are kept, until the
- * transport reaches one again, and the alarm is raised. The row is counted over all processes.
+ * Creates the function that removes devices that a provider reports as gone. From 20 gone devices in a row without a success, it
+ * keeps all devices until the transport succeeds again, and raises the alarm. The count covers all processes.
  *
- * @returns how many were removed
+ * @returns the number of removed devices
  */
 function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm: ReturnType<typeof createAlarm>) {
   return async ({ transport, gone, reached, error }: GoneResults): Promise<number> => {
@@ -75,15 +75,15 @@ function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm: Retur
   };
 }
 
-/** ms between attempts to store what was sent while Postgres is away: unstored it is sent again. After the last its claim runs out. */
+/** ms between attempts to store results while Postgres is down. If none succeeds, the claim expires and the chunk is sent again. */
 const STORE_RETRY_MS = [200, 1000, 3000, 10_000, 20_000];
 
-/** What it works with. */
+/** Dependencies of the result handler. */
 type ResultHandlerParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
 
 /**
- * Makes what follows the answers of a transport: they are stored, devices that are gone removed, further tries scheduled, and
- * listeners told.
+ * Creates the function that handles the results of a transport: it stores them, removes gone devices, schedules retries and
+ * emits events.
  *
  * @param installed names of the transports of this app
  */
@@ -109,18 +109,18 @@ export function createResultHandler(
         platform: raw?.platform ?? null,
         seenUntil: new Date(Math.min(goneSince, createdAt)).toISOString(),
       })),
-      // Nothing can be wrong with how that is set up.
+      // Simulated devices cannot be misconfigured.
       reached: transport === SIMULATED || kept.some(({ results }) => results.some((result) => result.ok)),
       error: gone.at(-1)!.error ?? '',
     });
   }
 
-  /** Devices that cannot be removed now are found gone by the next send; what else follows the answers does not wait for that. */
+  /** A failed removal must not block retries and events: the next send reports these devices as gone again. */
   async function tryToRemove(transport: string, kept: readonly SentChunk[]): Promise<number> {
     try {
       return await remove(transport, kept);
     } catch (error) {
-      log.error({ err: error, transport }, 'devices that are gone were not removed');
+      log.error({ err: error, transport }, 'could not remove gone devices');
       return 0;
     }
   }
@@ -156,7 +156,7 @@ export function createResultHandler(
     return addChunks(queues, installed, again);
   }
 
-  /** Handles chunks of one transport that were answered at about the same time. */
+  /** Handles the results of chunks of one transport that arrived together. */
   return async (transport: string | null, chunks: readonly SentChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
     const { kept, outcomes } = await retryTransient(
