@@ -1,4 +1,6 @@
 import { type GoneDevice, removeDevices } from '../../accounts/devices/index.ts';
+import { STORE_RESULT_RETRY_MS } from '../../platform/leased-work/lease.ts';
+import { createLogWork, type WorkLine } from '../../platform/log-work.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { retryTransient } from '../../platform/postgres/retry.ts';
 import type { FinishedSignals } from '../send/finished.ts';
@@ -57,29 +59,46 @@ interface GoneResults {
 /**
  * Creates the function that removes devices that a provider reports as gone. From 20 gone devices in a row without a success, it
  * keeps all devices until the transport succeeds again, and raises the alarm. The count covers all processes.
- *
- * @returns the number of removed devices
  */
 function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm: ReturnType<typeof createAlarm>) {
-  return async ({ transport, gone, reached, error }: GoneResults): Promise<number> => {
+  return async ({ transport, gone, reached, error }: GoneResults): Promise<void> => {
     if (!reached) {
       const values = [transport, gone.length];
       const rows = await database.write<[number]>({ name: 'push_gone', text: COUNT, values });
       const devices = rows[0]![0];
       if (devices > MAX_IN_A_ROW) {
         alarm({ transport, reason: 'gone', error, devices });
-        return 0;
+        return;
       }
     }
-    return removeDevices(database, gone);
+    await removeDevices(database, gone);
   };
 }
 
-/** ms between attempts to store results while Postgres is down. If none succeeds, the claim expires and the chunk is sent again. */
-const STORE_RETRY_MS = [200, 1000, 3000, 10_000, 20_000];
-
 /** Dependencies of the result handler. */
-type ResultHandlerParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
+type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
+
+/** The log line of a chunk that was sent: how many of its devices ended how. */
+function lineOf({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
+  const ok = results.filter((result) => result.ok).length;
+  const retry = results.filter((result) => result.retryAt !== undefined).length;
+  const unregistered = results.filter((result) => result.unregistered).length;
+  const failed = results.length - ok - retry - unregistered;
+  const outcome = retry > 0 ? 'retry' : failed > 0 ? 'failed' : 'sent';
+  return {
+    push: chunk.pushId,
+    chunk: chunk.chunk,
+    attempt: chunk.attempt,
+    transport: chunk.transport,
+    outcome: isKept ? outcome : 'lost',
+    devices: results.length,
+    ok,
+    retry,
+    unregistered,
+    failed,
+    durationMs: Date.now() - sentAt,
+  };
+}
 
 /**
  * Creates the function that handles the results of a transport: it stores them, removes gone devices, schedules retries and
@@ -93,15 +112,16 @@ export function createResultHandler(
   finished: FinishedSignals,
 ) {
   const { env, log, database, queues, events } = parts;
+  const logWork = createLogWork(parts);
   const alarm = createAlarm(parts);
   const removeGone = createRemoveGone(parts, alarm);
 
-  async function remove(transport: string, kept: readonly SentChunk[]): Promise<number> {
+  async function remove(transport: string, kept: readonly SentChunk[]): Promise<void> {
     const gone = kept.flatMap(({ chunk, results }) =>
       results.filter((result) => result.unregistered).map((result) => ({ ...result, createdAt: chunk.createdAt })),
     );
-    if (gone.length === 0) return 0;
-    return removeGone({
+    if (gone.length === 0) return;
+    await removeGone({
       transport,
       gone: gone.map(({ deviceId, raw, createdAt, goneSince = createdAt }) => ({
         id: deviceId,
@@ -116,12 +136,11 @@ export function createResultHandler(
   }
 
   /** A failed removal must not block retries and events: the next send reports these devices as gone again. */
-  async function tryToRemove(transport: string, kept: readonly SentChunk[]): Promise<number> {
+  async function tryToRemove(transport: string, kept: readonly SentChunk[]): Promise<void> {
     try {
-      return await remove(transport, kept);
+      await remove(transport, kept);
     } catch (error) {
       log.error({ err: error, transport }, 'could not remove gone devices');
-      return 0;
     }
   }
 
@@ -161,31 +180,23 @@ export function createResultHandler(
     const captured = transport === null && env.nodeEnv !== 'production';
     const { kept, outcomes } = await retryTransient(
       () => storeResults(database, chunks, { captured, transport }),
-      STORE_RETRY_MS,
+      STORE_RESULT_RETRY_MS,
     );
     const results = kept.flatMap((one) => one.results);
-    const removed = transport === null ? 0 : await tryToRemove(transport, kept);
-    if (transport !== null) alarmIfRefused(transport, results);
+    if (transport !== null) {
+      await tryToRemove(transport, kept);
+      alarmIfRefused(transport, results);
+    }
     await scheduleRetries(kept);
     for (const one of kept) emitReceipts(one);
     for (const outcome of outcomes) {
       emitOutcome(events, outcome);
       finished.announce(outcome.id);
     }
-    log.info(
-      {
-        transport,
-        push: chunks.length === 1 ? chunks[0]!.chunk.pushId : undefined,
-        chunks: chunks.length,
-        lost: chunks.length - kept.length,
-        devices: results.length,
-        ok: results.filter((result) => result.ok).length,
-        again: results.filter((result) => result.retryAt !== undefined).length,
-        removed,
-        finished: outcomes.length,
-        ms: Date.now() - Math.min(...chunks.map((one) => one.sentAt)),
-      },
-      'push answers',
-    );
+    const keptChunks = new Set(kept);
+    for (const one of chunks) {
+      const line = lineOf(one, keptChunks.has(one));
+      logWork('push chunk', line, { sampled: line.outcome === 'sent' });
+    }
   };
 }
