@@ -8,7 +8,7 @@ import { mailTables } from '../platform/mail/index.ts';
 import { outbox } from '../platform/outbox/table.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import type { Settings } from '../platform/settings.ts';
-import { pushTables, transportMistakes } from '../push/index.ts';
+import { pushTables, transportConfigErrors } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { checkResources } from '../records/configuration/find-errors.ts';
 import { checkAccountFields, checkExtensions, checkTables, resourceOptionsOf } from './config-errors.ts';
@@ -52,5 +52,5 @@ export function checkDeclarations(
   if (settings?.auth.enabled ?? true) checkAccountFields(resources, errors);
   checkExtensions(extensions, errors);
   checkTables(extensions, resources, relationNames(CORE_TABLES), errors);
-  for (const line of transportMistakes(transports)) errors.report(line);
+  for (const line of transportConfigErrors(transports)) errors.report(line);
 }
