@@ -1,6 +1,6 @@
 import type { Role } from '../declare/extension.ts';
 import type { Environment } from '../platform/environment.ts';
-import { createPendingAnswers } from '../platform/http/pending-answers.ts';
+import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { listen } from '../platform/http/server.ts';
 import { createLogWork } from '../platform/log-work.ts';
 import { addProcessMetrics } from '../platform/metrics.ts';
@@ -45,7 +45,7 @@ function startRelayOf({ platform, parts }: Assembly) {
 }
 
 async function startWeb({ platform, parts, host, records, tables }: Assembly, port: number) {
-  const pending = createPendingAnswers(platform.settings.http);
+  const pending = createPendingResponses(platform.settings.http);
   const api = createApi(
     { routes: parts.routes ?? [], pages: parts.pages ?? [] },
     { host, records, authenticators: parts.authenticators ?? [] },
