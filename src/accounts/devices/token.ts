@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { checkUrl } from '../../platform/address-guard.ts';
+import { checkUrl } from '../../platform/address-guard/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Which Web Push endpoints are accepted. Clients choose the endpoint and this server calls it. */
