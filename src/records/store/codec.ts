@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/log.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { isoTimestamp } from '../../platform/postgres/types.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { valueContext } from './encryption-context.ts';
+import { valueContext } from './encrypted-columns.ts';
 
 const RESOURCE = Symbol('resource');
 const WRITER = Symbol('writer');
@@ -50,8 +50,8 @@ export interface Codec {
 }
 
 /**
- * The class of a resource's records. A record's own keys are the fields that everybody may see; the others are there to be read
- * and written by name, but no spread, clone, log line or JSON takes them along: `{ ...record }` in an answer cannot leak them.
+ * The class of a resource's records. A record's own keys are the fields that every reader may see. The others can be read and written by
+ * name, but no spread, clone, log line or JSON includes them: `{ ...record }` in a response cannot leak them.
  */
 function storedClass(resource: CompiledResource): new () => object {
   class Stored {
@@ -169,14 +169,14 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     columns: columns.map(quoteIdentifier).join(', '),
     fromRow: (row) => fromRow(row, decrypted),
     fromChange(...rows) {
-      const told = new Set<CompiledField>();
+      const logged = new Set<CompiledField>();
       const ifReadable = (field: CompiledField, value: unknown, id: string): unknown => {
         try {
           return decrypted(field, value, id);
         } catch (error) {
           if (!(error instanceof DecryptionError)) throw error;
-          if (!told.has(field)) logLeftOut(error, id, 'the change of its record stands');
-          told.add(field);
+          if (!logged.has(field)) logLeftOut(error, id, 'the change of its record stands');
+          logged.add(field);
           return undefined;
         }
       };
