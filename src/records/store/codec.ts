@@ -3,6 +3,7 @@ import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts'
 import type { Logger } from '../../platform/log.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { isoTimestamp } from '../../platform/postgres/types.ts';
+import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { valueContext } from './encrypted-columns.ts';
 
@@ -108,10 +109,11 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
   const Stored = storedClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
-  // Compiled once: most types need no conversion, and their rows skip it.
+  // Compiled once: most types need no conversion, and their values skip it.
   const conversions = readable.map(({ type, spec }): ((value: unknown) => unknown) | undefined => {
     const { fromColumn } = type;
-    return fromColumn === undefined || spec.encrypted ? undefined : (value) => fromColumn(value, spec);
+    const isSame = fieldTypeOf(spec.inner?.spec ?? spec).fromColumn === undefined;
+    return fromColumn === undefined || isSame || spec.encrypted ? undefined : (value) => fromColumn(value, spec);
   });
   const columns = [
     'id',
@@ -151,10 +153,10 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     record.id = row[0] as string;
     let at = 1;
     for (const field of readable) {
-      const fromColumn = conversions[at - 1];
+      const convert = conversions[at - 1];
       const value = row[at++];
       if (value === null) continue;
-      const known = field.spec.encrypted ? plain(field, value, record.id) : fromColumn ? fromColumn(value) : value;
+      const known = field.spec.encrypted ? plain(field, value, record.id) : convert ? convert(value) : value;
       if (known !== undefined) record[field.name] = known;
     }
     for (const name of times) record[name] = row[at++];
