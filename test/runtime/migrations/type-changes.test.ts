@@ -11,6 +11,33 @@ const SAFE = [
   ['integer', 'number', f.integer().filterable(), f.number().filterable(), [7, -(2 ** 53 - 1)], [7, -(2 ** 53 - 1)]],
   ['integer', 'string', f.integer(), f.string().searchable().sortable(), [7, -8], ['7', '-8']],
   ['number', 'text', f.number(), f.text(), [1.5, 1e21, 0.1], ['1.5', '1e+21', '0.1']],
+  [
+    'integer',
+    'decimal',
+    f.integer().sortable(),
+    f.decimal().sortable(),
+    [7, -(2 ** 53 - 1)],
+    ['7', '-9007199254740991'],
+  ],
+  [
+    'number',
+    'decimal',
+    f.number(),
+    f.decimal(),
+    [0.1, 1e-7, 1.7976931348623157],
+    ['0.1', '0.0000001', '1.7976931348623157'],
+  ],
+  ['decimal', 'string', f.decimal(), f.string(), ['12.50', '-0.001'], ['12.5', '-0.001']],
+  ['decimal', 'json', f.decimal(), f.json(), ['12345678901234567890.5'], ['12345678901234567890.5']],
+  ['decimal', 'array of decimal', f.decimal(), f.array(f.decimal()), ['1.50'], [['1.5']]],
+  [
+    'array of number',
+    'array of decimal',
+    f.array(f.number()),
+    f.array(f.decimal()),
+    [[0.1, 1e21]],
+    [['0.1', '1000000000000000000000']],
+  ],
   ['boolean', 'string', f.boolean(), f.string(), [true, false], ['true', 'false']],
   ['date', 'string', f.date().sortable(), f.string().sortable(), [DATE], [DATE]],
   ['enum', 'string', f.enum(['a', 'b']), f.string(), ['a'], ['a']],
@@ -100,6 +127,23 @@ const REFUSED = [
     'nullif(\\"$v\\", \'\')::boolean',
   ],
   ['number', 'integer', f.number(), f.integer(), 'fractions would be lost', 'round(\\"$v\\")::bigint'],
+  ['decimal', 'integer', f.decimal(), f.integer(), 'fractions would be lost', 'round(\\"$v\\")::bigint'],
+  [
+    'decimal',
+    'number',
+    f.decimal(),
+    f.number(),
+    'digits that a double does not hold would be lost',
+    '\\"$v\\"::double precision',
+  ],
+  [
+    'string',
+    'decimal',
+    f.string(),
+    f.decimal(),
+    'a text that is not a number would fail',
+    'nullif(\\"$v\\", \'\')::numeric',
+  ],
   ['array', 'string', f.array(f.string()), f.string(), 'all items but the first would be lost', '\\"$v\\"[1]'],
   [
     'json',
@@ -130,8 +174,8 @@ describe('side by side', () => {
       expect(refusals[i]).toEqual([
         expect.stringMatching(new RegExp(`^  - posts.v${i}: its type cannot become .*: ${why}$`)),
         `      to convert the values: npm run migration:generate -- change --using "${using}"`,
-        expect.stringContaining('to keep them: leave the field as it is, declare a new one beside it'),
-        `      to lose them: npm run migration:generate -- change --drop posts.v${i}`,
+        expect.stringContaining('to keep the values: leave the field as it is, declare a new one'),
+        `      to drop the values: npm run migration:generate -- change --drop posts.v${i}`,
       ]);
     },
   );
@@ -246,7 +290,7 @@ test.each([
 ])('the commands that %j proposes write what they say', async (given, expected) => {
   const project = await withValues(f.string(), []);
   const { lines } = await project.generate([defineResource('post', { fields: { v: f.integer() } })], ...given);
-  expect(lines.at(-1)).toBe(`      to lose them: npm run migration:generate -- ${expected}`);
+  expect(lines.at(-1)).toBe(`      to drop the values: npm run migration:generate -- ${expected}`);
 });
 
 test("an expression of one's own converts the values", async () => {

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import { AddressRefusedError, checkUrl } from '../../../platform/address-guard.ts';
+import { AddressRefusedError, checkUrl } from '../../../platform/address-guard/index.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { ANSWER_BYTES, type Posted, post } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';

@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { createGuardedAgent } from '../../../platform/address-guard.ts';
+import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
 import type { RunningWorker } from '../../../platform/queues.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
 import { createSigningKeys } from '../endpoints/signing.ts';

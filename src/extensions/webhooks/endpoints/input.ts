@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkUrl, createHostCheck } from '../../../platform/address-guard.ts';
+import { checkUrl, createHostCheck } from '../../../platform/address-guard/index.ts';
 import { boundedArray } from '../../../platform/bounded-array.ts';
 import { validationError } from '../../../platform/errors.ts';
 import { isStorable } from '../../../platform/postgres/storable.ts';
