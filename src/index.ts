@@ -6,7 +6,7 @@ export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from 
 export type { Policy, PolicyArguments, Viewer } from './declare/policy.ts';
 export type { RecordEvent } from './declare/record-event.ts';
 export { recordShape } from './declare/record-shape.ts';
-export type { HookContext, Resource, ScopeFilter } from './declare/resource.ts';
+export type { ExtensionResourceOptions, HookContext, Resource, ScopeFilter } from './declare/resource.ts';
 export { defineResource } from './declare/resource.ts';
 export type { Route, RouteContext } from './declare/route.ts';
 export type { AnyService, Services } from './declare/service.ts';

@@ -10,11 +10,11 @@ import express, {
 import { runAs } from '../../declare/actor.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { sendError } from '../../platform/http/answer.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
-import type { PendingAnswers } from '../../platform/http/pending-answers.ts';
+import type { PendingResponses } from '../../platform/http/pending-responses.ts';
 import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
+import { sendError } from '../../platform/http/response.ts';
 import { createEndpoint, type EndpointParts } from './endpoint.ts';
 import { type HealthChecks, healthRouter } from './health.ts';
 import { withHomePage } from './home-page.ts';
@@ -151,7 +151,7 @@ export function createApi(
   { routes, pages }: { routes: readonly Route[]; pages: readonly Route[] },
   parts: EndpointParts,
   health: HealthChecks,
-  pending: PendingAnswers,
+  pending: PendingResponses,
 ): Express {
   const { env, log, metrics } = parts.host;
   const app = express();

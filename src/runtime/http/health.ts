@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { withDeadline } from '../../platform/deadline.ts';
-import { sendJson } from '../../platform/http/answer.ts';
+import { sendJson } from '../../platform/http/response.ts';
 
 /** What `/readyz` asks. Each resolves when its part works, and rejects when it does not. */
 export type HealthChecks = Record<string, () => Promise<unknown>>;

@@ -8,8 +8,8 @@ import express, {
   Router,
 } from 'express';
 import { ApiError } from '../../platform/errors.ts';
-import { sendError } from '../../platform/http/answer.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
+import { sendError } from '../../platform/http/response.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { publicError } from './public-error.ts';
 

@@ -1,6 +1,6 @@
 import { recordShapes } from '../../declare/record-shape.ts';
 import type { Route } from '../../declare/route.ts';
-import { isBodiless } from '../../platform/http/answer.ts';
+import { isBodiless } from '../../platform/http/response.ts';
 import { isTagged } from '../http/etag.ts';
 import type { Components } from './components.ts';
 import { answerHeaders, limitHeaders, replayedHeader, tagHeader } from './headers.ts';
