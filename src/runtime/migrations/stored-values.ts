@@ -1,6 +1,7 @@
 import { fieldTypeNamed } from '../../records/fields/f.ts';
 import { type FieldType, fieldTypeOf } from '../../records/fields/field-type.ts';
 import type { DeclaredColumn } from './declared.ts';
+import type { KeptMember, KeptMembers } from './members.ts';
 import type { KeptColumn } from './snapshot.ts';
 
 const itemOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice('array of '.length) : undefined);
@@ -46,7 +47,7 @@ export function misshapen(kept: KeptColumn | undefined, now: DeclaredColumn | un
   return `its ${what} are stored as ${kept.kind}, and ${now.field} would give them as ${now.kind} as they are`;
 }
 
-/** What a person should know of values that stay as they are: a sentence without its end; undefined when there is nothing. */
+/** A note on values that stay although they may be invalid now: a sentence without its period; undefined when there is nothing to note. */
 export function uncheckedNote(key: string, kept: KeptColumn | undefined, now: DeclaredColumn | undefined) {
   if (kept === undefined || now === undefined) return undefined;
   if (kept.kind !== now.kind && !isOpen(now.kind, typesWith(now)))
@@ -55,4 +56,35 @@ export function uncheckedNote(key: string, kept: KeptColumn | undefined, now: De
   if (kept.kind !== now.kind || gone.length === 0) return undefined;
   const named = gone.map((value) => JSON.stringify(value)).join(', ');
   return `${key} no longer takes ${named}: values that are there stay as they are, unchecked`;
+}
+
+const quoted = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
+
+function changesOfMember(path: string, before: KeptMember | undefined, now: KeptMember | undefined): string[] {
+  const name = JSON.stringify(path);
+  if (now === undefined) return [`${name} is no member any more`];
+  if (before === undefined) return now.required ? [`${name} is a new member, and required`] : [];
+  const changes = now.required && !before.required ? [`${name} is required now`] : [];
+  if (!takesAll(before.kind, now.kind)) return [...changes, `${name} was ${before.kind} and is ${now.kind}`];
+  const gone = before.values?.filter((value) => now.values?.includes(value) === false) ?? [];
+  if (gone.length > 0) changes.push(`${name} no longer takes ${quoted(gone)}`);
+  return [...changes, ...memberChanges(before.members, now.members, `${path}.`)];
+}
+
+/** What makes stored objects invalid between two shapes, a few words each; nothing where one of them is not known. */
+function memberChanges(before: KeptMembers | undefined, now: KeptMembers | undefined, path: string): string[] {
+  if (before === undefined || now === undefined) return [];
+  const names = new Set([...Object.keys(before), ...Object.keys(now)]);
+  return [...names].flatMap((name) => changesOfMember(path + name, before[name], now[name]));
+}
+
+/** A note on objects that stay although they may be invalid now: a sentence without its period; undefined when there is nothing to note. */
+export function membersNote(
+  key: string,
+  kept: KeptColumn | undefined,
+  now: DeclaredColumn | undefined,
+): string | undefined {
+  const changes = memberChanges(kept?.members, now?.members, '');
+  if (changes.length === 0) return undefined;
+  return `${key}: ${changes.join(', ')}: values that are there stay as they are, unchecked`;
 }

@@ -1,8 +1,141 @@
 import { isDeepStrictEqual } from 'node:util';
+import { StartupError } from '../../platform/environment.ts';
 import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { Renames } from './find-renames.ts';
+import type { Declared } from './declared.ts';
+import type { RequestedChanges } from './requested-changes.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
+
+/** Tables and columns that get another name, in an order in which no two ever have the same. */
+export interface Renames {
+  tables: { from: string; to: string }[];
+  /** `table`: as it is called afterwards. */
+  columns: { table: string; from: string; to: string }[];
+}
+
+interface Names {
+  /** How one is called in messages: `posts.title`. */
+  label(name: string): string;
+  before: ReadonlySet<string>;
+  after: ReadonlySet<string>;
+}
+
+/**
+ * Which names of before live on under another name of after. A name that is there already was renamed long ago: what is
+ * declared of it has no effect any more.
+ *
+ * @param earlier names that one of after may have had, latest first
+ */
+function resolve(
+  { label, before, after }: Names,
+  earlier: ReadonlyMap<string, readonly string[]>,
+  errors: string[],
+): { from: string; to: string }[] {
+  const found: { from: string; to: string }[] = [];
+  const gone = new Set<string>();
+  const settled = new Set<string>();
+  // a → b and b → c at once: b is free for a only when it has gone to c.
+  for (let more = true; more; ) {
+    more = false;
+    for (const [to, names] of earlier) {
+      if (settled.has(to) || (before.has(to) && !gone.has(to))) continue;
+      const from = names.find((name) => before.has(name) && !gone.has(name));
+      if (from === undefined) continue;
+      found.push({ from, to });
+      gone.add(from);
+      settled.add(to);
+      more = true;
+    }
+  }
+  for (const { from, to } of found) {
+    if (!after.has(from) || settled.has(from)) continue;
+    errors.push(
+      `${label(to)} is declared as renamed from ${from}, but ${from} is declared too: remove renamedFrom, or one of them`,
+    );
+  }
+  return found;
+}
+
+function tableNames(snapshot: Snapshot): ReadonlySet<string> {
+  return new Set(Object.values(snapshot.tables).map((table) => table.name));
+}
+
+function columnNames(snapshot: Snapshot, table: string): ReadonlySet<string> {
+  return new Set(Object.keys(snapshot.tables[`public.${table}`]?.columns ?? {}));
+}
+
+/** Why a requested rename is impossible; undefined when it is possible. */
+function requestError(option: string, from: string, to: string, { before, after, label }: Names): string | undefined {
+  if (!before.has(from)) return `${option}: the migrations have no ${label(from)}`;
+  if (after.has(from)) return `${option}: ${label(from)} is still declared`;
+  if (!after.has(to)) return `${option}: ${label(to)} is not declared`;
+  return before.has(to) ? `${option}: ${label(to)} is there already` : undefined;
+}
+
+function findTables(
+  previous: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+  errors: string[],
+) {
+  const names = { before: tableNames(previous), after: tableNames(next), label: (name: string) => `table ${name}` };
+  const earlier = new Map([...declared.tables].map(([table, { earlier }]) => [table, earlier]));
+  for (const { from, to } of requested.renamedTables) {
+    const error = requestError(`--rename-table ${from}=${to}`, from, to, names);
+    if (error === undefined) earlier.set(to, [from]);
+    else errors.push(error);
+  }
+  return resolve(names, earlier, errors);
+}
+
+function findColumns(
+  previous: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+  tables: Renames['tables'],
+  errors: string[],
+): Renames['columns'] {
+  const byTable = Map.groupBy(requested.renamedColumns, ({ table }) => {
+    return tables.find(({ from }) => from === table)?.to ?? table;
+  });
+  const after = tableNames(next);
+  for (const [table, [one]] of byTable) {
+    if (!after.has(table)) errors.push(`--rename ${table}.${one!.from}=${one!.to}: no table ${table} is declared`);
+  }
+  return [...after].flatMap((table) => {
+    const was = tables.find(({ to }) => to === table)?.from ?? table;
+    const label = (name: string) => `${table}.${name}`;
+    const names = { before: columnNames(previous, was), after: columnNames(next, table), label };
+    const earlier = new Map<string, readonly string[]>();
+    for (const column of names.after) earlier.set(column, declared.columns.get(label(column))?.earlier ?? []);
+    for (const { from, to } of byTable.get(table) ?? []) {
+      const error = requestError(`--rename ${table}.${from}=${to}`, from, to, names);
+      if (error === undefined) earlier.set(to, [from]);
+      else errors.push(error);
+    }
+    return resolve(names, earlier, errors).map((rename) => ({ table, ...rename }));
+  });
+}
+
+/**
+ * Finds what is renamed between two descriptions: declared by `renamedFrom`, or requested.
+ *
+ * @throws StartupError listing all that cannot be
+ */
+export function findRenames(
+  previous: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+): Renames {
+  const errors: string[] = [];
+  const tables = findTables(previous, next, declared, requested, errors);
+  const columns = findColumns(previous, next, declared, requested, tables, errors);
+  if (errors.length > 0) throw new StartupError('This cannot be renamed:', errors);
+  return { tables, columns };
+}
 
 /** What an index is built on, as drizzle-kit describes it. */
 interface IndexTerm {
@@ -109,7 +242,7 @@ function apply({ table, part, from, to }: Move): string {
 }
 
 /**
- * Renames indexes and constraints whose names are made from those of tables and columns, in place of building them anew.
+ * Renames indexes and constraints whose names derive from those of tables and columns, instead of rebuilding them.
  * One whose new name is still taken is left as it is: it is dropped and made.
  *
  * @param snapshot changed in place
