@@ -321,10 +321,10 @@ test('a resuming client gets many large changes in order, although they exceed t
 });
 
 test.each(['nonsense', '0-0', '1-1', '99999999999999-0'])(
-  'who comes back with the id %s, which is not in the window, is told to load anew',
+  'a client that resumes with the id %s, which is outside the window, gets a reset',
   async (after) => {
     const stream = await ready(url, 'subscribe=post', { after });
-    expect(stream.received.map(({ event }) => event)).toEqual(['reset', 'ready']);
+    expect(stream.received.slice(0, 2).map(({ event }) => event)).toEqual(['reset', 'ready']);
     await settled(stream);
   },
 );

@@ -163,7 +163,7 @@ test('after Redis is emptied, open streams get a reset and continue', async () =
     'note.created',
   ]);
   const back = await ready(url, 'subscribe=note', { after: stream.received[0]!.id });
-  expect(back.received.map(({ event }) => event)).toEqual(['reset', 'ready']);
+  expect(back.received.slice(0, 2).map(({ event }) => event)).toEqual(['reset', 'ready']);
 });
 
 test('an event that arrives twice is sent once', async () => {
