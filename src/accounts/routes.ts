@@ -2,7 +2,7 @@ import { recordShape } from '../declare/record-shape.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { requestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';
-import { update } from '../records/operations/update.ts';
+import { updateRecord } from '../records/operations/update.ts';
 import { changePassword, changePasswordInput } from './change-password.ts';
 import type { AccountsContext } from './context.ts';
 import { login, loginInput } from './login.ts';
@@ -63,7 +63,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       tags,
       summary: 'Change the own profile',
       async handler(ctx) {
-        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, requestContext(ctx));
+        const changed = await updateRecord(context, accounts.user, ctx.user!.id, ctx.body, requestContext(ctx));
         return accounts.users.asSeenBySelf(changed);
       },
     },

@@ -3,12 +3,12 @@ import type { StoredRecord } from '../declare/host.ts';
 import type { ActAs, ActAsOn, AnyService } from '../declare/service.ts';
 import { actorOf, type OperationContext, serviceCallContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { create } from './operations/create.ts';
-import { count, first, list, pages } from './operations/list.ts';
-import { read } from './operations/read.ts';
-import { remove } from './operations/remove.ts';
-import { restore } from './operations/restore.ts';
-import { update } from './operations/update.ts';
+import { createRecord } from './operations/create.ts';
+import { countRecords, firstRecord, listRecords, recordPages } from './operations/list.ts';
+import { readRecord } from './operations/read.ts';
+import { deleteRecord } from './operations/remove.ts';
+import { restoreRecord } from './operations/restore.ts';
+import { updateRecord } from './operations/update.ts';
 import { versionOfTime } from './operations/version.ts';
 import { serviceError } from './service-error.ts';
 
@@ -32,7 +32,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
 
   async function* records(operation: OperationContext, query: object | undefined) {
     try {
-      for await (const page of pages(context, entity, { ...query }, operation)) {
+      for await (const page of recordPages(context, entity, { ...query }, operation)) {
         yield* page as (StoredRecord & never)[];
         context.assertOutsideTransaction();
       }
@@ -42,21 +42,21 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
   }
 
   return {
-    create: (input, as) => run(as, (operation) => create(context, entity, input, operation)),
-    read: (id, as) => run(as, (operation) => read(entity, id, operation)),
+    create: (input, as) => run(as, (operation) => createRecord(context, entity, input, operation)),
+    read: (id, as) => run(as, (operation) => readRecord(entity, id, operation)),
     list: (query, as) =>
       run(as, async (operation) => {
-        const { records, meta } = await list(context, entity, { ...query }, operation, true);
+        const { records, meta } = await listRecords(context, entity, { ...query }, operation, true);
         return { data: records, meta };
       }),
     each(query, as) {
       context.assertOutsideTransaction();
       return records(serviceCallContext(as, context.service), query);
     },
-    first: (query, as) => run(as, (operation) => first(context, entity, { ...query }, operation)),
-    count: (query, as) => run(as, (operation) => count(context, entity, { ...query }, operation)),
-    update: (id, input, as) => run(as, (operation) => update(context, entity, id, input, guarded(operation, as))),
-    delete: (id, as) => run(as, (operation) => remove(context, entity, id, guarded(operation, as))),
-    restore: (id, as) => run(as, (operation) => restore(context, entity, id, operation)),
+    first: (query, as) => run(as, (operation) => firstRecord(context, entity, { ...query }, operation)),
+    count: (query, as) => run(as, (operation) => countRecords(context, entity, { ...query }, operation)),
+    update: (id, input, as) => run(as, (operation) => updateRecord(context, entity, id, input, guarded(operation, as))),
+    delete: (id, as) => run(as, (operation) => deleteRecord(context, entity, id, guarded(operation, as))),
+    restore: (id, as) => run(as, (operation) => restoreRecord(context, entity, id, operation)),
   };
 }

@@ -83,7 +83,10 @@ export function serviceCallContext(as: ActAs | undefined, service: Services): Op
 }
 
 /** How the user of an operation signed in, and by which session or key; undefined unless the request is the user's own. */
-export function identityBehind({ user, req }: Pick<OperationContext, 'user' | 'req'>): ReturnType<typeof identityOf> {
+export function identityOfOperation({
+  user,
+  req,
+}: Pick<OperationContext, 'user' | 'req'>): ReturnType<typeof identityOf> {
   const identity = req && identityOf(req);
   return identity?.userId === user?.id ? identity : undefined;
 }

@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { violatedUnique } from '../../platform/postgres/errors.ts';
-import { actorOf, identityBehind, type OperationContext } from '../access/operation-context.ts';
+import { actorOf, identityOfOperation, type OperationContext } from '../access/operation-context.ts';
 import type { RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { uniqueFieldsOf } from '../schema/indexes.ts';
@@ -18,7 +18,7 @@ export function hookContext(context: RecordsContext, operation: OperationContext
 /** Who is behind a write, for its outbox row. */
 export function causeOf(operation: OperationContext): Cause {
   const { user, req, requestId, system } = operation;
-  return { userId: user?.id, requestId, req, identity: identityBehind(operation), system };
+  return { userId: user?.id, requestId, req, identity: identityOfOperation(operation), system };
 }
 
 /** What the error says of the fields whose values are taken together: of those that everybody sees, where there are several. */

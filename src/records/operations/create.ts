@@ -54,7 +54,7 @@ async function insert(
 }
 
 /** Creates a record: policy, validation, hooks, then the row and its event in one statement. */
-export async function create(
+export async function createRecord(
   context: RecordsContext,
   entity: Entity,
   input: unknown,

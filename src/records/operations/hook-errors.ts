@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { asksFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
+import { needsFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
 import { hideOnError } from '../access/rule-errors.ts';
 import { owns } from '../access/visibility.ts';
@@ -21,7 +21,7 @@ interface Hooked {
 /** Whether the client may set a field, and see it: then it may learn what is wrong with it. */
 async function concernsClient(field: CompiledField, writing: Writing, doc: StoredRecord): Promise<boolean> {
   if (refusal(field, writing) !== undefined) return false;
-  if (asksFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;
+  if (needsFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;
   if (field.visibleTo === undefined) return true;
   const { resource, operation, updating } = writing;
   const args = policyArguments(operation, 'read', doc);

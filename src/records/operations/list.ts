@@ -72,7 +72,7 @@ async function readSlice(
 }
 
 /** The records of a slice, and how many there are in all. */
-async function counted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[Fitting<StoredRecord>, number]> {
+async function readCounted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[Fitting<StoredRecord>, number]> {
   const { store, query } = reading;
   if (slice.offset === 0 || !query.slow) {
     return Promise.all([readSlice(reading, slice), store.count(query, query.slow)]);
@@ -82,17 +82,17 @@ async function counted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[
   return [slice.offset < total ? await readSlice(reading, slice) : { records: [], isCut: false }, total];
 }
 
-async function load({ resource }: Entity, reading: Reading): Promise<Omit<StoredPage, 'query'>> {
+async function readPage({ resource }: Entity, reading: Reading): Promise<Omit<StoredPage, 'query'>> {
   const { query } = reading;
   const { page, limit } = query;
   const offset = (page - 1) * limit;
   const nextOf = (records: StoredRecord[]) => cursorAfter(resource, query, records.at(-1)!);
   if (query.counted) {
-    const [{ records, isCut }, total] = await counted(reading, { limit, offset });
+    const [{ records, isCut }, total] = await readCounted(reading, { limit, offset });
     const isMore = isCut || (records.length === limit && offset + limit < total);
     const next = isMore ? { next: nextOf(records) } : {};
     const truncated = isCut ? { truncated: true as const } : {};
-    return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next, ...truncated } };
+    return { records, meta: { total, page, limit, recordPages: Math.ceil(total / limit), ...next, ...truncated } };
   }
   const { records, isCut } = await readSlice(reading, { limit: limit + 1, offset });
   const isMore = isCut || records.length > limit;
@@ -149,7 +149,7 @@ async function inTime<T>(work: () => Promise<T>): Promise<T> {
  *
  * @param byCode whether code asks, in values of its own, and not a client in texts
  */
-export async function list(
+export async function listRecords(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
@@ -160,12 +160,12 @@ export async function list(
   return inTime(async () => {
     const after = await positionOf(entity, from, query, allowed);
     const bytes = byCode ? undefined : context.settings.http.pageBytes;
-    return { ...(await load(entity, { store: from, query: whole, after, operation, bytes })), query };
+    return { ...(await readPage(entity, { store: from, query: whole, after, operation, bytes })), query };
   });
 }
 
 /** The first of the records that code asks for, and the caller may list. */
-export async function first(
+export async function firstRecord(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
@@ -179,7 +179,7 @@ export async function first(
 }
 
 /** How many records there are of those that code asks for, and the caller may list. */
-export async function count(
+export async function countRecords(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
@@ -198,7 +198,7 @@ const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false
  * Reads a whole list page by page, for code. Each page continues after the last record of the page before. Policy and scope are evaluated
  * once, at the beginning.
  */
-export async function* pages(
+export async function* recordPages(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
@@ -207,13 +207,13 @@ export async function* pages(
   const part = PARTS.find((name) => raw[name] !== undefined);
   if (part !== undefined) throw badQuery(`each() reads every record of a list: leave out "${part}"`);
   const { whole, from } = await runAs(actorOf(operation), () => prepare(context, entity, raw, operation, true));
-  const list = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
+  const listRecords = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
   let after: Position | undefined;
   for (;;) {
     const slice: Slice = { limit: EACH_PAGE, offset: 0, after };
-    const records = await inTime(() => from.list(list, slice, list.slow));
+    const records = await inTime(() => from.list(listRecords, slice, listRecords.slow));
     yield records;
     if (records.length < EACH_PAGE) return;
-    after = placeOf(list.sort, records.at(-1)!);
+    after = placeOf(listRecords.sort, records.at(-1)!);
   }
 }

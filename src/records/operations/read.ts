@@ -6,7 +6,7 @@ import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity } from '../context.ts';
 
 /** Reads a record that the caller may read. */
-export async function read(
+export async function readRecord(
   { resource, store }: Entity,
   id: string,
   operation: OperationContext,

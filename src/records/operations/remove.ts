@@ -13,7 +13,7 @@ import { retryOnConflict } from './retry-on-conflict.ts';
 import { loadForWrite, stillInReach, unchanged } from './update.ts';
 
 /** One attempt to remove a record. Undefined when somebody changed it between the question whether it may be and the write. */
-async function attempt(
+async function attemptDelete(
   context: RecordsContext,
   entity: Entity,
   id: string,
@@ -61,7 +61,7 @@ async function runDeletionStep(
  * Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. A resource with a deletion
  * step is removed in a transaction, so that the step is committed with it or not at all.
  */
-export async function remove(
+export async function deleteRecord(
   context: RecordsContext,
   entity: Entity,
   id: string,
@@ -72,8 +72,8 @@ export async function remove(
   const joins = always || resource.declaration.hooks?.beforeDelete !== undefined;
   const record = await retryOnConflict(entity, id, operation, (as) =>
     joins
-      ? context.withTransaction(entity, as, (own, joined, who) => attempt(own, joined, id, who), { always })
-      : attempt(context, entity, id, as),
+      ? context.withTransaction(entity, as, (own, joined, who) => attemptDelete(own, joined, id, who), { always })
+      : attemptDelete(context, entity, id, as),
   );
   await finishWrite(context, resource, { action: 'deleted', record }, operation, (ctx) =>
     resource.declaration.hooks?.afterDelete?.(record as never, ctx),

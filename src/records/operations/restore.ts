@@ -29,7 +29,7 @@ async function loadDeleted(
  * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND when it is not among the deleted records; PRECONDITION_FAILED; CONFLICT when a unique value of it
  *   is taken by now
  */
-export async function restore(
+export async function restoreRecord(
   context: RecordsContext,
   entity: Entity,
   id: string,

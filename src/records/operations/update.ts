@@ -18,7 +18,7 @@ import { retryOnConflict } from './retry-on-conflict.ts';
 import { needsRecord, type Values, validate } from './validate.ts';
 
 /** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
-async function attempt(
+async function attemptUpdate(
   context: RecordsContext,
   entity: Entity,
   id: string,
@@ -67,7 +67,7 @@ async function attempt(
  * Changes a record. Where the policy can be put into the statement (a role, the owner) the record is not loaded first: one
  * statement checks, changes and writes the event. A miss is looked into afterwards, to answer 403 or 404.
  */
-export async function update(
+export async function updateRecord(
   context: RecordsContext,
   entity: Entity,
   id: string,
@@ -78,8 +78,8 @@ export async function update(
   const joins = resource.declaration.hooks?.beforeUpdate !== undefined;
   const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
     joins
-      ? context.withTransaction(entity, as, (own, joined, who) => attempt(own, joined, id, input, who))
-      : attempt(context, entity, id, input, as),
+      ? context.withTransaction(entity, as, (own, joined, who) => attemptUpdate(own, joined, id, input, who))
+      : attemptUpdate(context, entity, id, input, as),
   );
   await finishWrite(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),

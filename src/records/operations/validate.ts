@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
 import { tooManyKeys } from '../../platform/excessive-json.ts';
-import { asksFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
+import { needsFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { inRule } from '../access/rule-errors.ts';
 import { columnValue } from '../fields/column-value.ts';
@@ -56,7 +56,7 @@ function isSet(input: Values, name: string): boolean {
 
 /** Functions are asked for a change before it is looked at: the record that they decide over is there already. */
 async function refusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
-  if (!validation.updating || !asksFunction(field, validation)) return undefined;
+  if (!validation.updating || !needsFunction(field, validation)) return undefined;
   return refusalByFunction(field, validation, validation.before);
 }
 
@@ -158,7 +158,7 @@ async function askOnCreate(
   details: ErrorDetails,
 ): Promise<void> {
   const fields = validation.resource.fields.filter(
-    (field) => isSet(input, field.name) && asksFunction(field, validation),
+    (field) => isSet(input, field.name) && needsFunction(field, validation),
   );
   for (const field of fields) {
     const refused = await refusalByFunction(field, validation, policyDoc(validation.resource, values));

@@ -30,14 +30,14 @@ function equal({ column, value }: Term): string {
 }
 
 /** The ranges of one term that come after its value. */
-function beyond({ column, descending, nullable, value }: Term): string[] {
+function rangesAfterTerm({ column, descending, nullable, value }: Term): string[] {
   if (value === undefined) return descending ? [`${column} is not null`] : [];
   if (descending) return [`${column} < ${value}`];
   return nullable ? [`${column} > ${value}`, `${column} is null`] : [`${column} > ${value}`];
 }
 
 /** Terms of one direction and with values: one comparison of rows, which an index on them answers as one range. */
-function beyondRow(terms: readonly Term[]): string[] {
+function rangesAfterRow(terms: readonly Term[]): string[] {
   const [columns, values] = [terms.map((term) => term.column), terms.map((term) => term.value)];
   const row = `(${columns.join(', ')}) ${terms[0]!.descending ? '<' : '>'} (${values.join(', ')})`;
   if (terms[0]!.descending) return [row];
@@ -48,11 +48,12 @@ function beyondRow(terms: readonly Term[]): string[] {
   return [row, ...without];
 }
 
-function ranges(terms: readonly Term[]): string[] {
+function rangesOf(terms: readonly Term[]): string[] {
   const [first, ...rest] = terms as [Term, ...Term[]];
-  if (rest.length === 0) return beyond(first);
-  if (terms.every((term) => term.descending === first.descending && term.value !== undefined)) return beyondRow(terms);
-  return [...beyond(first), ...ranges(rest).map((range) => `${equal(first)} and ${range}`)];
+  if (rest.length === 0) return rangesAfterTerm(first);
+  if (terms.every((term) => term.descending === first.descending && term.value !== undefined))
+    return rangesAfterRow(terms);
+  return [...rangesAfterTerm(first), ...rangesOf(rest).map((range) => `${equal(first)} and ${range}`)];
 }
 
 /**
@@ -65,5 +66,5 @@ export function rangesAfter(
   position: Position,
   params: Parameters,
 ): string[] {
-  return ranges(sort.map((term, i) => termAt(resource, term, position[i], params)));
+  return rangesOf(sort.map((term, i) => termAt(resource, term, position[i], params)));
 }

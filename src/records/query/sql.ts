@@ -17,7 +17,7 @@ export function parameters(values: unknown[] = []): Parameters {
   return { values, add: (value) => `$${values.push(value)}` };
 }
 
-function comparison(resource: CompiledResource, { field, op, value }: Comparison, params: Parameters): string {
+function comparisonSql(resource: CompiledResource, { field, op, value }: Comparison, params: Parameters): string {
   const column = quoteIdentifier(columnOf(resource, field));
   const declared = resource.field.get(field);
   if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
@@ -51,16 +51,16 @@ export function conditionSql(resource: CompiledResource, condition: ListConditio
   if ('never' in condition) return 'false';
   if ('deletedUnder' in condition)
     return `("deleted_under" is null or "deleted_under" && ${params.add(condition.deletedUnder)}::text[])`;
-  if ('any' in condition) return joined(resource, condition.any, ' or ', 'false', params);
-  if ('every' in condition) return joined(resource, condition.every, ' and ', 'true', params);
+  if ('any' in condition) return joinConditions(resource, condition.any, ' or ', 'false', params);
+  if ('every' in condition) return joinConditions(resource, condition.every, ' and ', 'true', params);
   if ('contains' in condition) {
     const pattern = `%${condition.contains.replace(/[\\%_]/g, '\\$&')}%`;
     return containsSql(resource, condition.field, params.add(pattern));
   }
-  return comparison(resource, condition, params);
+  return comparisonSql(resource, condition, params);
 }
 
-function joined(
+function joinConditions(
   resource: CompiledResource,
   conditions: readonly ListCondition[],
   word: string,

@@ -23,7 +23,7 @@ async function oneRecord({ resource, store }: Entity, id: string, viewContext: R
  *
  * @throws ApiError as a list or a read does; BAD_REQUEST naming the filter that this viewer may not use
  */
-export async function subscribe(
+export async function subscribeToRecords(
   entity: Entity,
   { id, filters, resumed: goesOn = false }: SubscriptionRequest,
   viewContext: ResolvedViewContext,

@@ -3,7 +3,7 @@ import { type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { tooManyKeys } from '../../platform/excessive-json.ts';
 import { describeIssues, type IssueDetail } from './issues.ts';
 
-function messageOf({ kind, message }: IssueDetail): string {
+function fieldMessage({ kind, message }: IssueDetail): string {
   if (kind === 'unknown') return 'Unknown field';
   return kind === 'missing' ? 'Is required' : message;
 }
@@ -32,6 +32,6 @@ export async function checkInput(schema: StandardSchema, body: unknown, maxKeys:
     return result.value;
   }
   const details: ErrorDetails = Object.create(null);
-  for (const one of describeIssues(result.issues, given)) details[one.path.join('.') || 'body'] ??= messageOf(one);
+  for (const one of describeIssues(result.issues, given)) details[one.path.join('.') || 'body'] ??= fieldMessage(one);
   throw validationError({ ...details });
 }

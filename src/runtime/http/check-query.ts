@@ -3,7 +3,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { echo } from '../../records/query/parameter.ts';
 import { describeIssues, type IssueDetail } from './issues.ts';
 
-function messageOf({ path, kind, message }: IssueDetail): string {
+function parameterMessage({ path, kind, message }: IssueDetail): string {
   if (path.length === 0) return `The query string: ${message}`;
   const name = `query parameter "${echo(path.join('.'))}"`;
   if (kind === 'unknown') return `Unknown ${name}`;
@@ -22,5 +22,5 @@ export async function checkQuery(schema: StandardSchema, query: unknown): Promis
   const result = await schema['~standard'].validate(query);
   if (result.issues === undefined) return result.value;
   const [first] = describeIssues(result.issues, query);
-  throw new ApiError('BAD_REQUEST', first && messageOf(first));
+  throw new ApiError('BAD_REQUEST', first && parameterMessage(first));
 }
