@@ -2,12 +2,27 @@ import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
-import type { PushSender } from './push.ts';
+import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
 import type { Auth, Route } from './route.ts';
 import type { Services } from './service.ts';
-import type { SimulatedDevices } from './simulated.ts';
 import type { Transact, Transaction } from './transaction.ts';
+
+/** Rows about users outside of resources: sessions, devices, keys, endpoints. */
+export interface UserData {
+  /** In camelCase and the plural: names its file in an export and its line in a report: `apiKeys`. */
+  name: string;
+  /** What it holds, for people. */
+  description: string;
+  /** The tables that it stands in, for the report. */
+  tables?: readonly string[];
+  /** Why some of it stays when it is erased, for people; left out: nothing does. */
+  kept?: string;
+  /** All that is held about a user, as an export tells it: no secrets, no hashes. A page at a time from the database. */
+  rows(userId: string): AsyncIterable<Record<string, unknown>>;
+  /** Removes it, or makes it nobody's, in bounded batches. Does no harm the second time. Gives how many rows. */
+  erase(userId: string): Promise<number>;
+}
 
 /** A record as stored, every field included except passwords. Made by the resource that it belongs to. */
 export interface StoredRecord {

@@ -4,7 +4,7 @@ import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './access
 import { inScope, isVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { subscribeToRecords } from './query/subscribe.ts';
+import { subscribeToRecords } from './operations/subscribe.ts';
 import { serializeSeparately } from './serialize/serialize.ts';
 import { planVisibleFields } from './serialize/serialize-fields.ts';
 

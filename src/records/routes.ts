@@ -6,14 +6,11 @@ import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts
 import { withMeta } from '../platform/http/answer.ts';
 import { type OperationContext, requestContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { createRecord } from './operations/create.ts';
-import { readIfMatch } from './operations/if-match.ts';
-import { listRecords } from './operations/list.ts';
-import { readRecord } from './operations/read.ts';
-import { deleteRecord } from './operations/remove.ts';
-import { reservedIdOf } from './operations/reserved-id.ts';
-import { restoreRecord } from './operations/restore.ts';
+import { createRecord, reservedIdOf } from './operations/create.ts';
+import { deleteRecord, restoreRecord } from './operations/delete.ts';
+import { listRecords, readRecord } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
+import { readIfMatch } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
 import { declaredPolicy } from './schema/compile.ts';
 import { toBeSerialized } from './serialize/serialize.ts';

@@ -4,8 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import type { Push } from '../push/index.ts';
 import type { Records } from '../records/index.ts';
-import { createAfterCommitQueue } from '../records/transaction/after-commit.ts';
-import { contextWithin } from '../records/transaction/transaction.ts';
+import { contextWithin, createAfterCommitQueue } from '../records/transaction/transaction.ts';
 
 /** `app.transaction`: records and pushes in one transaction. */
 export function createTransact(

@@ -1,7 +1,7 @@
+import type { Viewer } from '../../declare/actor.ts';
 import type { Fields } from '../../declare/field.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { allowsEveryRecord, type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
-import type { Viewer } from '../../declare/viewer.ts';
 import type { Changes, Entry } from './entry.ts';
 
 /** What a reader sees of an entry's changes. */

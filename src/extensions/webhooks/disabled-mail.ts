@@ -1,5 +1,5 @@
+import { isActive } from '../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { isActive } from '../../declare/viewer.ts';
 import type { MailContent } from '../../platform/mail/message.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import { type EndpointRow, showEndpoint } from './endpoint.ts';

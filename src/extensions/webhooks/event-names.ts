@@ -1,5 +1,5 @@
+import { recordActions } from '../../declare/events.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { recordActions } from '../../declare/record-event.ts';
 
 /** The event of a test, to which nobody subscribes. */
 export const TEST_EVENT = 'webhook.test';

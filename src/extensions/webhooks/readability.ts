@@ -1,6 +1,6 @@
+import { isActive } from '../../declare/actor.ts';
 import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Auth } from '../../declare/route.ts';
-import { isActive } from '../../declare/viewer.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { isTransient } from '../../platform/postgres/errors.ts';
 import type { DeletedRecords } from './deleted-records.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { SentEvent } from '../../declare/events.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { recordShape } from '../../declare/record-shape.ts';
-import type { SentEvent } from '../../declare/sent-event.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
 import { recordEventNames, sentResources, TEST_EVENT } from './event-names.ts';
 import type { EventDeclarations } from './published-events.ts';

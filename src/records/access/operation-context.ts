@@ -5,7 +5,7 @@ import type { RouteContext } from '../../declare/route.ts';
 import type { ActAs, Services } from '../../declare/service.ts';
 import { identityOf } from '../../platform/http/identity.ts';
 import { requestIdOf } from '../../platform/http/request-id.ts';
-import type { IfMatch } from '../operations/if-match.ts';
+import type { IfMatch } from '../operations/versions.ts';
 
 /** A viewer, with the services that the project's functions get: inside a transaction, those of the transaction. */
 export interface ResolvedViewContext extends ViewContext {

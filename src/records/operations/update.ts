@@ -1,21 +1,18 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { loadAuthorized, writeConditions } from '../access/access.ts';
+import { loadAuthorized, writeConditions } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import type { Condition } from '../query/condition.ts';
+import type { Condition } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import { writerOf } from '../store/codec.ts';
 import type { WriteCondition, Written } from '../store/store.ts';
-import { causeOf, conflict, finishWrite, hookContext } from './after-write.ts';
-import { hashPasswords } from './hash-passwords.ts';
-import { hookResult } from './hook-answer.ts';
-import { validateHooked } from './hook-errors.ts';
-import { assertMatch, matchConditions } from './if-match.ts';
-import { retryOnConflict } from './retry-on-conflict.ts';
+import { hookResult, validateHooked } from './hooks.ts';
 import { needsRecord, type Values, validate } from './validate.ts';
+import { assertMatch, matchConditions } from './versions.ts';
+import { causeOf, conflict, finishWrite, hashPasswords, hookContext, retryOnConflict } from './write-steps.ts';
 
 /** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
 async function attemptUpdate(

@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
 import { tooManyKeys } from '../../platform/excessive-json.ts';
-import { needsFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { inRule } from '../access/rule-errors.ts';
 import { columnValue } from '../fields/column-value.ts';
@@ -12,7 +11,8 @@ import { isBlank, missingMessage } from '../fields/presence.ts';
 import { InputError } from '../input-error.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { everyField } from '../store/codec.ts';
-import { applyRules } from './rules.ts';
+import { applyRules } from './custom-rules.ts';
+import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
 
 /** Names that a client may send back with a record that it received: ignored. */
 const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);

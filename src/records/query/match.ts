@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import type { Comparison, Condition } from './condition.ts';
+import type { Comparison, Condition } from './list-query.ts';
 
 /** Which of two comes first; texts by code point, as Postgres compares their bytes. UTF-16, as JavaScript does it, is another order. */
 function order(a: unknown, b: unknown): number {

@@ -7,7 +7,7 @@ import type { Scalar } from '../fields/field-type.ts';
 import { possibleOperators } from '../fields/operators.ts';
 import { fieldTypeOf } from '../fields/registry.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import type { Condition } from './condition.ts';
+import type { Condition } from './list-query.ts';
 
 const NEVER: Condition = { never: true };
 const LISTS: readonly Operator[] = ['in', 'nin', 'all'];

@@ -8,23 +8,51 @@ import express, {
   Router,
 } from 'express';
 import { runAs } from '../../declare/actor.ts';
+import { compilePolicy, isForRoles } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
+import type { Events } from '../../platform/events.ts';
 import { sendError } from '../../platform/http/answer.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { identityOf } from '../../platform/http/identity.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
 import type { PendingAnswers } from '../../platform/http/pending-answers.ts';
 import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
-import { createEndpoint, type EndpointParts } from './endpoint.ts';
-import { type HealthChecks, healthRouter } from './health.ts';
+import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
 import { withHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
-import { metricsRouter } from './metrics.ts';
+import { type HealthChecks, healthRouter, metricsRouter } from './monitoring.ts';
 import { publicError } from './public-error.ts';
-import { reportRefusals } from './refusals.ts';
-import { logRequest } from './request-log.ts';
+import { logRequest, pathOf } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
-import { trustProxy } from './trust-proxy.ts';
+
+/**
+ * `TRUST_PROXY` in the forms that express takes: `true`, `false`, a number of hops, or a comma list of addresses, subnets and
+ * the names loopback, linklocal, uniquelocal (https://expressjs.com/en/guide/behind-proxies.html).
+ */
+export function trustProxy(text: string | undefined): boolean | number | string {
+  if (text === undefined || text === 'false') return false;
+  if (text === 'true') return true;
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
+/** The endpoint of a route that is for roles alone, those of admins among them: a 403 emits `security.access_refused`. */
+export function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
+  if (policy === undefined || !isForRoles(compilePolicy(policy, () => undefined))) return endpoint;
+  return async (req, res) => {
+    try {
+      await endpoint(req, res);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 403) {
+        const { userId, via, id: credential } = identityOf(req) ?? {};
+        const who = { userId, via, credential, ip: addressOf(req), requestId: requestIdOf(req) };
+        events.emit('security.access_refused', { ...who, method, path: pathOf(req) });
+      }
+      throw error;
+    }
+  };
+}
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 

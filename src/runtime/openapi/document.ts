@@ -1,14 +1,55 @@
+import type { SentEvent } from '../../declare/events.ts';
 import type { Authenticator } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
-import type { SentEvent } from '../../declare/sent-event.ts';
+import { onDemand, type ServedBytes, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { createComponents } from './components.ts';
-import type { Json } from './json.ts';
-import { operationOf } from './operation.ts';
-import { schemesOf, securitySchemes } from './security.ts';
-import { sentEvents } from './sent-events.ts';
-import { documentPaths, shownRoutes } from './shown-routes.ts';
+import { createComponents, sentEvents } from './components.ts';
+import { docsFiles } from './docs-page.ts';
+import { operationOf, schemesOf, securitySchemes } from './operation.ts';
+import { operationIdOf } from './operation-ids.ts';
+import type { Json } from './schema.ts';
+
+/** A path without the names of its parameters: what makes two routes answer the same requests. */
+function shapeOf(path: string): string {
+  return path.replaceAll(/[:*]\w+/g, ':');
+}
+
+/** `/posts{/:page}` is two paths; the longer one first. */
+function variants(path: string): string[] {
+  const optional = /\{([^{}]*)\}/.exec(path);
+  if (optional === null) return [path];
+  const [before, after] = [path.slice(0, optional.index), path.slice(optional.index + optional[0].length)];
+  return [...variants(before + optional[1] + after), ...variants(before + after)];
+}
+
+/** A route once for each path that it answers, each with an operationId of its own. */
+function unfolded(route: Route): Route[] {
+  const [first, ...others] = variants(route.path).map((path) => ({ ...route, path }));
+  const named = others.map((one, i) => ({ ...one, operationId: `${operationIdOf(first!)}${i + 2}` }));
+  return [first!, ...named];
+}
+
+/**
+ * The routes in the document. Of two that answer the same requests the first one is mounted first: the second is
+ * never reached, even if the first one is hidden.
+ */
+export function shownRoutes(routes: readonly Route[]): Route[] {
+  const same = (route: Route) => `${route.method} ${shapeOf(route.path)}`;
+  const reached = [...Map.groupBy(routes.flatMap(unfolded), same).values()].map(([first]) => first!);
+  return reached.filter((route) => !route.hidden);
+}
+
+/** `/posts/:id` → `/api/posts/{id}`. Routes of one path share the names of its parameters: those of the CRUD routes, if any. */
+export function documentPaths(routes: readonly Route[]): (route: Route) => string {
+  const paths = new Map<string, string>();
+  const named = [...routes.filter((route) => route.crud !== undefined), ...routes];
+  for (const { path } of named) {
+    const shape = shapeOf(path);
+    if (!paths.has(shape)) paths.set(shape, `/api${path.replaceAll(/[:*](\w+)/g, '{$1}')}`);
+  }
+  return (route) => paths.get(shapeOf(route.path))!;
+}
 
 /** What the document is made from. */
 export interface DocumentParts {
@@ -55,4 +96,36 @@ export function createDocument({ routes, resources, authenticators, sent, settin
     ...(sent.length === 0 ? {} : { webhooks }),
     components: { securitySchemes: securitySchemes(schemes), ...components.all() },
   };
+}
+
+const DOCUMENT_HEADERS = { 'Cache-Control': 'no-cache' };
+
+function route(path: string, ready: () => Promise<ServedBytes>): Route {
+  return {
+    method: 'GET',
+    path,
+    policy: 'public',
+    hidden: true,
+    async handler({ req, res }) {
+      sendBytes(req, res, await ready());
+    },
+  };
+}
+
+/**
+ * `GET /api/openapi.json`, and the reference at `GET /api/docs`.
+ *
+ * @param parts asked once, when the document is first wanted: by then all routes of the app are known
+ */
+export function openApiRoutes({ openapi }: Settings, parts: () => DocumentParts): Route[] {
+  if (!openapi.enabled) return [];
+  const document = onDemand(() =>
+    servedBytes(
+      'application/json; charset=utf-8',
+      Buffer.from(JSON.stringify(createDocument(parts()))),
+      DOCUMENT_HEADERS,
+    ),
+  );
+  const docs = openapi.docs ? [...docsFiles(openapi.title)].map(([path, ready]) => route(path, ready)) : [];
+  return [route('/openapi.json', document), ...docs];
 }

@@ -1,8 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
+import type { ResourceGateway, UserData } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import type { UserData } from '../../../declare/user-data.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import { tablesOf } from '../../../records/schema/tables-of.ts';
 import { describeDeclared, describePolicy } from './describe-policy.ts';

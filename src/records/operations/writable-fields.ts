@@ -1,9 +1,9 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows, allowsEveryRecord } from '../../declare/policy.ts';
+import { type OperationContext, policyArguments } from '../access/operation-context.ts';
+import { inRule } from '../access/rule-errors.ts';
+import { owns } from '../access/visibility.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { type OperationContext, policyArguments } from './operation-context.ts';
-import { inRule } from './rule-errors.ts';
-import { owns } from './visibility.ts';
 
 const NOT_ALLOWED = 'You are not allowed to set this field';
 const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';

@@ -1,6 +1,7 @@
 import { singularize } from 'inflection';
 import { pluralName } from '../../declare/naming.ts';
 import type { HttpMethod, Route } from '../../declare/route.ts';
+import { shownRoutes } from './document.ts';
 
 const VERBS: Record<HttpMethod, string> = {
   GET: 'get',
@@ -68,4 +69,20 @@ export function operationIdOf(route: Route): string {
 export function spokenId(operationId: string): string {
   const words = operationId.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
   return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+const METHOD_NAME = /^[a-z][A-Za-z0-9]*$/;
+
+/** The mistakes in the operationIds of all routes in the document. */
+export function operationIdMistakes(routes: readonly Route[]): string[] {
+  const at = (route: Route) => `route ${route.method} ${route.path}`;
+  const shown = shownRoutes(routes);
+  const malformed = shown.filter(({ operationId }) => operationId !== undefined && !METHOD_NAME.test(operationId));
+  const doubles = [...Map.groupBy(shown, operationIdOf)].filter(([, same]) => same.length > 1);
+  return [
+    ...malformed.map((route) => `${at(route)}: operationId "${route.operationId}" must look like publishPost`),
+    ...doubles.map(
+      ([id, same]) => `${same.map(at).join(' and ')} share the operationId "${id}"; set operationId on one of them`,
+    ),
+  ];
 }

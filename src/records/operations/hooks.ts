@@ -1,13 +1,23 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { needsFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
 import { hideOnError } from '../access/rule-errors.ts';
 import { owns } from '../access/visibility.ts';
 import { echo } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { policyDoc, type Values, validate } from './validate.ts';
+import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
+
+/**
+ * What a `before` hook made of the values: what it returned, or the values themselves, which it may have changed.
+ *
+ * @throws Error for false: other tools take it for a refusal, and the write would go ahead
+ */
+export function hookResult(returned: unknown, values: object): object {
+  if (returned === false) throw new Error('a hook refuses by throwing ApiError; it returned false');
+  return typeof returned === 'object' && returned !== null ? returned : values;
+}
 
 interface Hooked {
   unknownFields: 'reject' | 'strip';
