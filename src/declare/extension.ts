@@ -4,8 +4,9 @@ import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/queues.ts';
 import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from './accounts.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { SentEvent } from './events.ts';
-import type { Authenticator, Host, UserData } from './host.ts';
+import type { Host, UserData } from './host.ts';
 import type { Route } from './route.ts';
 
 /** The roles that a process can play. */

@@ -40,7 +40,7 @@ import { type Declared as DeclaredTables, declaredTables } from './migrations/de
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { relationNames } from './migrations/relation-names.ts';
 import { openApiRoutes } from './openapi/document.ts';
-import { operationIdMistakes } from './openapi/operation-ids.ts';
+import { operationIdMistakes } from './openapi/documented-routes.ts';
 import { apiMistakes, isParts, mailMistakes } from './part-mistakes.ts';
 import { tableMistakes } from './table-mistakes.ts';
 import { createTransact } from './transaction.ts';

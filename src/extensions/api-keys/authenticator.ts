@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import { isActive } from '../../declare/actor.ts';
-import type { Authenticator, Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { hashToken } from '../../platform/crypto/token.ts';

@@ -1,5 +1,5 @@
 import { isActive } from '../../declare/actor.ts';
-import { setAuthenticator } from '../../declare/authenticated-by.ts';
+import { setAuthenticator } from '../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../declare/extension.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';

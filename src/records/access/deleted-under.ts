@@ -33,7 +33,7 @@ function restorable(viewer: Viewer | undefined, others: boolean): string[] {
 }
 
 /** The deleted records whose deletion a viewer may undo, of those that the delete policy allows them by role or ownership. */
-export function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
+function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
   return { deletedUnder: restorable(viewer, allowsEveryRecord(policy, viewer)) };
 }
 

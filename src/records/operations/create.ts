@@ -7,9 +7,9 @@ import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { actionRule, inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { hookResult, validateHooked } from './hooks.ts';
+import { hookContext, hookResult, validateHooked } from './hooks.ts';
 import { type Values, validate } from './validate.ts';
-import { causeOf, conflict, finishWrite, hashPasswords, hookContext } from './write-steps.ts';
+import { causeOf, conflict, finishWrite, hashPasswords } from './write-steps.ts';
 
 const reserved = perRequest<string>('reserved id');
 

@@ -8,10 +8,17 @@ import { inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
-import { hookResult } from './hooks.ts';
-import { loadForWrite, stillInReach, unchanged } from './update.ts';
+import { hookContext, hookResult } from './hooks.ts';
 import { assertMatch, matchConditions } from './versions.ts';
-import { causeOf, conflict, finishWrite, hookContext, retryOnConflict } from './write-steps.ts';
+import {
+  causeOf,
+  conflict,
+  finishWrite,
+  loadForWrite,
+  retryOnConflict,
+  stillInReach,
+  unchanged,
+} from './write-steps.ts';
 
 /** One attempt to remove a record. Undefined when somebody changed it between the question whether it may be and the write. */
 async function attemptDelete(

@@ -1,13 +1,21 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
+import type { HookContext } from '../../declare/resource.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
 import { hideOnError } from '../access/rule-errors.ts';
 import { owns } from '../access/visibility.ts';
+import type { RecordsContext } from '../context.ts';
 import { echo } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { policyDoc, type Values, validate } from './validate.ts';
 import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
+
+/** What hooks get. */
+export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
+  const { service, push } = context;
+  return { user: operation.user, req: operation.req, as: operation.system ? 'system' : 'user', service, push };
+}
 
 /**
  * What a `before` hook made of the values: what it returned, or the values themselves, which it may have changed.

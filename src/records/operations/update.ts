@@ -1,18 +1,23 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { loadAuthorized, writeConditions } from '../access/authorize.ts';
+import { writeConditions } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import type { Condition } from '../query/list-query.ts';
-import { scopeConditions } from '../query/scope.ts';
-import { writerOf } from '../store/codec.ts';
 import type { WriteCondition, Written } from '../store/store.ts';
-import { hookResult, validateHooked } from './hooks.ts';
+import { hookContext, hookResult, validateHooked } from './hooks.ts';
 import { needsRecord, type Values, validate } from './validate.ts';
-import { assertMatch, matchConditions } from './versions.ts';
-import { causeOf, conflict, finishWrite, hashPasswords, hookContext, retryOnConflict } from './write-steps.ts';
+import { matchConditions } from './versions.ts';
+import {
+  causeOf,
+  conflict,
+  finishWrite,
+  hashPasswords,
+  loadForWrite,
+  retryOnConflict,
+  stillInReach,
+  unchanged,
+} from './write-steps.ts';
 
 /** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
 async function attemptUpdate(
@@ -82,50 +87,4 @@ export async function updateRecord(
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );
   return record;
-}
-
-/**
- * The condition under which an answer that was given for `record` still holds: a policy, rule or hook cannot be asked inside the
- * statement; whether the row is the one that it saw can.
- */
-export function unchanged({ resource }: Entity, record: StoredRecord): WriteCondition[] {
-  if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
-  return [{ writers: [writerOf(record)!] }];
-}
-
-async function loadAllowed(
-  { resource, store }: Entity,
-  id: string,
-  action: 'update' | 'delete',
-  operation: OperationContext,
-): Promise<StoredRecord> {
-  if (!operation.system) return loadAuthorized(resource, store, id, action, resource.policies[action], operation);
-  const record = isId(id) ? await store.read(id) : undefined;
-  if (record === undefined) throw new ApiError('NOT_FOUND');
-  return record;
-}
-
-/**
- * The record of a write.
- *
- * @throws ApiError UNAUTHORIZED, NOT_FOUND or FORBIDDEN, and only then PRECONDITION_FAILED: its version is not what `If-Match` asks
- */
-export async function loadForWrite(
-  entity: Entity,
-  id: string,
-  action: 'update' | 'delete',
-  operation: OperationContext,
-): Promise<StoredRecord> {
-  const record = await loadAllowed(entity, id, action, operation);
-  assertMatch(entity.versionOf, record, operation.ifMatch);
-  return record;
-}
-
-/** Conditions of a write whose record was loaded and allowed: what the statement can still check, it checks again. */
-export async function stillInReach(
-  { resource }: Entity,
-  conditions: Condition[] | undefined,
-  operation: OperationContext,
-): Promise<Condition[]> {
-  return conditions ?? scopeConditions(resource, operation);
 }

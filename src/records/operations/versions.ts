@@ -20,14 +20,14 @@ export function versionOfTime(time: string): string {
 }
 
 /** The time behind a version, ISO 8601; undefined for what cannot be one. */
-export function timeOfVersion(version: string): string | undefined {
+function timeOfVersion(version: string): string | undefined {
   const time = Number.parseInt(version, 36);
   if (time.toString(36) !== version || !(time >= 0 && time < YEAR_10000)) return undefined;
   return new Date(time).toISOString();
 }
 
 /** Whether a version of a record without timestamps can be one: the id of a transaction. */
-export function isTransaction(version: string): boolean {
+function isTransaction(version: string): boolean {
   return TRANSACTION.test(version) && Number(version) <= LAST_TRANSACTION;
 }
 

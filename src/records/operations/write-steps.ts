@@ -3,13 +3,21 @@ import { runAs } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
 import { violatedUnique } from '../../platform/postgres/errors.ts';
+import { loadAuthorized } from '../access/authorize.ts';
 import { actorOf, identityOfOperation, type OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import type { Condition } from '../query/list-query.ts';
+import { scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { uniqueFieldsOf } from '../schema/indexes.ts';
+import { writerOf } from '../store/codec.ts';
 import type { Cause } from '../store/event.ts';
+import type { WriteCondition } from '../store/store.ts';
+import { hookContext } from './hooks.ts';
 import type { Values } from './validate.ts';
+import { assertMatch } from './versions.ts';
 
 /** Replaces the values of password fields by their hashes. */
 export async function hashPasswords(
@@ -54,12 +62,6 @@ export async function retryOnConflict<Changed>(
     }
     throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
   });
-}
-
-/** What hooks get. */
-export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
-  const { service, push } = context;
-  return { user: operation.user, req: operation.req, as: operation.system ? 'system' : 'user', service, push };
 }
 
 /** Who is behind a write, for its outbox row. */
@@ -133,4 +135,50 @@ export function finishWrite(
   };
   // After the commit of a transaction another actor may be the current one.
   return context.afterCommit((outside) => runAs(actorOf(operation), () => finish(outside)));
+}
+
+/**
+ * The condition under which an answer that was given for `record` still holds: a policy, rule or hook cannot be asked inside the
+ * statement; whether the row is the one that it saw can.
+ */
+export function unchanged({ resource }: Entity, record: StoredRecord): WriteCondition[] {
+  if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
+  return [{ writers: [writerOf(record)!] }];
+}
+
+async function loadAllowed(
+  { resource, store }: Entity,
+  id: string,
+  action: 'update' | 'delete',
+  operation: OperationContext,
+): Promise<StoredRecord> {
+  if (!operation.system) return loadAuthorized(resource, store, id, action, resource.policies[action], operation);
+  const record = isId(id) ? await store.read(id) : undefined;
+  if (record === undefined) throw new ApiError('NOT_FOUND');
+  return record;
+}
+
+/**
+ * The record of a write.
+ *
+ * @throws ApiError UNAUTHORIZED, NOT_FOUND or FORBIDDEN, and only then PRECONDITION_FAILED: its version is not what `If-Match` asks
+ */
+export async function loadForWrite(
+  entity: Entity,
+  id: string,
+  action: 'update' | 'delete',
+  operation: OperationContext,
+): Promise<StoredRecord> {
+  const record = await loadAllowed(entity, id, action, operation);
+  assertMatch(entity.versionOf, record, operation.ifMatch);
+  return record;
+}
+
+/** Conditions of a write whose record was loaded and allowed: what the statement can still check, it checks again. */
+export async function stillInReach(
+  { resource }: Entity,
+  conditions: Condition[] | undefined,
+  operation: OperationContext,
+): Promise<Condition[]> {
+  return conditions ?? scopeConditions(resource, operation);
 }

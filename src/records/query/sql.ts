@@ -136,7 +136,7 @@ function rangesOf(terms: readonly Term[]): string[] {
  * What comes after a position in a sorted list, as conditions in SQL. They exclude each other and are all of it; each is one
  * range of an index on the sort terms, so that a page costs the same wherever it begins.
  */
-export function rangesAfter(
+function rangesAfter(
   resource: CompiledResource,
   sort: readonly SortTerm[],
   position: Position,

@@ -1,4 +1,3 @@
-import cors from 'cors';
 import express, {
   type Express,
   type NextFunction,
@@ -19,6 +18,7 @@ import { hasBody } from '../../platform/http/json-body.ts';
 import type { PendingAnswers } from '../../platform/http/pending-answers.ts';
 import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
+import { corsOf } from './cors.ts';
 import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
 import { withHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
@@ -31,14 +31,14 @@ import { beginSignIn } from './sign-in.ts';
  * `TRUST_PROXY` in the forms that express takes: `true`, `false`, a number of hops, or a comma list of addresses, subnets and
  * the names loopback, linklocal, uniquelocal (https://expressjs.com/en/guide/behind-proxies.html).
  */
-export function trustProxy(text: string | undefined): boolean | number | string {
+function trustProxy(text: string | undefined): boolean | number | string {
   if (text === undefined || text === 'false') return false;
   if (text === 'true') return true;
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 
 /** The endpoint of a route that is for roles alone, those of admins among them: a 403 emits `security.access_refused`. */
-export function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
+function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
   if (policy === undefined || !isForRoles(compilePolicy(policy, () => undefined))) return endpoint;
   return async (req, res) => {
     try {
@@ -114,51 +114,6 @@ function specificity(a: string, b: string): number {
   const dynamic = (path: string) => path.split('/').findIndex((part) => part.startsWith(':') || part.startsWith('*'));
   const rank = (path: string) => (dynamic(path) === -1 ? Number.POSITIVE_INFINITY : dynamic(path));
   return rank(a) === rank(b) ? 0 : rank(b) - rank(a);
-}
-
-/** A page that a developer serves on the same machine, at any port. */
-const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
-
-/**
- * @param local whether origins on the same machine are allowed besides those that are listed
- */
-function corsOf(origins: readonly string[], local: boolean): RequestHandler {
-  const all = origins.includes('*');
-  const allowed = [...origins, ...(local ? [LOCAL_ORIGIN] : [])];
-  const isAllowed = (origin: string) =>
-    allowed.some((one) => (typeof one === 'string' ? one === origin : one.test(origin)));
-  const answer = cors({
-    origin: all ? '*' : allowed,
-    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowedHeaders: [
-      'Authorization',
-      'Content-Type',
-      'X-Request-Id',
-      'Idempotency-Key',
-      'If-Match',
-      'If-None-Match',
-      'Last-Event-ID',
-    ],
-    exposedHeaders: [
-      'X-Request-Id',
-      'RateLimit-Limit',
-      'RateLimit-Remaining',
-      'RateLimit-Reset',
-      'Retry-After',
-      'ETag',
-      'Idempotency-Replayed',
-    ],
-    maxAge: 600,
-  });
-  return (req, res, next) => {
-    const { origin, 'access-control-request-method': asked } = req.headers;
-    res.setHeader('Vary', 'Origin');
-    // cors names readable headers even to origins that are not listed, and takes every OPTIONS for a preflight: one that is
-    // none gets what the path allows.
-    if (origin === undefined || !(all || isAllowed(origin)) || (req.method === 'OPTIONS' && asked === undefined))
-      next();
-    else answer(req, res, next);
-  };
 }
 
 /** Hands a request to the router of its first segment, if there is one. */

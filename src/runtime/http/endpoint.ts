@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { type Actor, runAs } from '../../declare/actor.ts';
-import type { Authenticator, Host, StoredRecord } from '../../declare/host.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import type { Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { createScopeCheck } from '../../declare/scope.ts';
@@ -42,7 +43,7 @@ export function isTagged({ path }: Route): boolean {
  * @param doc the record, where the endpoint has loaded it; a handler that loads it itself checks itself
  * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
  */
-export function checkPreconditions(req: Request, entity: Entity | undefined, doc: unknown): void {
+function checkPreconditions(req: Request, entity: Entity | undefined, doc: unknown): void {
   if (READS.has(req.method)) return;
   if (req.headers['if-none-match'] !== undefined) {
     throw new ApiError('BAD_REQUEST', 'If-None-Match is for GET and HEAD; use If-Match');

@@ -47,7 +47,7 @@ function describeIssue(issue: Issue, root: unknown): IssueDetail[] {
  *
  * @param root what it was given
  */
-export function describeIssues(issues: readonly StandardIssue[], root: unknown): IssueDetail[] {
+function describeIssues(issues: readonly StandardIssue[], root: unknown): IssueDetail[] {
   return issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(issue, root));
 }
 

@@ -1,50 +1,8 @@
-import type { SentEvent } from '../../declare/events.ts';
-import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
+import type { RecordView } from '../../declare/record-shape.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { pascalCase } from './operation-ids.ts';
+import { pascalCase } from './documented-routes.ts';
 import { recordSchema } from './record-schemas.ts';
-import { type Json, shapeSchema } from './schema.ts';
-
-const ANSWER = { '2XX': { description: 'It was received. Any other answer, or none in time, is a failure.' } };
-
-function operationIdFor(name: string, taken: ReadonlySet<string>): string {
-  const wanted = `on${pascalCase(name)}`;
-  return taken.has(wanted) ? `${wanted}Event` : wanted;
-}
-
-/**
- * The `webhooks` of the document (https://spec.openapis.org/oas/v3.1.1.html#oas-webhooks): what the app sends, by the names of the
- * events.
- *
- * @param taken operationIds of the routes
- */
-export function sentEvents(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
-  const items = events.map(({ name, summary, headers, data, body, tags }) => {
-    const parameters = Object.entries(headers).map(([header, description]) =>
-      components.named('parameters', pascalCase(header), {
-        name: header,
-        in: 'header',
-        required: true,
-        description,
-        schema: { type: 'string' },
-      }),
-    );
-    const schema = body(shapeSchema(data, 'output', `${pascalCase(name)}Data`, components));
-    const operation = {
-      operationId: operationIdFor(name, taken),
-      summary,
-      tags,
-      security: [],
-      parameters,
-      requestBody: { required: true, content: { 'application/json': { schema } } },
-      responses: ANSWER,
-    };
-    return [name, { post: operation }];
-  });
-  return Object.fromEntries(items);
-}
-
-type Section = 'schemas' | 'responses' | 'parameters' | 'headers';
+import type { Components, Json, Section } from './schema.ts';
 
 const SUFFIX: Record<RecordView, string> = {
   read: '',
@@ -52,20 +10,6 @@ const SUFFIX: Record<RecordView, string> = {
   update: 'Update',
   register: 'Register',
 };
-
-/** The parts of the document that others refer to: each is there once something refers to it. */
-export interface Components {
-  /** Refers to the schema of a resource's records. Throws for an unknown resource. */
-  record(shape: RecordShape): Json;
-  /** A name for a part: the wanted one, with a number behind it when another part has that. The same part gets the same. */
-  reserve(section: Section, wanted: string, part: Json): string;
-  /** Puts a part under a name that was reserved for it. */
-  set(section: Section, name: string, part: Json): void;
-  /** Puts a part under a name that is free, and refers to it. */
-  named(section: Section, wanted: string, part: Json): Json;
-  /** All of them, by section, in the order of their names. */
-  all(): Json;
-}
 
 function refer(section: Section, name: string): Json {
   return { $ref: `#/components/${section}/${name}` };

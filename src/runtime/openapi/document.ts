@@ -1,55 +1,15 @@
+import type { Authenticator } from '../../declare/authenticator.ts';
 import type { SentEvent } from '../../declare/events.ts';
-import type { Authenticator } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
 import { onDemand, type ServedBytes, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { createComponents, sentEvents } from './components.ts';
+import { createComponents } from './components.ts';
 import { docsFiles } from './docs-page.ts';
+import { documentPaths, pascalCase, shownRoutes } from './documented-routes.ts';
 import { operationOf, schemesOf, securitySchemes } from './operation.ts';
-import { operationIdOf } from './operation-ids.ts';
-import type { Json } from './schema.ts';
-
-/** A path without the names of its parameters: what makes two routes answer the same requests. */
-function shapeOf(path: string): string {
-  return path.replaceAll(/[:*]\w+/g, ':');
-}
-
-/** `/posts{/:page}` is two paths; the longer one first. */
-function variants(path: string): string[] {
-  const optional = /\{([^{}]*)\}/.exec(path);
-  if (optional === null) return [path];
-  const [before, after] = [path.slice(0, optional.index), path.slice(optional.index + optional[0].length)];
-  return [...variants(before + optional[1] + after), ...variants(before + after)];
-}
-
-/** A route once for each path that it answers, each with an operationId of its own. */
-function unfolded(route: Route): Route[] {
-  const [first, ...others] = variants(route.path).map((path) => ({ ...route, path }));
-  const named = others.map((one, i) => ({ ...one, operationId: `${operationIdOf(first!)}${i + 2}` }));
-  return [first!, ...named];
-}
-
-/**
- * The routes in the document. Of two that answer the same requests the first one is mounted first: the second is
- * never reached, even if the first one is hidden.
- */
-export function shownRoutes(routes: readonly Route[]): Route[] {
-  const same = (route: Route) => `${route.method} ${shapeOf(route.path)}`;
-  const reached = [...Map.groupBy(routes.flatMap(unfolded), same).values()].map(([first]) => first!);
-  return reached.filter((route) => !route.hidden);
-}
-
-/** `/posts/:id` → `/api/posts/{id}`. Routes of one path share the names of its parameters: those of the CRUD routes, if any. */
-export function documentPaths(routes: readonly Route[]): (route: Route) => string {
-  const paths = new Map<string, string>();
-  const named = [...routes.filter((route) => route.crud !== undefined), ...routes];
-  for (const { path } of named) {
-    const shape = shapeOf(path);
-    if (!paths.has(shape)) paths.set(shape, `/api${path.replaceAll(/[:*](\w+)/g, '{$1}')}`);
-  }
-  return (route) => paths.get(shapeOf(route.path))!;
-}
+import type { Components, Json } from './schema.ts';
+import { shapeSchema } from './shape.ts';
 
 /** What the document is made from. */
 export interface DocumentParts {
@@ -71,8 +31,47 @@ function tagsOf(operations: readonly Json[], resources: readonly CompiledResourc
   });
 }
 
+const ANSWER = { '2XX': { description: 'It was received. Any other answer, or none in time, is a failure.' } };
+
+function operationIdFor(name: string, taken: ReadonlySet<string>): string {
+  const wanted = `on${pascalCase(name)}`;
+  return taken.has(wanted) ? `${wanted}Event` : wanted;
+}
+
+/**
+ * The `webhooks` of the document (https://spec.openapis.org/oas/v3.1.1.html#oas-webhooks): what the app sends, by the names of the
+ * events.
+ *
+ * @param taken operationIds of the routes
+ */
+function sentEvents(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
+  const items = events.map(({ name, summary, headers, data, body, tags }) => {
+    const parameters = Object.entries(headers).map(([header, description]) =>
+      components.named('parameters', pascalCase(header), {
+        name: header,
+        in: 'header',
+        required: true,
+        description,
+        schema: { type: 'string' },
+      }),
+    );
+    const schema = body(shapeSchema(data, 'output', `${pascalCase(name)}Data`, components));
+    const operation = {
+      operationId: operationIdFor(name, taken),
+      summary,
+      tags,
+      security: [],
+      parameters,
+      requestBody: { required: true, content: { 'application/json': { schema } } },
+      responses: ANSWER,
+    };
+    return [name, { post: operation }];
+  });
+  return Object.fromEntries(items);
+}
+
 /** The OpenAPI 3.1 document of an app (https://spec.openapis.org/oas/v3.1.1.html): all that its routes take and answer. */
-export function createDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
+function createDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
   const schemes = schemesOf(authenticators);

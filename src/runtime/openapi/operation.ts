@@ -1,16 +1,16 @@
 import type { z } from 'zod';
-import type { Authenticator, SignInScheme } from '../../declare/host.ts';
+import type { Authenticator, SignInScheme } from '../../declare/authenticator.ts';
 import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 import { recordShapes } from '../../declare/record-shape.ts';
 import type { Route } from '../../declare/route.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import type { Components } from './components.ts';
+import { operationIdOf, pascalCase, spokenId } from './documented-routes.ts';
 import { answersFreely, errorCodes, takesBody } from './error-codes.ts';
-import { operationIdOf, pascalCase, spokenId } from './operation-ids.ts';
 import { headerParameters, listParameters, pathParameters, readParameters, shapedParameters } from './parameters.ts';
 import { errorAnswers, successAnswers } from './responses.ts';
-import { type Json, shapeSchema } from './schema.ts';
+import type { Components, Json } from './schema.ts';
+import { shapeSchema } from './shape.ts';
 
 /** The ways to sign in that the document describes. */
 export function schemesOf(authenticators: readonly Authenticator[]): SignInScheme[] {
@@ -36,20 +36,20 @@ function scopesBy(route: Route, schemes: readonly SignInScheme[]) {
  * The schemes of which a route requires one, with the narrowest scope that it takes. Public routes require none. A route whose
  * policy is a function counts as protected: only the function knows which calls it lets through without a token.
  */
-export function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
+function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
   if (policy.public) return [];
   const usable = scopesBy(route, schemes).filter(({ scopes }) => scopes === undefined || scopes.length > 0);
   return usable.map(({ name, scopes = [] }) => ({ [name]: scopes.slice(0, 1) }));
 }
 
 /** The narrowest scope with which a token that has scopes is good on a route; the route's own where there are no such tokens. */
-export function requiredScope(route: Route, schemes: readonly SignInScheme[]): string | undefined {
+function requiredScope(route: Route, schemes: readonly SignInScheme[]): string | undefined {
   const [first] = scopesBy(route, schemes).flatMap(({ scopes }) => scopes?.slice(0, 1) ?? []);
   return first ?? route.scope;
 }
 
 /** What is to be said of who may call a route. */
-export function accessText(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
+function accessText(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
   const told = scopesBy(route, schemes).flatMap(({ scopes }) => {
     if (scopes === undefined) return [];
     if (scopes.length === 0) return ' API keys are not good here.';

@@ -7,8 +7,9 @@ import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
 import { declaredSorts, MAX_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { isItemPath, isTagged } from '../http/endpoint.ts';
-import type { Components } from './components.ts';
-import { ID_SCHEMA, type Json, shapeSchema } from './schema.ts';
+import type { Components } from './schema.ts';
+import { ID_SCHEMA, type Json } from './schema.ts';
+import { shapeSchema } from './shape.ts';
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',

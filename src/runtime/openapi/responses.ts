@@ -3,9 +3,9 @@ import type { Route } from '../../declare/route.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/errors.ts';
 import { isBodiless } from '../../platform/http/answer.ts';
 import { isTagged } from '../http/endpoint.ts';
-import type { Components } from './components.ts';
 import { isRevalidated } from './parameters.ts';
-import { type Json, shapeSchema } from './schema.ts';
+import type { Components, Json } from './schema.ts';
+import { shapeSchema } from './shape.ts';
 
 const REQUEST_ID = {
   description: 'What this request is called in the log: the id that it came with, or a new one.',
@@ -28,7 +28,7 @@ function put(name: string, header: Json, components: Components): Json {
 }
 
 /** The headers of every answer with a status. */
-export function answerHeaders(status: number, components: Components): Json {
+function answerHeaders(status: number, components: Components): Json {
   const later = status === 202 || status === 429 || status === 503;
   return {
     ...put('X-Request-Id', REQUEST_ID, components),
@@ -37,17 +37,17 @@ export function answerHeaders(status: number, components: Components): Json {
 }
 
 /** The headers that say how much is left of a rate limit. */
-export function limitHeaders(components: Components): Json {
+function limitHeaders(components: Components): Json {
   return Object.assign({}, ...Object.entries(LIMITS).map(([name, header]) => put(name, header, components)));
 }
 
 /** The header of an answer that has an entity tag. */
-export function tagHeader(components: Components): Json {
+function tagHeader(components: Components): Json {
   return put('ETag', ENTITY_TAG, components);
 }
 
 /** The header that marks a repeated answer. */
-export function replayedHeader(components: Components): Json {
+function replayedHeader(components: Components): Json {
   return put('Idempotency-Replayed', REPLAYED, components);
 }
 
