@@ -68,7 +68,7 @@ export interface PageMeta {
   total: number;
   page: number;
   limit: number;
-  recordPages: number;
+  pages: number;
   /** The cursor that goes on behind this page; absent on the last one. */
   next?: string;
   /** Whether the page holds fewer records than `limit` because more would be too large; only in answers to clients. */

@@ -106,7 +106,7 @@ async function readPage({ resource }: Entity, reading: Reading): Promise<Omit<St
     const isMore = isCut || (records.length === limit && offset + limit < total);
     const next = isMore ? { next: nextOf(records) } : {};
     const truncated = isCut ? { truncated: true as const } : {};
-    return { records, meta: { total, page, limit, recordPages: Math.ceil(total / limit), ...next, ...truncated } };
+    return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next, ...truncated } };
   }
   const { records, isCut } = await readSlice(reading, { limit: limit + 1, offset });
   const isMore = isCut || records.length > limit;
@@ -221,13 +221,13 @@ export async function* recordPages(
   const part = PARTS.find((name) => raw[name] !== undefined);
   if (part !== undefined) throw badQuery(`each() reads every record of a list: leave out "${part}"`);
   const { whole, from } = await runAs(actorOf(operation), () => prepare(context, entity, raw, operation, true));
-  const listRecords = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
+  const ordered = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
   let after: Position | undefined;
   for (;;) {
     const slice: Slice = { limit: EACH_PAGE, offset: 0, after };
-    const records = await inTime(() => from.list(listRecords, slice, listRecords.slow));
+    const records = await inTime(() => from.list(ordered, slice, ordered.slow));
     yield records;
     if (records.length < EACH_PAGE) return;
-    after = placeOf(listRecords.sort, records.at(-1)!);
+    after = placeOf(ordered.sort, records.at(-1)!);
   }
 }
