@@ -1,4 +1,4 @@
-// The walls of the house: imports run downward only. `npm run check` holds them (scripts/check/walls.ts).
+// The import rules: layers import only layers below them. `npm run check` enforces them (scripts/check/walls.ts).
 
 /** What each folder of src/ may import from, besides itself. Type imports count as well. */
 const below = {
@@ -108,12 +108,12 @@ export default {
     },
   ],
   options: {
-    // TypeScript 7 has no parser for other programs: with the default parser no module would be read.
+    // TypeScript 7 offers no parser to other programs, so the default parser would read no modules.
     parser: 'swc',
     tsPreCompilationDeps: true,
     combinedDependencies: false,
     doNotFollow: { path: 'node_modules' },
-    // What browsers load, by addresses of the server.
+    // Files for browsers import by URLs of the server.
     exclude: { path: '/page/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
   },

@@ -31,7 +31,7 @@ const memo = defineResource('memo', {
  * The app that is measured: a resource of common kind, everything else as a project gets it.
  *
  * @param environment settings of the process, as in `process.env`; `BENCH_CONCURRENCY`: webhook requests in flight;
- *   `BENCH_LIMITS`: `on` for rate limits, which the yardsticks do not have; `BENCH_AUDIT`: `on` for articles that are audited;
+ *   `BENCH_LIMITS`: `on` for rate limits, which the baselines do not have; `BENCH_AUDIT`: `on` for articles that are audited;
  *   `BENCH_REALTIME`: `on` for streams, in any number
  */
 export function benchApp(environment: Record<string, string | undefined>) {

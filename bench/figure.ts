@@ -43,15 +43,15 @@ function rate(perSecond: number): string {
 }
 
 /**
- * The ratio of Belfry to a yardstick: the median of the rounds' ratios.
+ * The ratio of Belfry to a baseline: the median of the rounds' ratios.
  *
  * @param belfry what Belfry reached in each round
- * @param yardstick what the yardstick reached in the same rounds
+ * @param baseline what the baseline reached in the same rounds
  * @param note what else there is to say
  */
-export function ratio(name: string, belfry: readonly number[], yardstick: readonly number[], note = ''): Figure {
-  const ratios = belfry.map((value, round) => value / yardstick[round]!);
+export function ratio(name: string, belfry: readonly number[], baseline: readonly number[], note = ''): Figure {
+  const ratios = belfry.map((value, round) => value / baseline[round]!);
   const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
-  const absolute = `${rate(median(belfry))} to ${rate(median(yardstick))}`;
+  const absolute = `${rate(median(belfry))} to ${rate(median(baseline))}`;
   return { name, value: median(ratios), unit: '×', note: `${spread}; ${absolute}${note === '' ? '' : `; ${note}`}` };
 }

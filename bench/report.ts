@@ -46,63 +46,49 @@ export function asMarkdown(
   const memory = Math.round(totalmem() / 2 ** 30);
   const cores = cpus().length;
   const rows = figures.map((one) => `| \`${one.name}\` | ${shown(one)} | ${one.note} |`);
-  return `# Results of the benchmark
+  return `# Benchmark results
 
 Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}; the run took ${Math.round(took)} s.
 
-A ratio is Belfry divided by its yardstick, both measured in this run on this machine, in turns: ${reps} repetitions of
-${seconds} s for each side, the median of the rounds' ratios, then their range. Compare ratios; absolute numbers are this machine's.
+A ratio is Belfry's figure divided by that of its [baseline](#baselines). Both were measured in this run on the same machine, in turns: ${reps}
+repetitions of ${seconds} s for each side. The table has the median of the ratios of the rounds, and their range. Compare ratios only; absolute numbers
+depend on the machine.
 
-- Machine: ${cores} cores (${cpus()[0]?.model.trim()}), ${memory} GiB; everything on it: servers, load generator (a process of its own,
-  20 kept-alive connections), Postgres, Redis. Loopback.
-- ${isBusy(load) ? 'Others worked on the machine' : 'The machine had nothing else to do'}: load average ${load.toFixed(1)} at the start.
+- Machine: ${cores} cores (${cpus()[0]?.model.trim()}), ${memory} GiB. The servers, the load generator (a process of its own with 20 kept-alive
+  connections), Postgres and Redis all ran on it, over loopback.
+- ${isBusy(load) ? 'Other processes were using the machine' : 'The machine was otherwise idle'}: load average ${load.toFixed(1)} at the start.
 - Node ${process.versions.node}, Postgres ${postgres}, Redis ${redis}.
-- Belfry in production mode, log level \`warn\`. 10,000 records, a session look-up in every request.
+- Belfry in production mode with log level \`warn\`; 10,000 records; every request includes a session look-up.
 
-| name | value | range; Belfry to yardstick |
+| name | value | range; Belfry to baseline |
 |---|---|---|
 ${rows.join('\n')}
 
-## The yardsticks
+## Baselines
 
-- \`records.*\`: the floor, what a competent team writes by hand with express 5, pg and zod: named statements, record and
-  outbox row in one statement (\`bench/processes/floor.ts\`). \`.lean\`: the same without etag and x-powered-by, simple query
-  parser, a body reader of its own, reads on two pipelined connections, timestamps taken as text.
-- \`records.*.queries\`: sequential round trips to Postgres of one request, counted on the wire by a proxy that holds answers
-  back; statements that are sent together count as one.
-- \`accounts.login-impact\`: 20 clients log in without a pause. dns.p99: \`dns.lookup\` in that process meanwhile; it shares the thread
-  pool with the hashes. reads: 20 clients that read a record, to the same without the logins.
-- \`accounts.limited\`: reads of a record, to Belfry with its rate limits off. With them on each request is counted in Redis.
-- \`http.reject-cost\`: CPU time of a request whose body is refused with 422, to that of a bare Node server that receives and parses the
-  same body; the worst of some hostile bodies of up to 1 MB.
-- \`records.scale.*\`: the time of a list on 1,000,000 rows to the time of the same list on 10,000, one request at a time: less is
-  better, 1 is a list that does not care. Page: an owner's first page, of 500 records, counted. Cursor: page 10,000 of all. Search:
-  \`q\` that finds 50 of all, counted.
-- \`accounts.logins\`: bare scrypt of the same cost, two at once.
-- \`relay.rows\`: two streams that take 500 outbox rows with SKIP LOCKED, add a job for each (addBulk), delete them. Belfry's
-  relay writes a webhook delivery for each row meanwhile.
-- \`webhooks.deliveries\`: undici alone, signing alike, to the same receiver process. Belfry's worker also claims each delivery
-  and writes its result; 20 endpoints, deliveries of 1 KB that are in the table already.
-- \`audit.create\`: creates of a resource that is audited, to the same without. \`audit.relay\`: events that become audit rows, each in
-  the chain, to events that the relay only throws away.
-- \`start.*\`: a process of \`web\` with fifty resources of ten fields each (\`bench/fifty.ts\`), compiled before (NODE_COMPILE_CACHE, as in the Procfile): from its start to a ready answer of
-  \`/readyz\`; its resident memory after three idle seconds.
-- \`webhooks.latency\`: from when web knows that a create is committed to when the receiver sees its webhook, in ms; web, relay,
-  webhook-worker and push-worker each a process of its own, nothing else to do.
-- \`webhooks.load200\`: the same while 200 records a second are created.
-- \`webhooks.hanging\`: the same at a healthy receiver while 1,000 deliveries wait for one that never answers, at the default
-  concurrency of 10.
-- \`webhooks.fanout.scale\`: the time in which the relay makes deliveries of 2,000 events, each for one endpoint, with 100,000 endpoints
-  in the table to the time with ten: 1 is a fan-out that does not care.
-- \`webhooks.memory\`: by how much a worker has more memory in use, garbage left out, after 100,000 deliveries than before; 20,000 to warm up.
-- \`realtime.p95\`: 2,000 streams are open in one process of web, each by a user of its own, and follow two resources; 100 records a second
-  are created of each: articles, which all of them see, and memos, which only their owners see. From when web knows
-  that an article is committed to a client's sight of it, in ms. \`realtime.bytesPerStream\`: by how much that process has more memory in use,
-  garbage left out, for each stream.
-- \`push.fcm\`, \`push.apns\`, \`push.web\`: one push to that many devices by one push-worker, which looks them up, sends and stores the
-  answers, to the provider's library alone in the way in which it is quickest (\`bench/processes/push-library.ts\`), both to the same
-  provider on this machine, which takes everything at once.
-- \`push.accept100k\`: how long \`app.push.send\` to 100,000 users with a device each takes to give control back, in seconds.
-- \`push.memory\`: how much more memory a push-worker has in use, garbage left out, when it has sent such pushes again than after the first.
+| figure | what is measured, and against which baseline |
+|---|---|
+| \`records.*\` | Requests per second. The baseline is what a competent team writes by hand with express 5, pg and zod: named statements, record and outbox row in one statement (\`bench/processes/floor.ts\`). \`.lean\` is the same without etag and x-powered-by, with a simple query parser, its own body reader, reads on two pipelined connections, and timestamps read as text. |
+| \`records.*.queries\` | Sequential round trips to Postgres of one request, counted on the wire by a proxy that holds back responses. Statements that are sent together count as one. |
+| \`records.scale.*\` | The time of a list on 1,000,000 rows, compared to the same list on 10,000, one request at a time. Less is better; 1 means that the number of rows does not matter. Page: the first page of an owner's 500 records, counted. Cursor: page 10,000 of all. Search: \`q\` that finds 50 of all, counted. |
+| \`http.reject-cost\` | CPU time of a request whose body is refused with 422, compared to a bare Node server that receives and parses the same body. The worst of several hostile bodies of up to 1 MB. |
+| \`accounts.limited\` | Reads of a record, compared to Belfry without rate limits. With them, each request is counted in Redis. |
+| \`accounts.logins\` | Logins, compared to bare scrypt of the same cost, two at once. |
+| \`accounts.login-impact\` | The effect of 20 clients that log in without a pause. \`dns.p99\`: the time of \`dns.lookup\` in that process, which shares the thread pool with the hashes. \`reads\`: 20 clients that read a record, compared to the same without logins. |
+| \`relay.rows\` | Outbox rows per second, compared to two streams that each take 500 outbox rows with SKIP LOCKED, add a job for each (addBulk) and delete them. Belfry's relay also writes a webhook delivery for each row. |
+| \`audit.create\` | Creates of an audited resource, compared to the same without audit. |
+| \`audit.relay\` | Events that become audit rows, each in the chain, compared to events that the relay discards. |
+| \`webhooks.deliveries\` | Deliveries per second, compared to undici alone with the same signing, to the same receiver process. Belfry's worker also claims each delivery and writes its result. 20 endpoints; deliveries of 1 KB that are already in the table. |
+| \`webhooks.latency\` | Time in ms from when web knows that a create is committed until the receiver has its webhook. web, relay, webhook-worker and push-worker are separate processes without other work. |
+| \`webhooks.load200\` | The same while 200 records a second are created. |
+| \`webhooks.hanging\` | The same for a healthy receiver while 1,000 deliveries wait for one that never responds, at the default concurrency of 10. |
+| \`webhooks.fanout.scale\` | The time in which the relay creates the deliveries of 2,000 events, each for one endpoint, with 100,000 endpoints in the table, compared to ten. 1 means that the number of endpoints does not matter. |
+| \`webhooks.memory\` | How much more memory a worker uses, after garbage collection, after 100,000 deliveries than before, with 20,000 to warm up. |
+| \`push.fcm\`, \`push.apns\`, \`push.web\` | One push to that many devices by one push-worker, which looks them up, sends, and stores the results. The baseline is the provider's library alone, used in its fastest way (\`bench/processes/push-library.ts\`). Both send to the same provider on this machine, which accepts everything at once. |
+| \`push.accept100k\` | Time in seconds that \`app.push.send\` to 100,000 users with one device each takes to return. |
+| \`push.memory\` | How much more memory a push-worker uses, after garbage collection, after it has sent such pushes again than after the first time. |
+| \`realtime.p95\` | Time in ms from when web knows that an article is committed until a client receives it. One process of web has 2,000 open streams, each of its own user with subscriptions to two resources. 100 records a second are created of each: articles, which all users see, and memos, which only their owners see. |
+| \`realtime.bytesPerStream\` | How much more memory that process uses for each stream, after garbage collection. |
+| \`start.*\` | A process of web with fifty resources of ten fields each (\`bench/fifty.ts\`), with a warm compile cache (NODE_COMPILE_CACHE, as in the Procfile). \`ms\`: from its start to a ready response of \`/readyz\`. \`memory\`: its resident memory after three idle seconds. |
 `;
 }

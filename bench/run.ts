@@ -1,5 +1,5 @@
 // `npm run bench [-- names…] [--json] [--write] [--reps N] [--seconds N] [--profile folder]`: measures Belfry against its
-// yardsticks on a Postgres and a Redis of its own. A name is a group (`records`) or a figure (`records.read`).
+// baselines on a Postgres and a Redis of its own. A name is a group (`records`) or a figure (`records.read`).
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';

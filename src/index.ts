@@ -1,7 +1,7 @@
+export { defineUser } from './accounts/define-user.ts';
 export type { RecordEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
-export { f } from './declare/f.ts';
 export type { Host, UserData } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { Policy, PolicyArguments, Viewer } from './declare/policy.ts';
@@ -11,7 +11,6 @@ export { defineResource } from './declare/resource.ts';
 export type { Route, RouteContext } from './declare/route.ts';
 export type { AnyService, Services } from './declare/service.ts';
 export type { Transaction } from './declare/transaction.ts';
-export { defineUser } from './declare/user.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
 export { audit } from './extensions/audit/index.ts';
 export { developerConsole } from './extensions/console/index.ts';
@@ -24,5 +23,6 @@ export { verifyWebhook, WebhookVerificationError } from './extensions/webhooks/v
 export { ApiError } from './platform/errors.ts';
 export { newId } from './platform/ids.ts';
 export type { Transport } from './push/transport.ts';
+export { f } from './records/fields/f.ts';
 export type { App, AppOptions } from './runtime/create-app.ts';
 export { createApp } from './runtime/create-app.ts';

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
@@ -33,6 +33,42 @@ function pathsIn(page: string): string[] {
 test.each(pages)('every file that %s mentions exists', (page) => {
   const missing = pathsIn(page).filter((path) => !MAY_BE_MISSING.test(path) && !existsSync(join(root, path)));
   expect(missing).toEqual([]);
+});
+
+const withoutCode = (page: string) => textOf(page).replaceAll(/```[\s\S]*?```/g, '');
+
+/** The anchors of a page's headings, as GitHub creates them. */
+function anchorsOf(page: string): Set<string> {
+  const headings = withoutCode(page).matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    Array.from(headings, ([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+/** The links of a page to files of this repository. */
+function linksOf(page: string): string[] {
+  return Array.from(withoutCode(page).matchAll(/\]\(([^)\s]+)\)/g), ([, link]) => link!).filter(
+    (link) => !/^https?:/.test(link),
+  );
+}
+
+test.each(pages)('every link of %s leads to a file and a heading that exist', (page) => {
+  const broken = linksOf(page).filter((link) => {
+    const [file, anchor] = link.split('#') as [string, string?];
+    const target = file === '' ? page : join(dirname(page), file);
+    return !existsSync(join(root, target)) || (anchor !== undefined && !anchorsOf(target).has(anchor));
+  });
+  expect(broken).toEqual([]);
+});
+
+test('the index of the documentation links to every page', () => {
+  const linked = new Set(linksOf('docs/README.md').map((link) => link.split('#')[0]));
+  expect(docs.filter((name) => name !== 'README.md' && !linked.has(name))).toEqual([]);
 });
 
 test('the search for file names finds them', () => {

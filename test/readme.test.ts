@@ -4,17 +4,19 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { defineResource, defineUser, f } from '../src/index.ts';
 import { faultsOf } from './runtime/openapi/validators.ts';
+import { startTestApp } from './support/app.ts';
 import { createTestDatabase } from './support/database.ts';
 import { type AppProcess, envOfOneRole, startBlog, startProcess } from './support/processes.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** The command blocks of a section of the README. */
-function commandsOf(section: string): string[] {
+/** The code blocks of a section of the README. */
+function blocksOf(section: string, language: 'sh' | 'ts'): string[] {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const text = readme.split(`\n## ${section}\n`)[1]!.split('\n## ')[0]!;
-  return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1]!);
+  return [...text.matchAll(/```(\w+)\n([\s\S]*?)```/g)].flatMap(([, name, block]) => (name === language ? block! : []));
 }
 
 /** A shell that takes one block of commands after another, as a person types them. */
@@ -91,8 +93,8 @@ async function takeTour(url: string): Promise<void> {
   const shell = openShell({ RECEIVER_PORT: String(port) });
   const here = (block: string) =>
     block.replaceAll('localhost:5001', url.slice('http://'.length)).replaceAll('4000', String(port));
-  const [start, register, login, create, refuse] = commandsOf('Quick start').map(here);
-  const [subscribe, publish, log] = commandsOf('A verified webhook').map(here);
+  const [start, register, login, create, refuse] = blocksOf('Quick start', 'sh').map(here);
+  const [subscribe, publish, log] = blocksOf('A verified webhook', 'sh').map(here);
 
   expect(start).toBe('npm run dev\n'); // The app at `url` runs instead.
   await shell.run(register!);
@@ -119,4 +121,27 @@ test('src/app runs in its four processes and stops cleanly, its document is vali
   });
   expect(codes).toEqual([0, 0, 0, 0]);
   if (!isSample) expect(await withProcesses(startBlog, takeTour)).toEqual([0, 0, 0, 0]);
+});
+
+test('the first resource of the README has the routes, queries and access rules that its table lists', async () => {
+  const source = /export const task = ([\s\S]*)$/.exec(blocksOf('A first resource', 'ts')[0]!)![1]!;
+  const declare = new Function('defineResource', 'f', `return ${source}`);
+  const task = declare(defineResource, f) as ReturnType<typeof defineResource>;
+  const { call, person } = await startTestApp({ resources: [defineUser(), task] });
+  const [owner, other, admin] = [await person('Ann'), await person('Ben'), await person('Cay', ['user', 'admin'])];
+
+  const created = await owner.call('POST', '/api/tasks', { title: 'text', due: '2029-01-01', notes: 'private' });
+  expect(created.status).toBe(201);
+  const { id } = created.body.data;
+  const query = '/api/tasks?done=false&due[lt]=2030-01-01&sort=-due&q=text&limit=50';
+  const listed = async ({ call }: typeof owner) => (await call('GET', query)).body.data;
+  expect(await listed(owner)).toMatchObject([{ id, notes: 'private' }]);
+  expect(await listed(other)).toEqual([]);
+  expect(await listed(admin)).toMatchObject([{ id }]);
+  expect((await listed(admin))[0]).not.toHaveProperty('notes');
+
+  expect((await call('GET', `/api/tasks/${id}`)).status).toBe(401);
+  expect((await other.call('PATCH', `/api/tasks/${id}`, { done: true })).status).toBe(404);
+  expect((await admin.call('PATCH', `/api/tasks/${id}`, { done: true })).status).toBe(200);
+  expect((await owner.call('DELETE', `/api/tasks/${id}`)).status).toBe(204);
 });

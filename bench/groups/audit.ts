@@ -69,7 +69,14 @@ async function relayed(bench: Bench): Promise<Figure[]> {
   try {
     const sides = { with: () => emptied(bench, true, redis), without: () => emptied(bench, false, redis) };
     const results = await interleave(sides, bench.reps);
-    return [ratio('audit.relay', results.with, results.without, 'events that become audit rows, to events of no use')];
+    return [
+      ratio(
+        'audit.relay',
+        results.with,
+        results.without,
+        'events that become audit rows, to events that are discarded',
+      ),
+    ];
   } finally {
     redis.disconnect();
   }

@@ -128,13 +128,13 @@ async function measure(bench: Bench): Promise<Figure[]> {
         name: 'realtime.p95',
         value: percentile(seen, 0.95),
         unit: 'ms',
-        note: `from the commit to a client's sight of it; p50 ${p(0.5)}, p99 ${p(0.99)}, longest ${p(1)} ms; the relay had passed it on after ${percentile(passedOn, 0.95).toFixed(0)} ms (p95); ${load}; web used ${share}% of a core`,
+        note: `from the commit until a client receives it; p50 ${p(0.5)}, p99 ${p(0.99)}, longest ${p(1)} ms; the relay had passed it on after ${percentile(passedOn, 0.95).toFixed(0)} ms (p95); ${load}; web used ${share}% of a core`,
       },
       {
         name: 'realtime.bytesPerStream',
         value: used!,
         unit: 'bytes',
-        note: `in use, garbage left out, of web (${kb(used!)}); resident ${kb(resident!)}`,
+        note: `used by web after garbage collection (${kb(used!)}); resident ${kb(resident!)}`,
       },
     ];
   } finally {

@@ -33,12 +33,12 @@ async function measure(bench: Bench, floor: Child, redis: Redis) {
     await cleanUpAll(bench);
     return timed(bench, () => redis.publish(wakeChannel(REDIS_PREFIX), ''));
   };
-  const yardstick = async () => {
+  const baseline = async () => {
     await cleanUpAll(bench);
     return timed(bench, () => floor.ask('drain'));
   };
-  await interleave({ belfry, yardstick }, 1);
-  return interleave({ belfry, yardstick }, bench.reps);
+  await interleave({ belfry, baseline }, 1);
+  return interleave({ belfry, baseline }, bench.reps);
 }
 
 /** Outbox rows a second: Belfry's relay, which makes one webhook delivery of each, to the bare loop that makes a job of each. */
@@ -54,7 +54,7 @@ export const relay: Group = {
     const redis = new Redis(bench.servers.redisUrl);
     try {
       const results = await measure(bench, floor, redis);
-      return [ratio('relay.rows', results.belfry, results.yardstick, 'a delivery of each row, to a job of each row')];
+      return [ratio('relay.rows', results.belfry, results.baseline, 'a delivery of each row, to a job of each row')];
     } finally {
       redis.disconnect();
       await Promise.all([receiver.stop(), belfry.stop(), floor.stop()]);

@@ -1,4 +1,4 @@
-// The yardsticks of push: each provider's library alone, used in the way in which it is quickest.
+// The baselines of push: each provider's library alone, used in the way in which it is quickest.
 import { Agent } from 'node:https';
 import apn from '@parse/node-apn';
 import { cert, initializeApp } from 'firebase-admin/app';

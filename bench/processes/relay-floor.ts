@@ -1,4 +1,4 @@
-// The yardstick of the relay: two streams, each taking 500 rows with SKIP LOCKED, adding a job for each, deleting the rows.
+// The baseline of the relay: two streams, each taking 500 rows with SKIP LOCKED, adding a job for each, deleting the rows.
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -12,7 +12,7 @@ const REMOVE = 'delete from outbox where id = any($1::bigint[])';
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: STREAMS });
 const connection = new Redis(process.env.REDIS_URL!, { maxRetriesPerRequest: null });
-const queue = new Queue('yardstick', { connection, prefix: process.env.REDIS_PREFIX! });
+const queue = new Queue('baseline', { connection, prefix: process.env.REDIS_PREFIX! });
 
 async function takeBatch(client: pg.PoolClient): Promise<number> {
   await client.query('begin');

@@ -1,4 +1,4 @@
-// The yardstick of logins: scrypt alone, two at once, with the cost that Belfry's passwords have.
+// The baseline of logins: scrypt alone, two at once, with the cost that Belfry's passwords have.
 import { randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { ready } from './child.ts';

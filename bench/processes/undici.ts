@@ -1,6 +1,6 @@
-// The yardstick of deliveries: undici alone, with the signature that Belfry's deliveries have.
+// The baseline of deliveries: undici alone, with the signature that Belfry's deliveries have.
 import { Pool } from 'undici';
-import { newSecret, sign, signingKey } from '../../src/extensions/webhooks/sign.ts';
+import { newSecret, sign, signingKey } from '../../src/extensions/webhooks/endpoints/signing.ts';
 import { ready } from './child.ts';
 
 interface Run {

@@ -4,7 +4,7 @@ import { OPERATIONS, type Operation } from './operations.ts';
 
 // What two servers make of the same request differs in these by nature.
 const OWN = new Set(['id', 'createdAt', 'updatedAt']);
-// Belfry's cursor: more than the yardsticks give.
+// Belfry's cursor: more than the baselines give.
 const MORE = 'next';
 
 function comparable(text: string, written: boolean): unknown {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { IN_TURN } from '../../src/extensions/webhooks/sql/turns.ts';
+import { IN_TURN } from '../../src/extensions/webhooks/delivery/lease-store.ts';
 
 /** Runs something on a connection of its own: those that last do not outlive a restart of Postgres. */
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditApi } from '../../src/extensions/audit/index.ts';
 import type { PrivacyApi } from '../../src/extensions/privacy/index.ts';
-import type { WebhookOperations } from '../../src/extensions/webhooks/operations.ts';
+import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { DEVELOPMENT_ENVIRONMENT } from '../dev/environment.ts';
 import { COMMAND } from './database-only.ts';

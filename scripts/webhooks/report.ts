@@ -1,4 +1,4 @@
-import type { RecoveredEndpoint } from '../../src/extensions/webhooks/recover-failed.ts';
+import type { RecoveredEndpoint } from '../../src/extensions/webhooks/recovery/recoveries.ts';
 import type { WebhookQueue, WebhookStatus } from '../../src/extensions/webhooks/status.ts';
 
 const shown = (count: number) => count.toLocaleString('en-US');

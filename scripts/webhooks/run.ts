@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WebhookOperations } from '../../src/extensions/webhooks/operations.ts';
+import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import type { WebhookArguments } from './arguments.ts';
 import { queueLine, retryLines, statusLines } from './report.ts';
 

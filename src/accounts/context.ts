@@ -17,8 +17,8 @@ export interface AccountsContext {
   user: Entity;
   lockout: Lockout;
   resets: Resets;
-  /** What is asked after the password of a login, in order. */
-  steps: readonly SignInStep[];
+  /** What extensions ask after the password of a login. */
+  signInStep: SignInStep | undefined;
   /** Ends credentials in the caller's transaction. */
   revoke: Accounts['revoke'];
 }

@@ -69,9 +69,8 @@ interface Login {
 export async function finishLogin(accounts: AccountsContext, ctx: RouteContext, account: Account): Promise<Login> {
   const { user, passwordHash } = account;
   assertActive(accounts, ctx, user);
-  for (const step of accounts.steps) {
-    const asked = await step.ask({ user, passwordProof: proofOf(passwordHash), req: ctx.req });
-    if (asked === undefined) continue;
+  const asked = await accounts.signInStep?.ask({ user, passwordProof: proofOf(passwordHash), req: ctx.req });
+  if (asked !== undefined) {
     ctx.res.setHeader('Cache-Control', 'no-store');
     return { answer: asked, completed: false };
   }

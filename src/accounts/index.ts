@@ -1,4 +1,4 @@
-import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from '../declare/accounts.ts';
+import type { Accounts, ConfirmStep, RevocationStep } from '../declare/accounts.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
 import { addressOf } from '../platform/http/client-address.ts';
@@ -23,21 +23,14 @@ import { createUsers } from './users.ts';
 /** The tables of accounts, by name. */
 export const accountTables = { sessions: sessionTable, devices, password_resets: passwordResets };
 
-/** What extensions add to what accounts ask of users. */
-interface Steps {
-  signIn: readonly SignInStep[];
-  revocation: readonly RevocationStep[];
-  confirm: readonly ConfirmStep[];
-}
-
 /** The accounts of an app. */
 interface AppAccounts {
   /** What extensions are offered. */
   api: Accounts;
   /** What the command line is offered. */
   administration: Administration;
-  /** The feature, whose logins, revocations and confirmations go through these steps. */
-  feature(steps: Steps): FeatureParts;
+  /** The feature, whose logins, revocations and confirmations go through the steps of extensions. */
+  feature(steps: Pick<FeatureParts, 'signInStep' | 'revocationStep' | 'confirmStep'>): FeatureParts;
 }
 
 /**
@@ -61,7 +54,7 @@ export function createAccounts(
   context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
     revoke({ cause: 'user_deleted', userIds, ip: req && addressOf(req) }, tx),
   );
-  const accounts: Omit<AccountsContext, 'steps'> = {
+  const accounts: Omit<AccountsContext, 'signInStep'> = {
     host,
     hasher,
     user,
@@ -71,7 +64,7 @@ export function createAccounts(
     resets,
     revoke,
   };
-  let confirmSteps: readonly ConfirmStep[] = [];
+  let extensionConfirm: ConfirmStep | undefined;
   return {
     administration: createAdministration(host, context, user, gateway, accounts),
     api: {
@@ -83,13 +76,13 @@ export function createAccounts(
       },
       async confirmIdentity(ctx, { password, code }, fields) {
         await confirmPassword(accounts, ctx.user!.id, password, fields.password);
-        for (const step of confirmSteps) await step(ctx, code, fields.code);
+        await extensionConfirm?.(ctx, code, fields.code);
       },
     },
-    feature({ signIn, revocation, confirm }) {
-      confirmSteps = confirm;
-      revocationSteps = [...ownSteps, ...revocation];
-      const whole = { ...accounts, steps: signIn };
+    feature({ signInStep, revocationStep, confirmStep }) {
+      extensionConfirm = confirmStep;
+      if (revocationStep !== undefined) revocationSteps = [...ownSteps, revocationStep];
+      const whole = { ...accounts, signInStep };
       const reset = resetFeature(whole, gateway);
       return {
         routes: [

@@ -11,7 +11,7 @@ export const newSessionShape = z
   })
   .meta({ id: 'NewSession' });
 
-/** The shape of the answer to a login that goes through these steps. */
-export function loginShape(steps: readonly SignInStep[]): z.ZodType {
-  return steps.length === 0 ? newSessionShape : z.xor([newSessionShape, ...steps.map(({ output }) => output)]);
+/** The shape of the response to a login, which a further step may hold up. */
+export function loginShape(step: SignInStep | undefined): z.ZodType {
+  return step === undefined ? newSessionShape : z.xor([newSessionShape, step.output]);
 }

@@ -1,5 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { withDeadline } from '../platform/deadline.ts';
 import { createSemaphore, isSemaphoreFull } from '../platform/semaphore.ts';
 import type { LegacyPassword } from '../platform/settings.ts';
 
@@ -109,7 +110,9 @@ export function createPasswordHasher(
     const asked = sample;
     if (asked === undefined) return false;
     try {
-      const accepted = await semaphore.run(() => inTime(async () => legacy.verify(asked, password)));
+      const accepted = await semaphore.run(() =>
+        withDeadline(Promise.resolve(legacy.verify(asked, password)), LEGACY_MS),
+      );
       return accepted === true && foreign !== undefined && !password.includes('\0');
     } catch (error) {
       if (isSemaphoreFull(error)) throw error;
@@ -144,17 +147,6 @@ export function createPasswordHasher(
       return parsed === null || parsed.logN < cost.logN || parsed.r < cost.r || parsed.p < cost.p;
     },
   };
-}
-
-/** What the project's verifier gives, unless that takes too long. */
-async function inTime<T>(verify: () => Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${LEGACY_MS / 1000} seconds`)), LEGACY_MS);
-  try {
-    return await Promise.race([verify(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function parse(stored: string): StoredHash | null {

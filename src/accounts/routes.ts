@@ -35,7 +35,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       policy: 'public',
       rateLimit: 'auth',
       input: loginInput,
-      output: loginShape(accounts.steps),
+      output: loginShape(accounts.signInStep),
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'login',
       tags,

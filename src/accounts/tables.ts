@@ -1,6 +1,4 @@
-import { index, pgTable, text, timestamp } from '../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { index, pgTable, text, timestamptz } from '../platform/postgres/drizzle.ts';
 
 /** Live sessions. Only the SHA-256 of a token is stored. Ending a session removes its row. */
 export const sessions = pgTable(
@@ -9,9 +7,9 @@ export const sessions = pgTable(
     id: text('id').primaryKey(),
     userId: text('user_id').notNull(),
     tokenHash: text('token_hash').notNull().unique(),
-    createdAt: time('created_at').notNull().defaultNow(),
-    lastUsedAt: time('last_used_at').notNull().defaultNow(),
-    expiresAt: time('expires_at').notNull(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    lastUsedAt: timestamptz('last_used_at').notNull().defaultNow(),
+    expiresAt: timestamptz('expires_at').notNull(),
     ip: text('ip').notNull(),
     userAgent: text('user_agent').notNull(),
   },

@@ -1,4 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { z } from 'zod';
+import { type ConfigErrors, reportSettings } from '../platform/config-errors.ts';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
@@ -7,6 +9,7 @@ import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from './accoun
 import type { Authenticator } from './authenticator.ts';
 import type { SentEvent } from './events.ts';
 import type { Host, UserData } from './host.ts';
+import { camelCase } from './naming.ts';
 import type { Route } from './route.ts';
 
 /** The roles that a process can play. */
@@ -65,8 +68,8 @@ export interface FeatureParts<Api extends object = object> {
   sent?: readonly SentEvent[];
   /** What the feature offers to code, as `app.<name>`. */
   api?: Api;
-  /** What is wrong with it in the light of the whole app, a line each; asked once all routes are known. */
-  mistakes?(): readonly string[];
+  /** Reports configuration errors that need the whole app to be found. Called once all routes are known. */
+  checkConfig?(errors: ConfigErrors): void;
 }
 
 /** What an extension works with. */
@@ -88,7 +91,7 @@ export interface ExtensionHost extends Host {
   authenticators(): readonly Authenticator[];
 }
 
-/** A feature that an app can be made with: tables, and parts made once the app stands. */
+/** A feature that an app can be made with: tables, and parts made once the app stands. Made with `defineExtension`. */
 export interface Extension<Name extends string = string, Api extends object = object> {
   /** Also where its `api` stands: `app.<name>`. */
   name: Name;
@@ -101,16 +104,48 @@ export interface Extension<Name extends string = string, Api extends object = ob
    * its text has changed, so it must do no harm the second time: `create or replace`. What it made stays when the extension goes.
    */
   statements?: readonly string[];
-  /** Options of resources that it gives a meaning to: without an extension that does, they are mistakes. */
+  /** Options of resources that it gives a meaning to: without an extension that does, they are configuration errors. */
   resourceOptions?: readonly ('softDelete' | 'audit' | 'onOwnerDelete' | 'personalFields')[];
-  /** What is wrong with its settings, a line each; asked before anything is made, so that all mistakes are reported at once. */
-  mistakes?(): readonly string[];
+  /** Reports configuration errors before anything is set up. */
+  checkConfig?(errors: ConfigErrors): void;
   setup(host: ExtensionHost): FeatureParts<Api>;
 }
 
-/** Declares an extension. */
-export function defineExtension<const Name extends string, Api extends object>(
-  extension: Extension<Name, Api>,
-): Extension<Name, Api> {
-  return extension;
+/** An extension with settings: its `statements` and `setup` get them checked and completed. */
+export interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
+  extends Omit<Extension<Name, Api>, 'statements' | 'setup'> {
+  /** The schema of its settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
+  settings?: Schema;
+  /** The settings as the app wrote them: what the function that makes the extension was called with. */
+  options?: z.input<Schema>;
+  statements?: readonly string[] | ((settings: z.output<Schema>) => readonly string[]);
+  setup(host: ExtensionHost, settings: z.output<Schema>): FeatureParts<Api>;
+}
+
+/**
+ * Declares an extension.
+ *
+ * @example defineExtension({ name: 'reports', settings: z.strictObject({ perDay: z.number() }), options, setup(host, { perDay }) {} })
+ */
+export function defineExtension<
+  const Name extends string,
+  Api extends object,
+  Schema extends z.ZodType = z.ZodUndefined,
+>(declaration: ExtensionDeclaration<Name, Api, Schema>): Extension<Name, Api> {
+  const { settings: schema, options = {}, statements = [], ...extension } = declaration;
+  // Untyped code may leave out parts of it; `createApp` reports those.
+  if (schema === undefined) return declaration as Extension<Name, Api>;
+  const { data, error } = schema.safeParse(options);
+  const settings = data as z.output<Schema>;
+  const all = error === undefined && typeof statements === 'function' ? statements(settings) : statements;
+  return {
+    ...extension,
+    statements: typeof all === 'function' ? [] : all,
+    checkConfig(errors) {
+      if (error !== undefined) reportSettings(camelCase(extension.name), schema, error, errors);
+      declaration.checkConfig?.(errors);
+    },
+    // Not called after `checkConfig` has reported an error.
+    setup: (host) => declaration.setup(host, settings),
+  };
 }

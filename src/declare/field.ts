@@ -4,23 +4,11 @@ import type { StandardSchema } from './standard-schema.ts';
 
 export type { Operator } from './operator.ts';
 
-/** The field types of the language. */
-export type FieldKind =
-  | 'string'
-  | 'text'
-  | 'email'
-  | 'url'
-  | 'password'
-  | 'number'
-  | 'integer'
-  | 'boolean'
-  | 'date'
-  | 'enum'
-  | 'id'
-  | 'ref'
-  | 'array'
-  | 'object'
-  | 'json';
+/** A field type, as the declaration language knows it. What it means is in `FieldType` (src/records/fields/field-type.ts). */
+export interface DeclaredType {
+  /** Its name: `string`, `date`, … */
+  readonly kind: string;
+}
 
 type Verdict = true | string | false;
 
@@ -32,9 +20,9 @@ interface Bound {
   message?: string | undefined;
 }
 
-/** Everything that a declaration says of a field. Plain data; made by the modifiers of `Field`. */
+/** Everything that a declaration says about a field. Made by the factories of `f` and the modifiers of `Field`. */
 export interface FieldSpec {
-  kind: FieldKind;
+  type: DeclaredType;
   values?: readonly string[];
   target?: string;
   inner?: AnyField;

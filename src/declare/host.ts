@@ -129,6 +129,8 @@ export interface ResourceGateway {
   columns(alias: string): string;
   /** A row of that list as a record. */
   fromRow(row: readonly unknown[]): StoredRecord;
+  /** The JSON of a row of the table `alias` as events hold it, as SQL. */
+  rowJson(alias: string): string;
   /** A validated value of a field as the parameter of its column: what is encrypted is bound to the record with that id. */
   toColumn(field: string, value: unknown, id: string): unknown;
   /** The record in an outbox payload. */

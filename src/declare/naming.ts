@@ -61,6 +61,11 @@ export function pluralName(name: string): string {
   return [...words.slice(0, -1), pluralize(words.at(-1)!)].join('-');
 }
 
+/** `two-factor` → `twoFactor`. */
+export function camelCase(name: string): string {
+  return String(name).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** `createdAt` → `created_at`, `product-categories` → `product_categories`. */
 export function snakeCase(name: string): string {
   return underscored(name.replaceAll('-', '_'));

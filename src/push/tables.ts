@@ -7,11 +7,10 @@ import {
   primaryKey,
   sql,
   text,
-  timestamp,
+  timestamptz,
   uniqueIndex,
 } from '../platform/postgres/drizzle.ts';
 
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 const pushId = () =>
   text('push_id')
     .notNull()
@@ -38,10 +37,10 @@ const pushes = pgTable(
     /** Devices that accepted it, captured ones included. */
     okDevices: integer('ok_devices').notNull().default(0),
     capturedDevices: integer('captured_devices').notNull().default(0),
-    createdAt: time('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /** When its `ttl` runs out; null without one. */
-    expiresAt: time('expires_at'),
-    finishedAt: time('finished_at'),
+    expiresAt: timestamptz('expires_at'),
+    finishedAt: timestamptz('finished_at'),
   },
   (table) => [
     index('pushes_created_at_index').on(table.createdAt),
@@ -74,7 +73,7 @@ const pushAudiences = pgTable(
     nextChunk: integer('next_chunk').notNull(),
     nextPosition: integer('next_position').notNull(),
     /** When somebody last looked devices up. */
-    touchedAt: time('touched_at').notNull().defaultNow(),
+    touchedAt: timestamptz('touched_at').notNull().defaultNow(),
   },
   (table) => [index('push_audiences_touched_at_index').on(table.touchedAt)],
 );
@@ -97,13 +96,13 @@ const pushChunks = pgTable(
     /** Claims since its last answers: so many workers were lost with it, but for the last. */
     unanswered: integer('unanswered').notNull().default(0),
     /** Not before then: some of its devices are tried again. */
-    dueAt: time('due_at').notNull().defaultNow(),
+    dueAt: timestamptz('due_at').notNull().defaultNow(),
     /** Until then it belongs to the worker that claimed it. */
-    claimedUntil: time('claimed_until'),
+    claimedUntil: timestamptz('claimed_until'),
     /** When all of its devices were tried once. */
-    answeredAt: time('answered_at'),
+    answeredAt: timestamptz('answered_at'),
     /** When there was nothing more to try. */
-    finishedAt: time('finished_at'),
+    finishedAt: timestamptz('finished_at'),
   },
   (table) => [
     primaryKey({ columns: [table.pushId, table.chunk] }),
@@ -133,16 +132,16 @@ const pushResults = pgTable(
     providerId: text('provider_id'),
     error: text('error'),
     /** Of the last try. */
-    sentAt: time('sent_at'),
-    answeredAt: time('answered_at'),
+    sentAt: timestamptz('sent_at'),
+    answeredAt: timestamptz('answered_at'),
     /** When it is tried again; null: `ok` is final. */
-    retryAt: time('retry_at'),
+    retryAt: timestamptz('retry_at'),
     /** Tries before the last: `[{ sentAt, answeredAt, error, retryAt }]`. */
     earlier: jsonb('earlier'),
     /** What the provider reported later: `{ ok, error, unregistered, transport, at }`. */
     receipt: jsonb('receipt'),
     /** When its user tapped it first. */
-    openedAt: time('opened_at'),
+    openedAt: timestamptz('opened_at'),
   },
   (table) => [
     primaryKey({ columns: [table.pushId, table.position] }),
@@ -157,7 +156,7 @@ const pushResults = pgTable(
 const pushGone = pgTable('push_gone', {
   transport: text('transport').primaryKey(),
   devices: integer('devices').notNull(),
-  lastAt: time('last_at').notNull().defaultNow(),
+  lastAt: timestamptz('last_at').notNull().defaultNow(),
 });
 
 /** The tables of push, by name. */

@@ -1,4 +1,5 @@
 import { type DevicePlatform, readSubscription } from '../accounts/devices/index.ts';
+import { withDeadline } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PushContent } from './message.ts';
 
@@ -202,20 +203,11 @@ function normalized(result: TransportResult | undefined, devices: readonly Trans
   return { ...failed, retryable: true, ...(asked ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
 }
 
-/** Gives what a transport gives, or rejects: when it does, when it is late, and when that is no list. */
-async function withTimeout(call: () => unknown): Promise<readonly unknown[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`no answer within ${SEND_TIMEOUT_MS / 1000} s`);
-    timer = setTimeout(() => reject(error), SEND_TIMEOUT_MS);
-  });
-  try {
-    const results: unknown = await Promise.race([call(), late]);
-    if (!Array.isArray(results)) throw new Error('its answer is not a list of results');
-    return results;
-  } finally {
-    clearTimeout(timer);
-  }
+/** Calls a transport. Rejects when it does, when it is late, and when it returns no list. */
+async function callInTime(call: () => unknown): Promise<readonly unknown[]> {
+  const results = await withDeadline(Promise.resolve(call()), SEND_TIMEOUT_MS);
+  if (!Array.isArray(results)) throw new Error('its answer is not a list of results');
+  return results;
 }
 
 /**
@@ -256,12 +248,12 @@ export function sendThrough(
   log: Logger,
 ): Promise<TransportResult[]>[] {
   if (transport.sendMany !== undefined && sendings.length > 1) {
-    const all = resultsOf(transport, sendings, () => withTimeout(() => transport.sendMany!(sendings)), log);
+    const all = resultsOf(transport, sendings, () => callInTime(() => transport.sendMany!(sendings)), log);
     return sendings.map(async (_, i) => (await all)[i]!);
   }
   return sendings.map(async (sending) => {
     const { message, devices, context } = sending;
-    const call = async () => [await withTimeout(() => transport.send(message, devices, context))];
+    const call = async () => [await callInTime(() => transport.send(message, devices, context))];
     return (await resultsOf(transport, [sending], call, log))[0]!;
   });
 }

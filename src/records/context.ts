@@ -2,13 +2,13 @@ import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Services } from '../declare/service.ts';
 import type { CallerTransaction, Transaction } from '../declare/transaction.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { KeyedQueue } from '../platform/serial-queue.ts';
 import type { OperationContext } from './access/operation-context.ts';
 import type { VersionOf } from './operations/versions.ts';
 import type { CompiledResource } from './schema/compiled.ts';
 import type { Archive } from './store/archive.ts';
 import type { Codec } from './store/codec.ts';
 import type { Store } from './store/store.ts';
-import type { KeyedQueue } from './transaction/keyed-queue.ts';
 
 /** A resource with its store: what the operations work on. */
 export interface Entity {

@@ -7,6 +7,7 @@ import type { Entity, RecordsContext } from './context.ts';
 import { subscribeToRecords } from './operations/subscribe.ts';
 import { serializeSeparately } from './serialize/serialize.ts';
 import { planVisibleFields } from './serialize/serialize-fields.ts';
+import { rowJson } from './store/event.ts';
 
 /** The compiled view of a resource, for every channel besides its own routes. */
 export function createResourceGateway(context: RecordsContext, entity: Entity): ResourceGateway {
@@ -27,6 +28,7 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
         .map((column) => `${alias}.${column}`)
         .join(', '),
     fromRow: codec.fromRow,
+    rowJson: (alias) => rowJson(resource, alias),
     toColumn: (name, value, id) => codec.toColumn(resource.field.get(name)!, value, id),
     ownerOf: (record) =>
       resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),

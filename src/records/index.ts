@@ -4,6 +4,7 @@ import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Route } from '../declare/route.ts';
 import type { AnyService, Services } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createKeyedQueue } from '../platform/serial-queue.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
@@ -14,7 +15,6 @@ import { createService, servicesBy } from './service.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
 import { createStore } from './store/store.ts';
-import { createKeyedQueue } from './transaction/keyed-queue.ts';
 import { createWithTransaction } from './transaction/transaction.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction/transaction-guard.ts';
 

@@ -3,9 +3,10 @@ import type { Administration } from '../accounts/administration.ts';
 import { accountTables, createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/password-hash.ts';
 import type { Extension, FeatureParts } from '../declare/extension.ts';
-import type { Host, UserData } from '../declare/host.ts';
+import type { Host } from '../declare/host.ts';
+import { mergeParts } from '../declare/merge-parts.ts';
 import type { AnyResource } from '../declare/resource.ts';
-import type { Route } from '../declare/route.ts';
+import { ConfigErrors } from '../platform/config-errors.ts';
 import { createEncryption, type Encryption } from '../platform/crypto/encryption.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
@@ -14,6 +15,7 @@ import { createEvents } from '../platform/events.ts';
 import { createLimits } from '../platform/limits/index.ts';
 import { createLog } from '../platform/log.ts';
 import { createMail, type Mail, mailTables } from '../platform/mail/index.ts';
+import type { MailComposer } from '../platform/mail/worker.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { outbox } from '../platform/outbox/table.ts';
 import { createWake } from '../platform/outbox/wake.ts';
@@ -29,20 +31,27 @@ import { createRuleErrorLog } from '../records/access/rule-errors.ts';
 import { findMistakes } from '../records/configuration/find-errors.ts';
 import { featureRouteMistakes, pageMistakes } from '../records/configuration/route-errors.ts';
 import { compileResources, createRecords, type Records, resourceTables, withArchives } from '../records/index.ts';
+import type { CompiledResource } from '../records/schema/compiled.ts';
 import { encryptedColumns } from '../records/store/encrypted-columns.ts';
+import {
+  accountFields,
+  checkAccountFields,
+  checkApis,
+  checkExtensions,
+  checkJobs,
+  checkOperationIds,
+  checkTables,
+  isParts,
+  mailsOf,
+} from './config-errors.ts';
 import { withPostgres } from './connect.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
-import { extensionMistakes } from './extension-mistakes.ts';
 import { idempotencyParts, idempotencyTables } from './http/idempotency/index.ts';
-import { jobMistakes } from './job-mistakes.ts';
 import { checkSchema } from './migrations/check-schema.ts';
 import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { relationNames } from './migrations/relation-names.ts';
 import { openApiRoutes } from './openapi/document.ts';
-import { operationIdMistakes } from './openapi/documented-routes.ts';
-import { apiMistakes, isParts, mailMistakes } from './part-mistakes.ts';
-import { tableMistakes } from './table-mistakes.ts';
 import { createTransact } from './transaction.ts';
 
 interface Declared {
@@ -73,8 +82,8 @@ export interface Assembly {
   /** Undefined without accounts. */
   administration: AppAdministration | undefined;
   encryption: Encryption;
-  /** Core features first, then extensions in order. */
-  features: readonly FeatureParts[];
+  /** What core features and extensions bring, merged: core first, then extensions in order. */
+  parts: FeatureParts;
   apis: readonly { name: string; api: object }[];
   tables: Record<string, PgTable>;
   /** What migrations need to know of the tables beyond their SQL. */
@@ -84,7 +93,7 @@ export interface Assembly {
   close(): Promise<void>;
 }
 
-function platformOf(env: Environment, settings: Settings): Platform {
+function createPlatform(env: Environment, settings: Settings): Platform {
   const log = createLog(env.logLevel, env.logProcess);
   const metrics = createMetrics();
   const redis = openRedis(env.redisUrl, log);
@@ -120,45 +129,19 @@ function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
   return { ...CORE_TABLES, ...Object.fromEntries(theirs.map((table) => [getTableConfig(table).name, table])) };
 }
 
-function declarationMistakes(declared: Declared, taken: ReadonlySet<string>, settings: Settings | undefined): string[] {
-  const extended = new Set(declared.extensions.flatMap((extension) => extension.resourceOptions ?? []));
-  return [
-    ...findMistakes(declared.resources, { taken, extended }),
-    ...accountMistakes(declared.resources, settings?.auth.enabled ?? true),
-    ...extensionMistakes(declared.extensions),
-    ...tableMistakes(declared.extensions, declared.resources, relationNames(CORE_TABLES)),
-    ...transportMistakes(declared.transports),
-  ];
-}
-
-/** The e-mail and the password of the user resource, by which accounts sign in; undefined where it does not declare both. */
-function accountFields(resources: readonly AnyResource[]) {
-  const { email, password } = resources.find((resource) => resource.name === 'user')?.fields ?? {};
-  return email && password && { email: email.spec, password: password.spec };
-}
-
-function accountMistakes(resources: readonly AnyResource[], enabled: boolean): string[] {
-  const fields = enabled ? accountFields(resources) : undefined;
-  if (fields === undefined) return [];
-  const mistakes: string[] = [];
-  for (const name of ['email', 'password'] as const) {
-    const { kind } = fields[name];
-    if (kind !== name)
-      mistakes.push(
-        `resource "user": field "${name}": accounts sign in by it, and its type is ${kind}; declare it with f.${name}(), or set settings.auth.enabled to false`,
-      );
-  }
-  if (fields.email.kind === 'email' && !fields.email.unique)
-    mistakes.push('resource "user": field "email": accounts sign in by it; add unique()');
-  return mistakes;
-}
-
-function routesOf(features: readonly FeatureParts[]): Route[] {
-  return features.flatMap((feature) => feature.routes ?? []);
-}
-
-function userDataOf(features: readonly FeatureParts[]): UserData[] {
-  return features.flatMap((feature) => feature.userData ?? []);
+/** Reports what is wrong with declarations, as far as it shows before anything is set up. */
+export function checkDeclarations(
+  { resources, extensions, transports }: Declared,
+  settings: Settings | undefined,
+  errors: ConfigErrors,
+): void {
+  const taken = relationNames(ownTables(extensions));
+  const extended = new Set(extensions.flatMap((extension) => extension.resourceOptions ?? []));
+  for (const line of findMistakes(resources, { taken, extended })) errors.report(line);
+  if (settings?.auth.enabled ?? true) checkAccountFields(resources, errors);
+  checkExtensions(extensions, errors);
+  checkTables(extensions, resources, relationNames(CORE_TABLES), errors);
+  for (const line of transportMistakes(transports)) errors.report(line);
 }
 
 /** Passwords that came from another system. */
@@ -167,50 +150,39 @@ function legacyOf({ settings, log }: Platform) {
   return verify && { verify, failed: (error: unknown) => log.error({ err: error }, 'auth.legacyPassword failed') };
 }
 
-/** What the OpenAPI document takes of all features, once they are there. */
-function openApiParts(features: readonly FeatureParts[]) {
-  return {
-    routes: routesOf(features),
-    authenticators: features.flatMap((feature) => feature.authenticators ?? []),
-    sent: features.flatMap((feature) => feature.sent ?? []),
-  };
+/** What every app has: records, accounts, push and mail. */
+interface Core {
+  platform: Platform;
+  compiled: readonly CompiledResource[];
+  records: Records;
+  push: Push;
+  mail: Mail;
+  /** Undefined when accounts are not enabled. */
+  accounts: ReturnType<typeof createAccounts> | undefined;
+  host: Host;
 }
 
 /**
- * Puts an app together: platform, records, accounts, push, extensions.
+ * Makes the core of an app.
  *
- * @param env undefined when it is faulty: then only the declarations are checked
- * @throws StartupError listing every mistake in the declarations
+ * @param mails the e-mails of all features, known once these are set up
  */
-export function assemble(
-  declared: Declared,
-  env: Environment | undefined,
-  settings: Settings | undefined,
-): Assembly | undefined {
-  const own = ownTables(declared.extensions);
-  const taken = relationNames(own);
-  const mistakes = declarationMistakes(declared, taken, settings);
-  if (mistakes.length > 0) throw new StartupError('The declarations are wrong:', mistakes);
-  if (env === undefined || settings === undefined) return undefined;
-
-  const platform = platformOf(env, settings);
+function createCore(
+  { resources, extensions, transports }: Declared,
+  platform: Platform,
+  mails: () => Readonly<Record<string, MailComposer>>,
+): Core {
+  const { settings, log } = platform;
+  const taken = relationNames(ownTables(extensions));
+  const compiled = compileResources(resources, settings.unknownFields, taken, createRuleErrorLog(log));
+  const hasAccounts = settings.auth.enabled && accountFields(resources) !== undefined;
+  const isUser = ({ name }: { name: string }) => hasAccounts && name === 'user';
+  const push = createPush(platform, transports, compiled.find(isUser));
   const hasher = createPasswordHasher(settings.auth.password, { legacy: legacyOf(platform) });
-  const compiled = compileResources(
-    declared.resources,
-    settings.unknownFields,
-    taken,
-    createRuleErrorLog(platform.log),
-  );
-  const enabled = settings.auth.enabled && accountFields(declared.resources) !== undefined;
-  const push = createPush(
-    platform,
-    declared.transports,
-    enabled ? compiled.find(({ name }) => name === 'user') : undefined,
-  );
   const { enqueueWithin } = push;
   const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
-  const users = enabled ? records.gateways.find((gateway) => gateway.name === 'user') : undefined;
-  const mail = createMail(platform, () => Object.assign({}, ...features.map((feature) => feature.mails)));
+  const users = records.gateways.find(isUser);
+  const mail = createMail(platform, mails);
   const host: Host = {
     ...platform,
     service: records.service,
@@ -222,64 +194,127 @@ export function assemble(
     transaction: createTransact(platform, records, { push, mail: mail.sender }),
     currentTransaction: records.transactions.current,
   };
+  const accounts =
+    users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users, push.tokenRule);
+  return { platform, compiled, records, push, mail, accounts, host };
+}
 
-  const features: FeatureParts[] = [
+/** What all features of an app bring. */
+interface Features {
+  /** Merged: core features first, then extensions in order. */
+  parts: FeatureParts;
+  mails: Readonly<Record<string, MailComposer>>;
+  /** What each extension offers to code. */
+  apis: readonly { name: string; api: object }[];
+}
+
+/**
+ * Sets up the features of an app.
+ *
+ * @returns undefined after it has reported errors in what extensions bring
+ */
+function setUpFeatures(core: Core, { extensions, members = {} }: Declared, errors: ConfigErrors): Features | undefined {
+  const { platform, compiled, records, push, mail, accounts, host } = core;
+  const { settings, queues } = platform;
+  // What all features bring is known once all are set up; code that asks for it earlier finds nothing.
+  let all: FeatureParts = {};
+  const routes = () => all.routes ?? [];
+  const authenticators = () => all.authenticators ?? [];
+  const extensionHost = {
+    ...host,
+    accounts: accounts?.api,
+    routes,
+    authenticators,
+    userData: () => all.userData ?? [],
+  };
+  const setUp = extensions.map((extension) => {
+    const { name } = extension;
+    const jobs = createExtensionJobs(queues, name);
+    const parts = partsOf(
+      () => extension.setup({ ...extensionHost, jobs: jobs.handout }),
+      errors.at(`extension "${name}"`),
+    );
+    return { name, parts, jobs };
+  });
+  // Jobs, e-mails and an API are of one extension each, by name.
+  const shared = setUp.map(({ parts }) => ({ ...parts, jobs: undefined, mails: undefined, api: undefined }));
+  const ofExtensions = mergeParts(...shared);
+  const ofCore = mergeParts(
     { routes: records.routes, encrypted: encryptedColumns(withArchives(compiled)) },
     push.parts,
     mail.parts,
     idempotencyParts(platform),
-    { routes: openApiRoutes(settings, () => ({ ...openApiParts(features), resources: compiled, settings })) },
-  ];
-  const accounts =
-    users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users, push.tokenRule);
-  const extensionHost = {
-    ...host,
-    accounts: accounts?.api,
-    routes: () => routesOf(features),
-    authenticators: () => features.flatMap((feature) => feature.authenticators ?? []),
-    userData: () => userDataOf(features),
-  };
-  const wrong: string[] = [];
-  const extensions = declared.extensions.map((extension) => {
-    const { name } = extension;
-    const jobs = createExtensionJobs(platform.queues, name);
-    const given = extension.setup({ ...extensionHost, jobs: jobs.handout });
-    if (!isParts(given))
-      wrong.push(`extension "${name}": setup(host) must return an object of its parts, and no promise`);
-    return { name, parts: isParts(given) ? given : {}, jobs };
-  });
-  if (accounts !== undefined) {
-    const signIn = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
-    const revocation = extensions.flatMap(({ parts }) => parts.revocationStep ?? []);
-    const confirm = extensions.flatMap(({ parts }) => parts.confirmStep ?? []);
-    features.push(accounts.feature({ signIn, revocation, confirm }));
-  }
-  const core = routesOf(features);
-  wrong.push(
+    {
+      routes: openApiRoutes(settings, () => ({
+        routes: routes(),
+        authenticators: authenticators(),
+        sent: all.sent ?? [],
+        resources: compiled,
+        settings,
+      })),
+    },
+    accounts?.feature(ofExtensions) ?? {},
+  );
+  all = mergeParts(ofCore, ofExtensions);
+  const mails = mailsOf(setUp, ofCore.mails ?? {}, errors);
+  for (const line of [
     ...featureRouteMistakes(
-      extensions.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
-      core,
+      setUp.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] })),
+      ofCore.routes ?? [],
     ),
     ...pageMistakes(
-      extensions.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] })),
-      features.flatMap((feature) => feature.pages ?? []),
+      setUp.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] })),
+      ofCore.pages ?? [],
     ),
-    ...extensions.flatMap(({ name, parts }) => jobMistakes(name, parts.jobs)),
-    ...mailMistakes(extensions, features),
-    ...apiMistakes(extensions, declared.members ?? {}),
-  );
-  features.push(...extensions.map(({ parts }) => parts));
-  wrong.push(...operationIdMistakes(routesOf(features)), ...features.flatMap((feature) => feature.mistakes?.() ?? []));
-  if (wrong.length > 0) throw new StartupError('The declarations are wrong:', wrong);
-  features.push(...extensions.flatMap(({ parts, jobs }) => jobs.features(parts.jobs)));
-  const apis = extensions.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }]));
-  for (const { listeners = {} } of features) {
-    for (const [name, handler] of Object.entries(listeners)) platform.events.on(name, handler);
+  ])
+    errors.report(line);
+  for (const extension of setUp) checkJobs(extension, errors);
+  checkApis(setUp, members, errors);
+  checkOperationIds(routes(), errors);
+  all.checkConfig?.(errors);
+  if (errors.lines.length > 0) return undefined;
+  return {
+    parts: mergeParts(all, ...setUp.flatMap(({ parts, jobs }) => jobs.features(parts.jobs))),
+    mails,
+    apis: setUp.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
+  };
+}
+
+/** The parts that `setup` returns; none after it has reported that it cannot work. */
+function partsOf(setup: () => unknown, errors: ConfigErrors): FeatureParts {
+  try {
+    const parts = setup();
+    if (isParts(parts)) return parts;
+    errors.report('setup(host) must return an object of its parts, and no promise');
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    for (const line of error.faults) errors.report(line);
   }
-  const tables = { ...own, ...resourceTables(compiled) };
+  return {};
+}
+
+/**
+ * Puts an app together: platform, records, accounts, push, extensions. The declarations have no errors that `checkDeclarations` finds.
+ *
+ * @returns undefined after it has reported errors in what extensions bring
+ */
+export function assemble(
+  declared: Declared,
+  env: Environment,
+  settings: Settings,
+  errors = new ConfigErrors(),
+): Assembly | undefined {
+  const platform = createPlatform(env, settings);
+  const core = createCore(declared, platform, () => features?.mails ?? {});
+  const features = setUpFeatures(core, declared, errors);
+  if (features === undefined) return undefined;
+  const { parts, apis } = features;
+  for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
+  const { compiled, records, push, mail, host, accounts } = core;
+  const tables = { ...ownTables(declared.extensions), ...resourceTables(compiled) };
   const about = declaredTables(
     withArchives(compiled),
-    declared.extensions.flatMap((extension) => extension.statements ?? []),
+    declared.extensions.flatMap(({ statements = [] }) => statements),
   );
   const ready = () => withPostgres(platform, () => checkSchema(platform.database, tables));
   return {
@@ -288,13 +323,9 @@ export function assemble(
     records,
     push,
     mail,
-    encryption: createEncryption(
-      platform,
-      features.flatMap((feature) => feature.encrypted ?? []),
-      ready,
-    ),
+    encryption: createEncryption(platform, parts.encrypted ?? [], ready),
     administration: accounts && { ...accounts.administration, ready },
-    features,
+    parts,
     apis,
     tables,
     declared: about,

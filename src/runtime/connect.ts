@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartupError } from '../platform/environment.ts';
 import type { Platform } from '../platform/platform.ts';
-import { isTooSlow, isUnavailable } from '../platform/postgres/errors.ts';
+import { isTooSlow, isTransient } from '../platform/postgres/errors.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
@@ -65,7 +65,7 @@ async function prepared<T>(platform: Platform, reach: () => Promise<void>, work:
     try {
       return await work();
     } catch (error) {
-      if (!isUnavailable(error) || isTooSlow(error)) throw error;
+      if (!isTransient(error) || isTooSlow(error)) throw error;
       const fault = `Postgres at ${place(platform.env.databaseUrl)} went away in the middle: ${(error as Error).message}`;
       if (tried === ATTEMPTS) fail([fault]);
       platform.log.warn(`${fault}; beginning anew (${tried} of ${ATTEMPTS})`);

@@ -5,6 +5,7 @@ import type { RecordOf } from '../declare/infer.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, Serviced } from '../declare/service.ts';
 import type { Transaction } from '../declare/transaction.ts';
+import { ConfigErrors } from '../platform/config-errors.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import { readEnvironment, StartupError } from '../platform/environment.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
@@ -14,10 +15,10 @@ import type { Captured } from '../push/history/captured.ts';
 import type { Push } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { transportsFrom } from '../push/transports/from-environment.ts';
-import { type AppAdministration, assemble } from './assemble.ts';
+import { type AppAdministration, type Assembly, assemble, checkDeclarations } from './assemble.ts';
+import { checkAppOptions } from './config-errors.ts';
 import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
-import { optionMistakes } from './option-mistakes.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
 /** What an app is made of. */
@@ -131,22 +132,13 @@ const MEMBERS: Record<keyof App, true> = {
  * Makes an app from declarations. Nothing is connected yet.
  *
  * @param variables the environment, read once: usually `process.env`
- * @throws StartupError listing every mistake in environment, settings and declarations at once
+ * @throws StartupError listing every configuration error in environment, settings and declarations at once
  */
 export function createApp<const R extends readonly AnyResource[], const E extends readonly Extension[] = readonly []>(
   options: AppOptions<R, E>,
   variables: Record<string, string | undefined>,
 ): App<R> & Apis<E> {
-  const faults: string[] = [];
-  const env = collect(faults, () => readEnvironment(variables));
-  const settings = collect(faults, () => readSettings(options.settings));
-  const isReadable = optionMistakes(options, (text) => faults.push(text));
-  const provided = () => (env && settings ? transportsFrom(env, settings) : []);
-  const transports = options.transports ?? collect(faults, provided) ?? [];
-  const declared = { ...options, extensions: options.extensions ?? [], transports, members: MEMBERS };
-  const assembled = () => assemble(declared, env, settings);
-  const parts = isReadable ? collect(faults, assembled) : undefined;
-  if (parts === undefined || faults.length > 0) throw new StartupError('The app cannot be made:', faults);
+  const parts = assembleFrom(options, variables);
 
   const stops: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;
@@ -185,12 +177,36 @@ export function createApp<const R extends readonly AnyResource[], const E extend
   return whole;
 }
 
-function collect<T>(faults: string[], read: () => T): T | undefined {
+/**
+ * Checks everything that an app is made of, and puts it together. Extensions are set up only when nothing else is wrong.
+ *
+ * @throws StartupError listing all configuration errors
+ */
+function assembleFrom(
+  options: Omit<AppOptions<readonly AnyResource[]>, 'listeners'>,
+  variables: Record<string, string | undefined>,
+): Assembly {
+  const errors = new ConfigErrors();
+  const env = collect(errors, () => readEnvironment(variables));
+  const settings = collect(errors, () => readSettings(options.settings));
+  const isReadable = checkAppOptions(options, errors);
+  const provided = () => (env && settings ? transportsFrom(env, settings) : []);
+  const transports = options.transports ?? collect(errors, provided) ?? [];
+  const declared = { ...options, extensions: options.extensions ?? [], transports, members: MEMBERS };
+  if (isReadable) checkDeclarations(declared, settings, errors);
+  const isSound = errors.lines.length === 0;
+  const assembly = isSound && env && settings ? assemble(declared, env, settings, errors) : undefined;
+  if (assembly === undefined) throw new StartupError('The app cannot be made:', errors.lines);
+  return assembly;
+}
+
+/** What a function returns; undefined after its StartupError is reported. */
+function collect<T>(errors: ConfigErrors, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
-    faults.push(...error.faults);
+    for (const line of error.faults) errors.report(line);
     return undefined;
   }
 }

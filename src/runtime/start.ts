@@ -31,28 +31,24 @@ function processName(roles: readonly Role[]): string {
   return roles.includes('web') ? 'web' : roles.join('+');
 }
 
-function startRelayOf({ platform, features }: Assembly) {
+function startRelayOf({ platform, parts }: Assembly) {
   return startRelay({
     database: platform.database,
     subscriber: platform.redis.patient(),
     prefix: platform.env.redisPrefix,
-    consumers: features.flatMap((feature) => feature.consumers ?? []),
-    sweeps: features.flatMap((feature) => feature.sweeps ?? []),
+    consumers: parts.consumers ?? [],
+    sweeps: parts.sweeps ?? [],
     log: platform.log,
     logWork: createLogWork(platform),
     settings: platform.settings.relay,
   });
 }
 
-async function startWeb(parts: Assembly, port: number) {
-  const { platform, features, host, records, tables } = parts;
+async function startWeb({ platform, parts, host, records, tables }: Assembly, port: number) {
   const pending = createPendingAnswers(platform.settings.http);
   const api = createApi(
-    {
-      routes: features.flatMap((feature) => feature.routes ?? []),
-      pages: features.flatMap((feature) => feature.pages ?? []),
-    },
-    { host, records, authenticators: features.flatMap((feature) => feature.authenticators ?? []) },
+    { routes: parts.routes ?? [], pages: parts.pages ?? [] },
+    { host, records, authenticators: parts.authenticators ?? [] },
     {
       postgres: () => platform.database.write({ text: 'select 1', values: [] }),
       redis: () => platform.redis.commands.ping(),
@@ -91,11 +87,11 @@ async function startMetrics({ platform }: Assembly, port: number) {
  * @param stops where each started role leaves how it is stopped; run in reverse order
  */
 export async function startRoles(
-  parts: Assembly,
+  assembly: Assembly,
   options: StartOptions,
   stops: (() => Promise<void>)[],
 ): Promise<{ url: string; metricsUrl: string }> {
-  const { platform, features, tables, encryption } = parts;
+  const { platform, parts, tables, encryption } = assembly;
   const roles = options.roles ?? rolesOf(platform.env);
   if (platform.env.logProcess === undefined) platform.log.setBindings({ process: processName(roles) });
   const presence = await withStores(platform, async () => {
@@ -105,21 +101,19 @@ export async function startRoles(
   });
   stops.push(() => presence.leave());
   const startWorkers = async (role: Role) => {
-    for (const feature of features) {
-      const worker = await feature.workers?.[role]?.();
-      if (worker !== undefined) stops.push(() => worker.stop());
-    }
+    const worker = await parts.workers?.[role]?.();
+    if (worker !== undefined) stops.push(() => worker.stop());
   };
   for (const role of roles) if (role !== 'web') await startWorkers(role);
   if (roles.includes('relay')) {
-    const relay = startRelayOf(parts);
+    const relay = startRelayOf(assembly);
     stops.push(() => relay.stop());
   }
   const { metricsPort, metricsToken } = platform.env;
   if (metricsPort !== undefined || metricsToken !== undefined) addProcessMetrics(platform.metrics);
   let metricsUrl = '';
   if (metricsPort !== undefined) {
-    const server = await startMetrics(parts, metricsPort);
+    const server = await startMetrics(assembly, metricsPort);
     stops.push(() => server.close(0));
     metricsUrl = `${server.url}/metrics`;
   }
@@ -127,7 +121,7 @@ export async function startRoles(
     platform.log.info({ roles }, `runs with the roles ${roles.join(', ')}`);
     return { url: '', metricsUrl };
   }
-  const server = await startWeb(parts, options.port ?? platform.env.port);
+  const server = await startWeb(assembly, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
   // Stopped before the server: it waits for the answers that they still write.
   await startWorkers('web');

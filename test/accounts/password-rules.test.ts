@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { folded } from '../../src/records/fields/folded-text.ts';
-import { isLeaked } from '../../src/records/fields/leaked-passwords.ts';
-import { weaknessOf } from '../../src/records/fields/weak-password.ts';
+import { folded, isLeaked, passwordWeakness } from '../../src/records/fields/password-strength.ts';
 import { anyCharacter } from '../support/any-text.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -74,9 +72,9 @@ test('any step of one, up or down, or none at all is a run; the other texts are 
       fc.integer({ min: 8, max: 128 }),
       (from, step, length) => {
         const points = Array.from({ length }, (_, i) => from + i * step);
-        expect(weaknessOf(String.fromCodePoint(...points))).toBe(EASY);
+        expect(passwordWeakness(String.fromCodePoint(...points))).toBe(EASY);
         const broken = points.with(length - 1, points.at(-1)! + 7);
-        expect(weaknessOf(String.fromCodePoint(...broken))).toBeUndefined();
+        expect(passwordWeakness(String.fromCodePoint(...broken))).toBeUndefined();
       },
     ),
   );

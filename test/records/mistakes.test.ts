@@ -252,7 +252,7 @@ test.each<[string, object, string]>([
   ['an index that names a field twice', { indexes: [{ fields: ['a', '-a'] }] }, 'names a field twice'],
   ...[f.string().encrypted(), f.password(), f.json(), f.object({}), f.array(f.string())].map(
     (field): [string, object, string] => [
-      `an index over a field that is ${field.spec.encrypted ? 'encrypted' : field.spec.kind}`,
+      `an index over a field that is ${field.spec.encrypted ? 'encrypted' : field.spec.type.kind}`,
       { fields: { a: field }, indexes: [{ fields: ['a'] }] },
       'indexes: "a" is not a field that can be indexed',
     ],
@@ -369,7 +369,7 @@ test('names are compared as they are normalised, and a path below a record of an
 });
 
 test.each([
-  ['an unknown option', { resuorces: [] }, '"resuorces" is not an option of createApp; options: resources, extensions'],
+  ['an unknown option', { resuorces: [] }, '"resuorces" is not an option of createApp. Did you mean "resources"?'],
   ['no resources', { resources: undefined }, 'resources: must be a list'],
   ['a resource that is none', { resources: [{ fields: {} }] }, 'resources: each is made with defineResource'],
   ['extensions that are no list', { extensions: {} }, 'extensions: must be a list'],

@@ -69,8 +69,8 @@ const SECRETS = Object.keys(fields).filter((name) => !['open', 'author'].include
 /** Whether this viewer sees the field of a record of that author. */
 function sees(viewer: Viewer, name: Name, author: string): boolean {
   const own = viewer === 'owner' && author === people.owner.id;
-  const { hidden, writeOnly, kind, visibleTo } = fields[name].spec;
-  if (hidden || writeOnly || kind === 'password') return false;
+  const { hidden, writeOnly, type, visibleTo } = fields[name].spec;
+  if (hidden || writeOnly || type.kind === 'password') return false;
   if (visibleTo === undefined) return true;
   return (own && String(visibleTo).includes('owner')) || (viewer === 'admin' && String(visibleTo).includes('admin'));
 }

@@ -134,8 +134,8 @@ for (const viewer of VIEWERS) {
   test(`${viewer}: fields cannot ask for more than the viewer may see`, async () => {
     for (const name of NAMES) {
       const { status, body } = await as(viewer)('GET', `/api/notes/${record.id}?fields=${name}`);
-      const { hidden, writeOnly, kind } = fields[name].field.spec;
-      if (hidden || writeOnly || kind === 'password') expect(status).toBe(400);
+      const { hidden, writeOnly, type } = fields[name].field.spec;
+      if (hidden || writeOnly || type.kind === 'password') expect(status).toBe(400);
       else
         expect(body.data).toEqual({
           id: record.id,

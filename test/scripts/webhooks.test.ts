@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readWebhookArguments } from '../../scripts/webhooks/arguments.ts';
 import { run } from '../../scripts/webhooks/run.ts';
-import type { WebhookOperations } from '../../src/extensions/webhooks/operations.ts';
+import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { blog } from '../fixtures/blog/app.ts';
 import { startTestApp } from '../support/app.ts';

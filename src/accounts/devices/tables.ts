@@ -1,7 +1,5 @@
-import { index, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
+import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 import { sessions } from '../tables.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 
 /** Devices that push notifications go to. A device that follows a session goes when the session's row goes. */
 export const devices = pgTable(
@@ -18,9 +16,9 @@ export const devices = pgTable(
     name: text('name'),
     appVersion: text('app_version'),
     locale: text('locale'),
-    createdAt: time('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /** When it was last registered. */
-    lastSeenAt: time('last_seen_at').notNull().defaultNow(),
+    lastSeenAt: timestamptz('last_seen_at').notNull().defaultNow(),
   },
   (table) => [index('devices_user_id_index').on(table.userId), index('devices_session_id_index').on(table.sessionId)],
 );

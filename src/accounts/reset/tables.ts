@@ -1,6 +1,4 @@
-import { index, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
 /**
  * The link by which a user may set a new password: the newest one, since it replaces the one before. Only the SHA-256 of its
@@ -12,8 +10,8 @@ export const passwordResets = pgTable(
   {
     userId: text('user_id').primaryKey(),
     tokenHash: text('token_hash').unique(),
-    requestedAt: time('requested_at').notNull(),
-    expiresAt: time('expires_at').notNull(),
+    requestedAt: timestamptz('requested_at').notNull(),
+    expiresAt: timestamptz('expires_at').notNull(),
   },
   (table) => [index('password_resets_expires_at_index').on(table.expiresAt)],
 );

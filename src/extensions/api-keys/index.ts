@@ -6,7 +6,7 @@ import { createKeys } from './keys.ts';
 import { keysOfDeletedUsers, oldKeysSweep } from './removal.ts';
 import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
-import { type ApiKeyOptions, readSettings, settingsMistakes } from './settings.ts';
+import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
 import { apiKeyTable } from './tables.ts';
 import { keyData } from './user-data.ts';
 
@@ -25,9 +25,9 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
   return defineExtension({
     name: 'apiKeys',
     tables: { api_keys: apiKeyTable },
-    mistakes: () => settingsMistakes(options),
-    setup(host) {
-      const settings = readSettings(options);
+    settings: apiKeySettings,
+    options,
+    setup(host, settings) {
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('apiKeys() cannot work:', ['keys belong to users: it needs accounts, see defineUser']);
@@ -46,7 +46,9 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
         sweeps: [oldKeysSweep(host.database)],
         userData: [keyData(host.database)],
         revocationStep: keys.revokeOfUsers,
-        mistakes: () => scopes().mistakes,
+        checkConfig(errors) {
+          read = createScopes(host.routes(), settings, errors);
+        },
         api,
       };
     },

@@ -1,6 +1,5 @@
 import type { Route } from '../../declare/route.ts';
 import { groupOf, isForSessions, nameOf } from '../../declare/scope.ts';
-import type { RouteScopes } from './route-scopes.ts';
 
 /** What scopes with one name before the colon are there for. */
 interface Group {
@@ -24,8 +23,12 @@ function inGroup(name: string, { reads, writes, own }: Group): [scope: string, d
  * Every scope that a key can have, with what it allows: the general ones, then by name, in the order of the routes.
  *
  * @param routes all of the app
+ * @param scopeOf the scope that a route asks for
  */
-export function listScopes(routes: readonly Route[], routeScopes: RouteScopes): Map<string, string> {
+export function listScopes(
+  routes: readonly Route[],
+  scopeOf: (route: Route) => string | undefined,
+): Map<string, string> {
   const groups = new Map<string, Group>();
   const group = (name: string): Group => {
     const found = groups.get(name) ?? { reads: false, writes: false, own: new Map() };
@@ -34,7 +37,7 @@ export function listScopes(routes: readonly Route[], routeScopes: RouteScopes): 
   };
   for (const route of routes) {
     if (isForSessions(route)) continue;
-    const scope = routeScopes.of(route);
+    const scope = scopeOf(route);
     const name = nameOf(route);
     if (scope !== undefined) {
       const { own } = group(groupOf(scope));

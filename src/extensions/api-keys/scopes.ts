@@ -1,5 +1,6 @@
 import type { Route } from '../../declare/route.ts';
 import { scopesNeeded } from '../../declare/scope.ts';
+import { ConfigErrors } from '../../platform/config-errors.ts';
 import { readRouteScopes } from './route-scopes.ts';
 import { listScopes } from './scope-list.ts';
 import type { ApiKeySettings } from './settings.ts';
@@ -10,30 +11,27 @@ export interface Scopes {
   all: ReadonlyMap<string, string>;
   /** Of which scopes a key needs one on a route, the narrowest first; none: keys are never good there. */
   neededOn(route: Route): readonly string[];
-  /** What is wrong with the settings in the light of the routes, a line each. */
-  mistakes: readonly string[];
 }
 
 /**
  * Reads the scopes of an app from its routes.
  *
  * @param routes all of the app
+ * @param errors where settings are reported that do not fit the routes
  */
 export function createScopes(
   routes: readonly Route[],
   { routeScopes, defaultScopes }: Pick<ApiKeySettings, 'routeScopes' | 'defaultScopes'>,
+  errors = new ConfigErrors(),
 ): Scopes {
-  const given = readRouteScopes(routes, routeScopes);
+  const given = readRouteScopes(routes, routeScopes, errors.at('apiKeys.routeScopes'));
   const all = listScopes(routes, given);
-  const unknown = defaultScopes.filter((scope) => !all.has(scope));
+  for (const scope of defaultScopes) {
+    if (all.has(scope)) continue;
+    errors.at('apiKeys.defaultScopes').report(`there is no scope "${scope}"; scopes: ${[...all.keys()].join(', ')}`);
+  }
   return {
     all,
-    neededOn: (route) => scopesNeeded(route, given.of(route)),
-    mistakes: [
-      ...given.mistakes,
-      ...unknown.map(
-        (scope) => `apiKeys.defaultScopes: there is no scope "${scope}"; scopes: ${[...all.keys()].join(', ')}`,
-      ),
-    ],
+    neededOn: (route) => scopesNeeded(route, given(route)),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { policySetting, settingMistakes } from '../../declare/extension-settings.ts';
+import { policySetting } from '../../declare/extension-settings.ts';
 import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
 
 /** A century. More is a slip of the pen. */
@@ -7,7 +7,8 @@ const MAX_DAYS = 36_500;
 
 const days = z.number().int().min(1).max(MAX_DAYS);
 
-const schema = z
+/** The settings of the extension. */
+export const apiKeySettings = z
   .strictObject({
     /** Who may make keys. */
     policy: policySetting.default('authenticated'),
@@ -36,17 +37,7 @@ const schema = z
   });
 
 /** The settings of the extension as a project writes them: everything may be left out. */
-export type ApiKeyOptions = z.input<typeof schema>;
+export type ApiKeyOptions = z.input<typeof apiKeySettings>;
 
 /** The settings with all defaults filled. */
-export type ApiKeySettings = z.output<typeof schema>;
-
-/** Every setting that is unknown or malformed, a line each. */
-export function settingsMistakes(options: ApiKeyOptions): readonly string[] {
-  return settingMistakes('apiKeys', schema, options);
-}
-
-/** Fills the defaults of settings that are free of mistakes. */
-export function readSettings(options: ApiKeyOptions): ApiKeySettings {
-  return schema.parse(options);
-}
+export type ApiKeySettings = z.output<typeof apiKeySettings>;

@@ -1,6 +1,4 @@
-import { index, pgTable, sql, text, timestamp } from '../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { index, pgTable, sql, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
 /** Keys for scripts. Only the SHA-256 of a key is stored. Revoked and expired ones stay for a while, to be looked up. */
 export const apiKeyTable = pgTable(
@@ -13,12 +11,12 @@ export const apiKeyTable = pgTable(
     /** What is shown of the key. */
     prefix: text('prefix').notNull(),
     scopes: text('scopes').array().notNull(),
-    createdAt: time('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /** Null: never. */
-    expiresAt: time('expires_at'),
-    lastUsedAt: time('last_used_at'),
+    expiresAt: timestamptz('expires_at'),
+    lastUsedAt: timestamptz('last_used_at'),
     lastUsedIp: text('last_used_ip'),
-    revokedAt: time('revoked_at'),
+    revokedAt: timestamptz('revoked_at'),
   },
   (table) => [
     index('api_keys_user_id_index').on(table.userId),

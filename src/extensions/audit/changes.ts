@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
+import { fieldTypeOf } from '../../records/fields/field-type.ts';
 import type { Changes, FieldChange } from './entry.ts';
 import { withoutPersonal } from './mask.ts';
 
@@ -43,10 +44,9 @@ export function changesOf(
   const passwords = (payload.passwords ?? {}) as Record<string, boolean>;
   const changes: Changes = {};
   for (const [field, { spec }] of Object.entries(gateway.declaration.fields as Fields)) {
-    const change =
-      spec.kind === 'password'
-        ? passwords[field] && ({ changed: true } as const)
-        : changeOf(field, personal.has(field) ? { ...spec, pii: true } : spec, before, after);
+    const change = fieldTypeOf(spec).concealed
+      ? passwords[field] && ({ changed: true } as const)
+      : changeOf(field, personal.has(field) ? { ...spec, pii: true } : spec, before, after);
     if (change) changes[field] = change;
   }
   return changes;

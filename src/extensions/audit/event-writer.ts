@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
-import { isUnavailable } from '../../platform/postgres/errors.ts';
+import { isTransient } from '../../platform/postgres/errors.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
 import type { AuditEvent } from './entry.ts';
 import { INSERT_OUTBOX } from './sql.ts';
@@ -48,7 +48,7 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
         await writeSome();
       } catch (error) {
         log.error({ err: error, waiting: waiting.length, lost }, 'events could not be written to the audit trail');
-        if (!isUnavailable(error)) {
+        if (!isTransient(error)) {
           // One that the database refuses must not hold up the others: it alone is dropped.
           if (most === 1) waiting.shift();
           most = 1;

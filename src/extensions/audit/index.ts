@@ -5,7 +5,7 @@ import { createEventWriter } from './event-writer.ts';
 import { createListeners } from './listeners.ts';
 import { createRetention } from './retention.ts';
 import { auditRoutes } from './routes.ts';
-import { type AuditOptions, readSettings, settingsMistakes } from './settings.ts';
+import { type AuditOptions, auditSettings } from './settings.ts';
 import { auditAnchors, auditEntries, auditValues } from './tables.ts';
 import { auditData } from './user-data.ts';
 import { createVerify, type Verify } from './verify.ts';
@@ -24,15 +24,14 @@ export interface AuditApi {
  * @example createApp({ resources, extensions: [audit({ keepDays: 730 })] }, process.env)
  */
 export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> {
-  const mistakes = settingsMistakes(options);
   return defineExtension({
     name: 'audit',
     resourceOptions: ['audit'],
     tables: { audit_entries: auditEntries, audit_anchors: auditAnchors, audit_values: auditValues },
-    statements: mistakes.length === 0 ? appendOnly(readSettings(options).keepDays) : [],
-    mistakes: () => mistakes,
-    setup(host) {
-      const { keepDays } = readSettings(options);
+    settings: auditSettings,
+    options,
+    statements: ({ keepDays }) => appendOnly(keepDays),
+    setup(host, { keepDays }) {
       const writer = createEventWriter(host);
       // Events come in every process: each writes what it holds before it ends.
       const workers = {

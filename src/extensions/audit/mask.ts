@@ -1,5 +1,6 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import { isPersonal } from '../../declare/personal-data.ts';
+import { fieldTypeOf } from '../../records/fields/field-type.ts';
+import { isPersonal } from '../../records/fields/personal-data.ts';
 
 const MASK = '***';
 // Of a shorter text the first letter would be much.
@@ -11,10 +12,9 @@ export function maskText(text: string): string {
   return letters.length < SHORTEST_TOLD ? MASK : `${letters[0]}${MASK}`;
 }
 
-function masked(value: unknown, { kind }: FieldSpec): unknown {
+function masked(value: unknown, spec: FieldSpec): unknown {
   if (value === null || value === undefined) return value;
-  // Of few possible values the first letter tells which one it is.
-  return typeof value === 'string' && kind !== 'enum' ? maskText(value) : MASK;
+  return typeof value === 'string' && !fieldTypeOf(spec).maskedWhole ? maskText(value) : MASK;
 }
 
 /** A value as the audit trail holds it: what is personal in it is masked. */

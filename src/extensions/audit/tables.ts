@@ -1,6 +1,4 @@
-import { bigint, index, jsonb, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { bigint, index, jsonb, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
 /** The audit trail: who did what, a row each, chained by hashes. Triggers keep rows as they are: see append-only.ts. */
 export const auditEntries = pgTable(
@@ -9,7 +7,7 @@ export const auditEntries = pgTable(
     /** Its place in the chain, without gaps. */
     id: bigint('id', { mode: 'number' }).primaryKey(),
     /** When it happened; rows may come a little later, and out of this order. */
-    at: time('at').notNull(),
+    at: timestamptz('at').notNull(),
     /** `created`, `updated`, `deleted`, `restored`, or the name of an event: `auth.login`. */
     action: text('action').notNull(),
     resource: text('resource'),
@@ -59,5 +57,5 @@ export const auditValues = pgTable(
 export const auditAnchors = pgTable('audit_anchors', {
   id: bigint('id', { mode: 'number' }).primaryKey(),
   hash: text('hash').notNull(),
-  at: time('at').notNull().defaultNow(),
+  at: timestamptz('at').notNull().defaultNow(),
 });

@@ -1,16 +1,15 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { mergeParts } from '../../declare/merge-parts.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { erasureParts, erasures } from './erasure/index.ts';
 import {
   type ExportOptions,
   exportParts,
+  exportSettings,
   privacyExportChunks,
   privacyExports,
-  readSettings,
-  settingsMistakes,
 } from './export/index.ts';
-import { joinHalves } from './half.ts';
 import { type PrivacyReport, privacyReport } from './report/report.ts';
 
 export type { PrivacyReport, ReportedData, ReportedField } from './report/report.ts';
@@ -35,14 +34,15 @@ export function privacy(options: PrivacyOptions = {}): Extension<'privacy', Priv
     name: 'privacy',
     resourceOptions: ['onOwnerDelete', 'personalFields'],
     tables: { privacy_exports: privacyExports, privacy_export_chunks: privacyExportChunks, privacy_erasures: erasures },
-    mistakes: () => settingsMistakes(options),
-    setup(host) {
+    settings: exportSettings,
+    options,
+    setup(host, settings) {
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('privacy() cannot work:', ['it needs accounts, see defineUser']);
       }
       return {
-        ...joinHalves(exportParts(host, accounts, users, readSettings(options)), erasureParts(host, accounts, users)),
+        ...mergeParts(exportParts(host, accounts, users, settings), erasureParts(host, accounts, users)),
         api: { report: (tables) => privacyReport(host.resources, users, host.userData(), tables) },
       };
     },

@@ -3,6 +3,7 @@ import type { Fields } from '../../declare/field.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
+import { fieldTypeOf } from '../../records/fields/field-type.ts';
 
 /** The Redis stream through which events go from relays to the processes that hold streams open. */
 export function streamKey(prefix: string): string {
@@ -88,7 +89,7 @@ function placesOf(gateway: ResourceGateway): readonly Place[] {
   let known = places.get(gateway);
   if (known === undefined) {
     const fields = Object.entries(gateway.declaration.fields as Fields).filter(
-      ([, { spec }]) => spec.kind !== 'password',
+      ([, { spec }]) => !fieldTypeOf(spec).concealed,
     );
     known = fields.map(([name]) => [name, snakeCase(name)]);
     places.set(gateway, known);

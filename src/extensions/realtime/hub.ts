@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../declare/host.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
+import { createSerialQueue } from '../../platform/serial-queue.ts';
 import { createBroadcast } from './broadcast.ts';
 import { createDeduplicate } from './deduplicate.ts';
 import { type Entry, FIELDS, firstOf, isBefore, type RecordChange, unpackEvent } from './entry.ts';
 import { type EndReason, heartbeatFrame, readyFrame, resetFrame } from './frame.ts';
 import { createGroups, type Listener } from './groups.ts';
 import { createReader } from './reader.ts';
-import { createSerialQueue } from './serial-queue.ts';
 import type { RealtimeSettings } from './settings.ts';
 import { createVisibleChanges } from './visible-change.ts';
 

@@ -7,7 +7,7 @@ import { createHub } from './hub.ts';
 import { createRealtimeMetrics } from './metrics.ts';
 import { createStreamOpener } from './open.ts';
 import { realtimeRoutes } from './routes.ts';
-import { type RealtimeOptions, readSettings, settingsMistakes } from './settings.ts';
+import { type RealtimeOptions, realtimeSettings } from './settings.ts';
 import { createStreamSlots } from './stream-slots.ts';
 import { createSweeps } from './sweeps.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
@@ -25,9 +25,9 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
   return defineExtension({
     name: 'realtime',
     tables: { realtime_waiting: realtimeWaiting, realtime_tickets: realtimeTickets },
-    mistakes: () => settingsMistakes(options),
-    setup(host) {
-      const settings = readSettings(options);
+    settings: realtimeSettings,
+    options,
+    setup(host, settings) {
       const appender = createAppender(host, settings);
       const hub = createHub(host, settings);
       const slots = createStreamSlots(settings);

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { policySetting, settingMistakes } from '../../declare/extension-settings.ts';
-import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
+import { compiledPolicySetting } from '../../declare/extension-settings.ts';
 
 const count = z.number().int().positive();
 
-const schema = z.strictObject({
+/** The settings of the extension. */
+export const realtimeSettings = z.strictObject({
   /** Who may open streams at all. What each is shown is for the policies of the resources. */
-  policy: policySetting.default('public'),
+  policy: compiledPolicySetting.prefault('public'),
   /** How long events are kept for clients that come back. */
   windowSeconds: count.min(10).max(86_400).default(600),
   /** How many events are kept, at least, for clients that come back; fewer when they are older than the window. */
@@ -28,18 +28,7 @@ const schema = z.strictObject({
 });
 
 /** The settings of the extension as a project writes them: everything may be left out. */
-export type RealtimeOptions = z.input<typeof schema>;
+export type RealtimeOptions = z.input<typeof realtimeSettings>;
 
 /** The settings with all defaults filled. */
-export type RealtimeSettings = Omit<z.output<typeof schema>, 'policy'> & { policy: CompiledPolicy };
-
-/** Every setting that is unknown or malformed, a line each. */
-export function settingsMistakes(options: RealtimeOptions): readonly string[] {
-  return settingMistakes('realtime', schema, options);
-}
-
-/** Fills the defaults of settings that are free of mistakes. */
-export function readSettings(options: RealtimeOptions): RealtimeSettings {
-  const settings = schema.parse(options);
-  return { ...settings, policy: compilePolicy(settings.policy, () => undefined) };
-}
+export type RealtimeSettings = z.output<typeof realtimeSettings>;

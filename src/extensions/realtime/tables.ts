@@ -1,6 +1,4 @@
-import { bigint, index, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { bigint, index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
 /** Events that could not be added to Redis while it was away. A sweep moves them when it is back. */
 export const realtimeWaiting = pgTable(
@@ -11,7 +9,7 @@ export const realtimeWaiting = pgTable(
     position: bigint('position', { mode: 'number' }).notNull(),
     /** As it stands in the Redis stream; empty: events that waited for too long were dropped here. */
     entry: text('entry').notNull(),
-    createdAt: time('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
   (table) => [index('realtime_waiting_position_index').on(table.position)],
 );
@@ -23,7 +21,7 @@ export const realtimeTickets = pgTable(
     ticketHash: text('ticket_hash').primaryKey(),
     userId: text('user_id').notNull(),
     sessionId: text('session_id').notNull(),
-    expiresAt: time('expires_at').notNull(),
+    expiresAt: timestamptz('expires_at').notNull(),
   },
   (table) => [index('realtime_tickets_expires_at_index').on(table.expiresAt)],
 );

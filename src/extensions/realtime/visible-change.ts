@@ -1,6 +1,5 @@
 import type { Host, RecordSubscription, ResourceGateway, StoredRecord, ViewContext } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { isTooSlow, isTransient } from '../../platform/postgres/errors.ts';
 import { asItWas, type RecordChange } from './entry.ts';
 
@@ -33,7 +32,7 @@ export interface Sight {
 
 /** Whether to ask the database again. A statement that was too slow would be as slow again, and every stream would wait for it. */
 function isWorthRetrying(error: unknown): boolean {
-  return isTransient(error) && !isTooSlow(error instanceof ApiError ? error.cause : error);
+  return isTransient(error) && !isTooSlow(error);
 }
 
 /** What becomes of a change for somebody who could see the record before it, or can see it after it. */

@@ -1,6 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { createPurge } from './purge.ts';
-import { readSettings, type SoftDeleteOptions, settingsMistakes } from './settings.ts';
+import { type SoftDeleteOptions, softDeleteSettings } from './settings.ts';
 
 export type { SoftDeleteOptions } from './settings.ts';
 
@@ -14,7 +14,8 @@ export function softDelete(options: SoftDeleteOptions = {}): Extension {
   return defineExtension({
     name: 'softDelete',
     resourceOptions: ['softDelete'],
-    mistakes: () => settingsMistakes(options),
-    setup: (host) => ({ sweeps: createPurge(host, readSettings(options).keepDays) }),
+    settings: softDeleteSettings,
+    options,
+    setup: (host, { keepDays }) => ({ sweeps: createPurge(host, keepDays) }),
   });
 }

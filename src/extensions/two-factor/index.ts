@@ -7,7 +7,7 @@ import { challengeShape } from './output.ts';
 import { factorsOfDeletedUsers, revokeChallenges, twoFactorSweeps } from './removal.ts';
 import { twoFactorRoutes } from './routes.ts';
 import { encryptedSecrets } from './secret.ts';
-import { readSettings, settingsMistakes, type TwoFactorOptions } from './settings.ts';
+import { type TwoFactorOptions, twoFactorSettings } from './settings.ts';
 import { twoFactorChallenges, twoFactors } from './tables.ts';
 import { factorData } from './user-data.ts';
 
@@ -23,14 +23,15 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
   return defineExtension({
     name: 'two-factor',
     tables: { two_factors: twoFactors, two_factor_challenges: twoFactorChallenges },
-    mistakes: () => settingsMistakes(options),
-    setup(host) {
+    settings: twoFactorSettings,
+    options,
+    setup(host, settings) {
       const { accounts, env, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('twoFactor() cannot work:', ['it needs accounts, see defineUser']);
       }
       const issuer = env.appUrl === undefined ? host.settings.openapi.title : new URL(env.appUrl).host;
-      const context: TwoFactorContext = { host, accounts, users, settings: readSettings(options, issuer) };
+      const context: TwoFactorContext = { host, accounts, users, settings: { issuer, ...settings } };
       return {
         routes: twoFactorRoutes(context),
         signInStep: { output: challengeShape, ask: (login) => openChallenge(context, login) },

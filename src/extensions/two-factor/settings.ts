@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { settingMistakes } from '../../declare/extension-settings.ts';
 
 const DAY_MINUTES = 24 * 60;
 
-const schema = z.strictObject({
+/** The settings of the extension. */
+export const twoFactorSettings = z.strictObject({
   /** The name that authenticator apps show. Default: the host of APP_URL, else the setting `openapi.title`. */
   issuer: z.string().trim().min(1).max(64).optional(),
   /** How long a login waits for its code. */
@@ -24,19 +24,9 @@ const schema = z.strictObject({
 });
 
 /** The settings of the extension as a project writes them: everything may be left out. */
-export type TwoFactorOptions = z.input<typeof schema>;
+export type TwoFactorOptions = z.input<typeof twoFactorSettings>;
 
 /** The settings with all defaults filled. */
-export interface TwoFactorSettings extends Omit<z.output<typeof schema>, 'issuer'> {
+export interface TwoFactorSettings extends Omit<z.output<typeof twoFactorSettings>, 'issuer'> {
   issuer: string;
-}
-
-/** Every setting that is unknown or malformed, a line each. */
-export function settingsMistakes(options: TwoFactorOptions): readonly string[] {
-  return settingMistakes('twoFactor', schema, options);
-}
-
-/** Fills the defaults of settings that are free of mistakes. */
-export function readSettings(options: TwoFactorOptions, issuer: string): TwoFactorSettings {
-  return { issuer, ...schema.parse(options) };
 }

@@ -1,6 +1,4 @@
-import { bigint, index, integer, pgTable, sql, text, timestamp } from '../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { bigint, index, integer, pgTable, sql, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
 /** The second factors of users: one row for who has, or is about to have, one. Whoever tries a code locks the row. */
 export const twoFactors = pgTable(
@@ -13,12 +11,12 @@ export const twoFactors = pgTable(
     lastStep: bigint('last_step', { mode: 'number' }).notNull().default(0),
     /** Hashes of the recovery codes that are left. */
     recoveryCodes: text('recovery_codes').array().notNull().default([]),
-    createdAt: time('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /** Null: enrolled, and not on until a code has shown that the app knows the secret. */
-    confirmedAt: time('confirmed_at'),
+    confirmedAt: timestamptz('confirmed_at'),
     /** Wrong codes since the last right one, wherever they were tried. */
     failures: integer('failures').notNull().default(0),
-    lockedUntil: time('locked_until'),
+    lockedUntil: timestamptz('locked_until'),
   },
   (table) => [index('two_factors_unconfirmed_index').on(table.createdAt).where(sql`confirmed_at is null`)],
 );
@@ -33,7 +31,7 @@ export const twoFactorChallenges = pgTable(
     passwordProof: text('password_proof').notNull(),
     /** Wrong codes. */
     failures: integer('failures').notNull().default(0),
-    expiresAt: time('expires_at').notNull(),
+    expiresAt: timestamptz('expires_at').notNull(),
   },
   (table) => [
     index('two_factor_challenges_user_id_index').on(table.userId),

@@ -1,30 +1,28 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
-import { CREATED_MAIL, createCreatedComposer } from './created-mail.ts';
-import { createDeletedRecords, encryptedRecords } from './deleted-records.ts';
-import { deliveryRoutes } from './delivery-routes.ts';
-import { createDisabledComposer, DISABLED_MAIL } from './disabled-mail.ts';
-import { endedKeysSweep } from './ended-keys.ts';
-import { explainRoute } from './explain-route.ts';
-import { createFanOut } from './fan-out.ts';
-import { createKeyLimits } from './key-limits.ts';
+import { createResultWriter } from './delivery/record-results.ts';
+import { startWebhookWorker } from './delivery/worker.ts';
+import { createKeyLimits } from './endpoints/access.ts';
+import { createDisabledNotifier, createRevocationStep, endedKeysSweep } from './endpoints/disabling.ts';
+import { CREATED_MAIL, createCreatedComposer, createDisabledComposer, DISABLED_MAIL } from './endpoints/mails.ts';
+import { endpointRoutes } from './endpoints/routes.ts';
+import { encryptedSecrets } from './endpoints/signing.ts';
+import { checkEventNames, type EventDeclarations, sentEvents } from './events.ts';
+import { createFanOut } from './fanout/fan-out.ts';
+import { createPublish, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
+import { createShownDeliveries } from './log/delivery.ts';
+import { explainRoute } from './log/explain.ts';
+import { deliveryRoutes } from './log/routes.ts';
 import { createWebhookMetrics } from './metrics.ts';
-import { createDisabledNotifier, createRevocationStep } from './notify-disabled.ts';
-import { createOperations, type WebhookOperations } from './operations.ts';
-import { createPublish, forgetEvents, type WebhooksApi } from './publish.ts';
-import { type EventDeclarations, takenEventNames } from './published-events.ts';
-import { createReadability } from './readability.ts';
-import { createResultWriter } from './record-results.ts';
-import { createRecovering } from './recover.ts';
-import { recoveryRoutes } from './recovery-routes.ts';
-import { endpointRoutes } from './routes.ts';
-import { sentEvents } from './sent-events.ts';
-import { readSettings, settingsMistakes, type WebhookOptions } from './settings.ts';
-import { createShownDeliveries } from './shown-deliveries.ts';
-import { encryptedSecrets } from './signing-keys.ts';
-import { createStatusReader } from './status.ts';
-import { encryptedBodies, encryptedResponses } from './stored-body.ts';
-import { createSweeps } from './sweeps.ts';
+import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
+import { createReadability } from './readability/readability.ts';
+import { encryptedBodies, encryptedResponses } from './readability/stored-body.ts';
+import { createPendingEndpoints, createReclaimSweeps } from './recovery/reclaim.ts';
+import { createRecoverFailed, createRecovering, type RecoverFailed } from './recovery/recoveries.ts';
+import { createRetentionSweeps } from './recovery/retention.ts';
+import { recoveryRoutes } from './recovery/routes.ts';
+import { completeSettings, type WebhookOptions, webhookSettings } from './settings.ts';
+import { createStatusReader, type StatusReader } from './status.ts';
 import {
   webhookDeletedRecords,
   webhookDeliveries,
@@ -34,7 +32,11 @@ import {
   webhookTurns,
 } from './tables.ts';
 import { webhookData } from './user-data.ts';
-import { startWebhookWorker } from './worker.ts';
+
+/** What an operator asks of webhooks, on `app.webhooks`: `npm run webhooks` is made of it. */
+export interface WebhookOperations extends StatusReader {
+  recoverFailed: RecoverFailed;
+}
 
 export type { WebhookOptions } from './settings.ts';
 
@@ -58,9 +60,10 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       webhook_recoveries: webhookRecoveries,
       webhook_turns: webhookTurns,
     },
-    mistakes: () => settingsMistakes(options),
-    setup(host) {
-      const settings = readSettings(options, host.env.nodeEnv === 'production');
+    settings: webhookSettings,
+    options,
+    setup(host, given) {
+      const settings = completeSettings(given, host.env.nodeEnv === 'production');
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('webhooks() cannot work:', [
@@ -71,6 +74,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       const deleted = createDeletedRecords(host);
       const check = createReadability(host, users, settings, deleted, limits);
       const shown = createShownDeliveries(host, check);
+      const pending = createPendingEndpoints(host, users, settings);
       const recovering = createRecovering(host, users, settings);
       const status = createStatusReader(host, users, settings);
       const metrics = createWebhookMetrics(host, status);
@@ -83,7 +87,8 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         ],
         consumers: [createFanOut(host, users, settings, deleted)],
         sweeps: [
-          ...createSweeps(host, users, settings, createResultWriter(host, settings)),
+          ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
+          ...createRetentionSweeps(host, users, settings, pending),
           endedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
           ...recovering.sweeps,
           forgetEvents(host, settings),
@@ -97,10 +102,11 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         },
         sent: sentEvents(host.resources, settings.events),
         api: {
-          ...createOperations(host, status, recovering),
+          ...status,
+          recoverFailed: createRecoverFailed(host, recovering),
           publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
         },
-        mistakes: () => takenEventNames(settings.events, host.resources),
+        checkConfig: (errors) => checkEventNames(settings.events, host.resources, errors),
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings, metrics, check) },
       };
     },

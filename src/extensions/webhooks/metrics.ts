@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Host } from '../../declare/host.ts';
 import type { AddToBatch } from '../../platform/micro-batch.ts';
-import type { Outcome } from './deliver.ts';
-import type { Result } from './record-results.ts';
+import type { Outcome } from './delivery/attempt.ts';
+import type { Result } from './delivery/record-results.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';
 
 /** What is counted of attempts as they are made. */

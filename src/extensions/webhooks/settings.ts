@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { policySetting, settingMistakes } from '../../declare/extension-settings.ts';
-import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
+import { compiledPolicySetting, policySetting } from '../../declare/extension-settings.ts';
 import { isNameServer } from '../../platform/address-guard.ts';
-import { type EventDeclarations, eventMistakes } from './published-events.ts';
-import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './retry-schedule.ts';
+import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
+import { checkEvents, type EventDeclarations } from './events.ts';
 
 const count = z.number().int().positive();
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {
@@ -15,11 +14,12 @@ const schedule = z.array(z.union([z.number(), z.string()])).transform((list, con
   }
 });
 
-const schema = z.strictObject({
+/** The settings of the extension. */
+export const webhookSettings = z.strictObject({
   /** Who may have endpoints. */
   policy: policySetting.default('authenticated'),
   /** Who may have endpoints that receive every record. */
-  globalPolicy: policySetting.default('admin'),
+  globalPolicy: compiledPolicySetting.prefault('admin'),
   /** Whether local receivers may be called. Default: outside production. */
   allowPrivate: z.boolean().optional(),
   /** Default: in production. */
@@ -49,33 +49,24 @@ const schema = z.strictObject({
   /** Hours for which messages carry the signature of a secret that was rotated away, too; 0: not at all. */
   secretGraceHours: z.number().min(0).max(8760).default(24),
   /** Events of the app's own, by name: `invoice.paid`. */
-  events: z.custom<EventDeclarations>().default({}),
+  events: z.custom<EventDeclarations>().superRefine(checkEvents).default({}),
   /** ms between removals of what is too old. */
   cleanMs: count.default(600_000),
 });
 
 /** The settings of the extension as a project writes them: everything may be left out. */
-export type WebhookOptions = z.input<typeof schema>;
+export type WebhookOptions = z.input<typeof webhookSettings>;
 
 /** The settings with all defaults filled. */
-export interface WebhookSettings
-  extends Omit<z.output<typeof schema>, 'allowPrivate' | 'requireHttps' | 'globalPolicy'> {
+export interface WebhookSettings extends z.output<typeof webhookSettings> {
   allowPrivate: boolean;
   requireHttps: boolean;
-  globalPolicy: CompiledPolicy;
 }
 
-/** Every setting that is unknown or malformed, a line each. */
-export function settingsMistakes(options: WebhookOptions): readonly string[] {
-  return [...settingMistakes('webhooks', schema, options), ...eventMistakes(options.events)];
-}
-
-/** Fills the defaults of settings that are free of mistakes. */
-export function readSettings(options: WebhookOptions, production: boolean): WebhookSettings {
-  const settings = schema.parse(options);
+/** Fills the defaults that depend on where the app runs. */
+export function completeSettings(settings: z.output<typeof webhookSettings>, production: boolean): WebhookSettings {
   return {
     ...settings,
-    globalPolicy: compilePolicy(settings.globalPolicy, () => undefined),
     allowPrivate: settings.allowPrivate ?? !production,
     requireHttps: settings.requireHttps ?? production,
   };

@@ -7,11 +7,9 @@ import {
   pgTable,
   sql,
   text,
-  timestamp,
+  timestamptz,
   uniqueIndex,
 } from '../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 
 /** Where a user wants events to be sent. */
 export const webhookEndpoints = pgTable(
@@ -32,15 +30,15 @@ export const webhookEndpoints = pgTable(
     publicKey: text('public_key'),
     /** The secrets before the last two rotations, ciphertext too: messages carry their signatures for a grace time. */
     previousSecret: text('previous_secret'),
-    previousSecretUntil: time('previous_secret_until'),
+    previousSecretUntil: timestamptz('previous_secret_until'),
     olderSecret: text('older_secret'),
     /** Never after that of the previous one. */
-    olderSecretUntil: time('older_secret_until'),
+    olderSecretUntil: timestamptz('older_secret_until'),
     /** Deliveries in a row that used up their schedule. */
     consecutiveFailures: integer('consecutive_failures').notNull().default(0),
     /** True to the second: while all goes well, not every success is worth a write. */
-    lastSuccessAt: time('last_success_at'),
-    lastFailureAt: time('last_failure_at'),
+    lastSuccessAt: timestamptz('last_success_at'),
+    lastFailureAt: timestamptz('last_failure_at'),
     lastError: text('last_error'),
     /** `gone`, `failing`, `manual`, `password_reset` or `key_ended`. */
     disabledReason: text('disabled_reason'),
@@ -55,11 +53,11 @@ export const webhookEndpoints = pgTable(
     apiKeyId: text('api_key_id'),
     keyScopes: text('key_scopes').array(),
     /** Null: never. */
-    keyExpiresAt: time('key_expires_at'),
-    createdAt: time('created_at').notNull().defaultNow(),
-    updatedAt: time('updated_at').notNull().defaultNow(),
+    keyExpiresAt: timestamptz('key_expires_at'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
     /** Gone for everybody; the row stays until its delivery log is deleted. */
-    removedAt: time('removed_at'),
+    removedAt: timestamptz('removed_at'),
   },
   (table) => [
     index('webhook_endpoints_owner_id_index').on(table.ownerId).where(sql`removed_at is null`),
@@ -93,7 +91,7 @@ export const webhookTurns = pgTable(
     endpointId: text('endpoint_id').primaryKey(),
     holder: text('holder'),
     /** The holder renews it while it lives. */
-    leaseUntil: time('lease_until'),
+    leaseUntil: timestamptz('lease_until'),
     /** Attempts that each delivery had before, by id. */
     sending: jsonb('sending').notNull().default({}),
     /** What is known of its requests of late, where they are limited. */
@@ -133,11 +131,11 @@ export const webhookDeliveries = pgTable(
     /** Ciphertext of the same, when the body is encrypted: the answer may repeat it. */
     encryptedResponse: text('encrypted_response'),
     attemptLog: jsonb('attempt_log').notNull().default([]),
-    nextAttemptAt: time('next_attempt_at'),
+    nextAttemptAt: timestamptz('next_attempt_at'),
     /** Who claimed it must have written back by then. */
-    leaseUntil: time('lease_until'),
-    createdAt: time('created_at').notNull().defaultNow(),
-    finishedAt: time('finished_at'),
+    leaseUntil: timestamptz('lease_until'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    finishedAt: timestamptz('finished_at'),
   },
   (table) => [
     // Of the log, too. Every attempt writes an entry into each index that is not partial, so there is no other one for that.
@@ -160,7 +158,7 @@ export const webhookEvents = pgTable(
     name: text('name').notNull(),
     /** The user whose own endpoints get it. */
     ownerId: text('owner_id'),
-    createdAt: time('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
   // For erasures and exports. Rows are never updated.
   (table) => [index('webhook_events_owner_index').on(table.ownerId, table.id).where(sql`owner_id is not null`)],
@@ -180,7 +178,7 @@ export const webhookDeletedRecords = pgTable(
     record: jsonb('record'),
     /** Ciphertext of the whole record; its encrypted fields are in plain text inside. */
     encryptedRecord: text('encrypted_record'),
-    createdAt: time('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
   (table) => [
     index('webhook_deleted_records_record_id_index').on(table.recordId),
@@ -194,7 +192,7 @@ export const webhookRecoveries = pgTable(
   {
     id: text('id').primaryKey(),
     endpointId: text('endpoint_id').notNull(),
-    since: time('since').notNull(),
+    since: timestamptz('since').notNull(),
     /** `running`, `finished` or `stopped`. */
     status: text('status').notNull().default('running'),
     /** What had failed when it was asked for. */
@@ -202,11 +200,11 @@ export const webhookRecoveries = pgTable(
     /** What of it is sent again. */
     resent: integer('resent').notNull().default(0),
     /** The last delivery that it has looked at. */
-    afterAt: time('after_at').notNull(),
+    afterAt: timestamptz('after_at').notNull(),
     afterId: text('after_id').notNull().default(''),
     /** What failed later is none of it. */
-    createdAt: time('created_at').notNull(),
-    finishedAt: time('finished_at'),
+    createdAt: timestamptz('created_at').notNull(),
+    finishedAt: timestamptz('finished_at'),
   },
   (table) => [
     uniqueIndex('webhook_recoveries_running_unique').on(table.endpointId).where(sql`status = 'running'`),

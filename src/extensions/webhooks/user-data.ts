@@ -2,10 +2,11 @@ import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import type { Audience } from './readability.ts';
-import type { ShownDeliveries } from './shown-deliveries.ts';
-import { aboutUser } from './sql/about-user.ts';
+import type { ShownDeliveries } from './log/delivery.ts';
+import type { Audience } from './readability/readability.ts';
+import { readBody } from './readability/stored-body.ts';
 import {
+  aboutUser,
   DELETED_RECORDS_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
@@ -14,8 +15,7 @@ import {
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
   REMOVE_LOG_OF,
-} from './sql/user-data.ts';
-import { readBody } from './stored-body.ts';
+} from './user-data-sql.ts';
 
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
 // A body may be as large as a record.

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { resolveWithin } from '../deadline.ts';
 import { isPublicAddress } from './is-public-address.ts';
 import { createHostResolver, isUnknownName } from './resolve-host.ts';
 
@@ -29,10 +29,8 @@ export function createHostCheck({
     // `checkUrl` has checked literal addresses, IPv6 ones in brackets.
     if (allowPrivate || isIP(hostname) !== 0 || hostname.startsWith('[')) return true;
     // With several name servers, the resolver may take longer than its time-out.
-    const addresses = await Promise.race([
-      resolve(hostname).catch((error: unknown) => (isUnknownName(error) ? [] : undefined)),
-      sleep(timeoutMs, undefined, { ref: false }),
-    ]);
+    const found = resolve(hostname).catch((error: unknown) => (isUnknownName(error) ? [] : undefined));
+    const addresses = await resolveWithin(found, timeoutMs, undefined);
     return addresses === undefined || (addresses.length > 0 && addresses.every(isPublicAddress));
   };
 }

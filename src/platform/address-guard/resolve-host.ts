@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { resolveWithin } from '../deadline.ts';
 
 /** All addresses of a host name, IPv4 first. Rejects when there is none; see `isUnknownName` for the reason. */
 export type HostResolver = (host: string) => Promise<string[]>;
@@ -62,9 +62,7 @@ async function queryBoth(dns: Resolver, host: string): Promise<string[]> {
   };
   const ipv6Answer = dns.resolve6(host).catch(note);
   const ipv4 = await dns.resolve4(host).catch(note);
-  const ipv6 = await (ipv4.length > 0
-    ? Promise.race([ipv6Answer, sleep(IPV6_GRACE_MS, [], { ref: false })])
-    : ipv6Answer);
+  const ipv6 = await (ipv4.length > 0 ? resolveWithin(ipv6Answer, IPV6_GRACE_MS, []) : ipv6Answer);
   const addresses = [...ipv4, ...ipv6];
   if (addresses.length > 0) return addresses;
   // The name is unknown only if both answers say so: the family whose name server failed might have an address.

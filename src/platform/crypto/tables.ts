@@ -1,6 +1,4 @@
-import { pgTable, text, timestamp } from '../postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { pgTable, text, timestamptz } from '../postgres/drizzle.ts';
 
 /** Every key that encrypted something in this database. Keys themselves are never stored. */
 export const encryptionKeys = pgTable('encryption_keys', {
@@ -8,11 +6,11 @@ export const encryptionKeys = pgTable('encryption_keys', {
   keyId: text('key_id').primaryKey(),
   /** A ciphertext of a known text: only the right key decrypts it. */
   canary: text('canary').notNull(),
-  firstUsedAt: time('first_used_at').notNull().defaultNow(),
+  firstUsedAt: timestamptz('first_used_at').notNull().defaultNow(),
   /** When a process that encrypts with it last said so. */
-  lastUsedAt: time('last_used_at').notNull().defaultNow(),
+  lastUsedAt: timestamptz('last_used_at').notNull().defaultNow(),
   /** No value carries it any more: it may be missing. */
-  retiredAt: time('retired_at'),
+  retiredAt: timestamptz('retired_at'),
 });
 
 /** The processes that run, and the keys that they have. */
@@ -20,5 +18,5 @@ export const encryptionProcesses = pgTable('encryption_processes', {
   id: text('id').primaryKey(),
   /** Newest first: the first one encrypts. */
   keyIds: text('key_ids').array().notNull(),
-  seenAt: time('seen_at').notNull().defaultNow(),
+  seenAt: timestamptz('seen_at').notNull().defaultNow(),
 });

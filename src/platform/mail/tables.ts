@@ -1,6 +1,4 @@
-import { index, integer, jsonb, pgTable, sql, text, timestamp } from '../postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../postgres/drizzle.ts';
 
 /** E-mails: what is to be sent, and for a while what became of it. */
 const mails = pgTable(
@@ -20,11 +18,11 @@ const mails = pgTable(
     status: text('status').notNull().default('queued'),
     attempts: integer('attempts').notNull().default(0),
     /** Not before then. */
-    dueAt: time('due_at').notNull().defaultNow(),
+    dueAt: timestamptz('due_at').notNull().defaultNow(),
     /** Until then it belongs to the worker that claimed it. */
-    claimedUntil: time('claimed_until'),
-    createdAt: time('created_at').notNull().defaultNow(),
-    finishedAt: time('finished_at'),
+    claimedUntil: timestamptz('claimed_until'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    finishedAt: timestamptz('finished_at'),
     error: text('error'),
   },
   (table) => [

@@ -1,4 +1,4 @@
-import { bigint, index, integer, jsonb, pgTable, text, timestamp } from '../postgres/drizzle.ts';
+import { bigint, index, integer, jsonb, pgTable, text, timestamptz } from '../postgres/drizzle.ts';
 
 /**
  * Everything that happened and is not yet turned into work. A row is written in the statement or transaction of the
@@ -21,9 +21,9 @@ export const outbox = pgTable(
      */
     payload: jsonb('payload').notNull(),
     /** When it happened; changes of one record follow each other. */
-    createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /** A row that could not be turned into work waits until then. */
-    availableAt: timestamp('available_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow(),
+    availableAt: timestamptz('available_at').notNull().defaultNow(),
     attempts: integer('attempts').notNull().default(0),
     error: text('error'),
   },

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { createPipeline, type Statement } from './pipeline.ts';
 import type { Executor, Queryable } from './queryable.ts';
-import { retried } from './retry.ts';
+import { retryContended } from './retry.ts';
 import { typeParsers } from './types.ts';
 
 export type { Executor } from './queryable.ts';
@@ -82,7 +82,7 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
     read: (statement) => pipeline.query(statement),
     readList: (statement) => lists.query(statement),
     readSlowly: (statement) => run(scans, statement),
-    write: (statement) => retried(() => run(pool, statement)),
+    write: (statement) => retryContended(() => run(pool, statement)),
     async transaction(work) {
       const client = await pool.connect();
       let broken: Error | undefined;

@@ -19,9 +19,11 @@ export const {
   pgTable,
   primaryKey,
   text,
-  timestamp,
   uniqueIndex,
 } = core;
+
+/** A `timestamptz` column to the millisecond, read as ISO 8601 text. */
+export const timestamptz = (name: string) => core.timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 
 const { is, sql: sqlTag, SQL: Expression, StringChunk } = load('drizzle-orm') as typeof Drizzle;
 

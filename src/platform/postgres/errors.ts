@@ -24,9 +24,14 @@ const CANCELED = '57014';
 const CONTENDED = new Set(['40001', '40P01', '55P03']);
 const CONTENDED_RETRY_SECONDS = 1;
 
-/** Whether a statement was ended because it took longer than it may. */
+/** The error of the database behind a service's error. */
+function causeOf(error: unknown): unknown {
+  return error instanceof ApiError ? error.cause : error;
+}
+
+/** Whether a statement, or a service call, was ended because a statement took longer than it may. */
 export function isTooSlow(error: unknown): boolean {
-  return codeOf(error) === CANCELED;
+  return codeOf(causeOf(error)) === CANCELED;
 }
 
 /** Whether a statement was given up because of what others did at the same time: it may well go through when it is repeated. */
@@ -35,7 +40,7 @@ export function isContended(error: unknown): boolean {
 }
 
 /** Whether the error says that the database cannot be reached or has no room now (not that a statement is wrong). */
-export function isUnavailable(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   // Classes 08 connection, 53 resources, 57P shutdown.
   if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === CANCELED || isContended(error)) return true;
@@ -47,7 +52,7 @@ export function isUnavailable(error: unknown): boolean {
  * project's own code throws does not count, not even an ApiError UNAVAILABLE.
  */
 export function isTransient(error: unknown): boolean {
-  const cause = error instanceof ApiError ? error.cause : error;
+  const cause = causeOf(error);
   return isUnavailable(cause) || isSemaphoreFull(cause);
 }
 

@@ -16,7 +16,7 @@ export type Sendable = Statement | (() => Statement);
 
 const MAX_PENDING = 1000;
 
-/** As the server says it of connections: `isUnavailable` knows it. */
+/** As the server says it of connections: `isTransient` knows it. */
 const tooMany = () => Object.assign(new Error('too many reads wait for the database'), { code: '53300' });
 
 interface Lane {

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { createSerialQueue } from '../serial-queue.ts';
 import type { Statement } from './pipeline.ts';
 import type { Queryable } from './queryable.ts';
 
@@ -18,7 +19,7 @@ export interface TransactionStatements extends Queryable {
  * may catch its error (a duplicate) and go on: without a savepoint Postgres would refuse everything that follows.
  */
 export function inTransaction(client: PoolClient): TransactionStatements {
-  let last: Promise<unknown> = Promise.resolve();
+  const queue = createSerialQueue();
   let ended = false;
   let saved = false;
   let failure: { error: unknown } | undefined;
@@ -26,9 +27,7 @@ export function inTransaction(client: PoolClient): TransactionStatements {
   function next<T>(work: () => Promise<T>): Promise<T> {
     if (failure !== undefined) return Promise.reject(failure.error);
     if (ended) return Promise.reject(new Error('this transaction has ended: await everything that is done in it'));
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
+    return queue(work);
   }
 
   async function run<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
@@ -57,7 +56,7 @@ export function inTransaction(client: PoolClient): TransactionStatements {
     },
     async end() {
       ended = true;
-      await last;
+      await queue(async () => undefined);
       if (failure !== undefined) throw failure.error;
     },
   };

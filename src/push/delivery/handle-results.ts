@@ -1,6 +1,6 @@
 import { type GoneDevice, removeDevices } from '../../accounts/devices/index.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { retryWhileUnavailable } from '../../platform/postgres/retry-while-unavailable.ts';
+import { retryTransient } from '../../platform/postgres/retry.ts';
 import type { FinishedSignals } from '../send/finished.ts';
 import { emitOutcome } from '../status.ts';
 import { SIMULATED } from '../transport.ts';
@@ -159,7 +159,7 @@ export function createResultHandler(
   /** Handles chunks of one transport that were answered at about the same time. */
   return async (transport: string | null, chunks: readonly SentChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
-    const { kept, outcomes } = await retryWhileUnavailable(
+    const { kept, outcomes } = await retryTransient(
       () => storeResults(database, chunks, { captured, transport }),
       STORE_RETRY_MS,
     );

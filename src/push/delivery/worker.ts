@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { UserTable } from '../../accounts/active-user.ts';
 import { createFindDevices } from '../../accounts/devices/index.ts';
+import { resolveWithin } from '../../platform/deadline.ts';
 import { StartupError } from '../../platform/environment.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RunningWorker } from '../../platform/queues.ts';
@@ -32,8 +32,7 @@ async function checkTransports(transports: readonly Transport[], log: Platform['
   const errors: string[] = [];
   const check = async (transport: Transport) => {
     try {
-      const late = sleep(CHECK_MS, 'late', { ref: false });
-      if ((await Promise.race([transport.check?.(), late])) === 'late')
+      if ((await resolveWithin(Promise.resolve(transport.check?.()), CHECK_MS, 'late')) === 'late')
         log.warn({ transport: transport.name }, 'a push provider could not be asked whether it takes the credentials');
     } catch (error) {
       errors.push(`transport "${transport.name}": ${error instanceof Error ? error.message : String(error)}`);

@@ -1,17 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { resolveWithin } from '../../platform/deadline.ts';
 import type { Platform } from '../../platform/platform.ts';
-
-/** Waits for something, but at most `ms`. Its failure is the caller's only while it is waited for. */
-export async function waitAtMost(ms: number, done: Promise<unknown>): Promise<void> {
-  const stop = new AbortController();
-  const late = sleep(Math.max(ms, 0), undefined, { signal: stop.signal }).catch(() => undefined);
-  try {
-    await Promise.race([done, late]);
-  } finally {
-    stop.abort();
-  }
-}
 
 /** Waits for one push to finish. */
 export interface Waiter {
@@ -32,13 +21,16 @@ export interface FinishedSignals {
 export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | 'env'>): FinishedSignals {
   const channel = `${env.redisPrefix}:push-finished`;
   const wakeUps = new Map<string, () => void>();
-  let listening: Promise<unknown> | undefined;
+  let listening: Promise<void> | undefined;
 
-  function listen(): Promise<unknown> {
+  function listen(): Promise<void> {
     if (listening === undefined) {
       const subscriber: Redis = redis.patient();
       subscriber.on('message', (_channel: string, pushId: string) => wakeUps.get(pushId)?.());
-      listening = subscriber.subscribe(channel).catch(() => undefined);
+      listening = subscriber.subscribe(channel).then(
+        () => undefined,
+        () => undefined,
+      );
     }
     return listening;
   }
@@ -53,8 +45,8 @@ export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | '
     waiterFor(pushId) {
       const finished = new Promise<void>((resolve) => wakeUps.set(pushId, resolve));
       return {
-        ready: (ms) => waitAtMost(ms, listen()),
-        wait: (ms) => waitAtMost(ms, finished),
+        ready: (ms) => resolveWithin(listen(), ms, undefined),
+        wait: (ms) => resolveWithin(finished, ms, undefined),
         stop: () => wakeUps.delete(pushId),
       };
     },

@@ -1,5 +1,6 @@
 import type { FindDevices, TokenRule } from '../../accounts/devices/index.ts';
 import type { PushResult, TransactionalPushSender } from '../../declare/push.ts';
+import { resolveWithin } from '../../platform/deadline.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
@@ -8,7 +9,7 @@ import { readMessage } from '../message.ts';
 import { emitOutcome } from '../status.ts';
 import type { Transport } from '../transport.ts';
 import { firstEntries, lookUp, START } from './audience.ts';
-import { type FinishedSignals, type Waiter, waitAtMost } from './finished.ts';
+import type { FinishedSignals, Waiter } from './finished.ts';
 import { insertPush, toChunks } from './insert-push.ts';
 import { refuseTooLarge } from './message-size.ts';
 
@@ -117,7 +118,7 @@ export function createSender(
         if (finished) return emitOutcome(events, { id, status: 'no-devices', devices: 0 });
         const adding = [addChunks(queues, installed, jobs)];
         if (bulk) adding.push(queues.add(AUDIENCE_QUEUE, [audienceJob(id)]));
-        await waitAtMost(maxWaitMs, Promise.all(adding));
+        await resolveWithin(Promise.all(adding), maxWaitMs, undefined);
       },
     };
   }

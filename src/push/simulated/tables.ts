@@ -1,7 +1,6 @@
 import { devices } from '../../accounts/devices/index.ts';
-import { index, jsonb, pgTable, text, timestamp } from '../../platform/postgres/drizzle.ts';
+import { index, jsonb, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 const deviceId = () =>
   text('device_id')
     .notNull()
@@ -24,9 +23,9 @@ const simulatedNotifications = pgTable(
     state: text('state').notNull(),
     message: jsonb('message').notNull(),
     /** When a held one is dropped. */
-    expiresAt: time('expires_at'),
-    createdAt: time('created_at').notNull().defaultNow(),
-    tappedAt: time('tapped_at'),
+    expiresAt: timestamptz('expires_at'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    tappedAt: timestamptz('tapped_at'),
   },
   (table) => [index('push_simulated_notifications_device_index').on(table.deviceId, table.id)],
 );

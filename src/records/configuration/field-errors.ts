@@ -1,30 +1,11 @@
 import { Field, type FieldSpec } from '../../declare/field.ts';
-import { parseDate } from '../fields/date.ts';
-import { freshDefault } from '../fields/default.ts';
-import type { TypedModifier } from '../fields/field-type.ts';
-import { possibleOperators } from '../fields/operators.ts';
-import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
+import { defaultOrder, fieldSchema, fieldTypeOf, possibleOperators, TYPED_MODIFIERS } from '../fields/field-type.ts';
+import { freshDefault } from '../fields/missing-values.ts';
 import type { SlowPattern } from './slow-pattern.ts';
 import { visibilityMistakes } from './visibility-errors.ts';
 
 type Fault = (text: string) => void;
 
-const TYPED: readonly TypedModifier[] = [
-  'min',
-  'max',
-  'pattern',
-  'trim',
-  'lowercase',
-  'uppercase',
-  'unique',
-  'index',
-  'filterable',
-  'sortable',
-  'searchable',
-  'encrypted',
-  'owner',
-  'populate',
-];
 /** What compares values, or needs to find them. */
 const COMPARED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
 /** What holds for a record's own fields only. */
@@ -56,10 +37,10 @@ function operatorMistakes(spec: FieldSpec, fault: Fault): void {
 
 function modifierMistakes(spec: FieldSpec, fault: Fault): void {
   const type = fieldTypeOf(spec);
-  for (const modifier of TYPED) {
+  for (const modifier of TYPED_MODIFIERS) {
     if (!spec[modifier] || type.modifiers.includes(modifier)) continue;
-    if (modifier === 'encrypted') fault(`${spec.kind} fields cannot be encrypted; remove encrypted()`);
-    else fault(`${modifier}() does nothing on a ${spec.kind} field; remove it`);
+    if (modifier === 'encrypted') fault(`${spec.type.kind} fields cannot be encrypted; remove encrypted()`);
+    else fault(`${modifier}() does nothing on a ${spec.type.kind} field; remove it`);
   }
   if (spec.encrypted) {
     for (const modifier of COMPARED) {
@@ -74,13 +55,11 @@ function modifierMistakes(spec: FieldSpec, fault: Fault): void {
 function boundMistakes(spec: FieldSpec, fault: Fault): void {
   const { min, max } = spec;
   const type = fieldTypeOf(spec);
-  const own = type.mistakes?.(spec) ?? [];
+  const own = type.errors?.(spec) ?? [];
   own.forEach(fault);
   if (own.length > 0 || min === undefined || max === undefined) return;
-  const [least, most] = [min, max].map(({ value }) =>
-    typeof value === 'number' ? value : Date.parse(parseDate(value)!),
-  );
-  if (least! > most!) fault('min() is greater than max(): no value would pass');
+  const { bound = Number, order = defaultOrder } = type;
+  if (order(bound(min.value), bound(max.value)) > 0) fault('min() is greater than max(): no value would pass');
 }
 
 function ruleMistakes(spec: FieldSpec, isSlow: SlowPattern, fault: Fault): void {
@@ -103,7 +82,7 @@ function defaultMistakes(spec: FieldSpec, testable: boolean, fault: Fault): void
     if (spec.required) fault(`default(${spec.default}) is no value, and the field is required; remove it`);
     return;
   }
-  if (fieldTypeOf(spec).concealed) fault(`default(): a ${spec.kind} that stands in the code is none; remove it`);
+  if (fieldTypeOf(spec).concealed) fault(`default(): a ${spec.type.kind} that stands in the code is none; remove it`);
   if (spec.unique) fault('unique() and a default that is always the same exclude each other; remove one');
   let value: unknown;
   try {
@@ -149,7 +128,7 @@ function placeMistakes(inner: FieldSpec, isItem: boolean, fault: Fault): void {
   if (inner.visibleTo ?? inner.writableBy)
     fault('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
   if (isItem && 'default' in inner) fault('default() has no effect on the items of an array; set it on the array');
-  if (fieldTypeOf(inner).concealed) fault(`a ${inner.kind} cannot stand inside an array or object`);
+  if (fieldTypeOf(inner).concealed) fault(`a ${inner.type.kind} cannot stand inside an array or object`);
 }
 
 /** What stands in an array or object, with the path to it; undefined where it is no field. */

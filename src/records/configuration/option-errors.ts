@@ -2,7 +2,7 @@ import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
-import { fieldTypeOf } from '../fields/registry.ts';
+import { fieldTypeOf } from '../fields/field-type.ts';
 import { archiveTable } from '../store/archive-table.ts';
 import { isForNobody } from './visibility-errors.ts';
 

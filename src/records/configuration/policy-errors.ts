@@ -28,7 +28,7 @@ export function ownerMistakes(resource: AnyResource, fault: Fault): void {
   if (resource.owner === undefined || resource.owner === '_id') return;
   const spec = fields[resource.owner]?.spec;
   if (spec === undefined) fault(`owner: "${resource.owner}" is not a field`);
-  else if (!['ref', 'id'].includes(spec.kind) || (spec.target ?? 'user') !== 'user')
+  else if (!['ref', 'id'].includes(spec.type.kind) || (spec.target ?? 'user') !== 'user')
     fault(`owner: "${resource.owner}" must be a ref("user")`);
   if (spec !== undefined && !spec.owner) emptyOwnerRules(spec, (text) => fault(`field "${resource.owner}": ${text}`));
   if (owners.length > 0 && owners[0]![0] !== resource.owner)

@@ -14,7 +14,7 @@ export function roleFieldMistakes(resource: AnyResource, fault: (text: string) =
   if (spec === undefined) return;
   const at = 'field "roles"';
   // In a text, a role would be found inside of another: "admin" in "not-admin".
-  if (spec.inner?.spec.kind !== 'enum') {
+  if (spec.inner?.spec.type.kind !== 'enum') {
     fault(`${at}: policies read roles from it; make it an array of an enum`);
     return;
   }

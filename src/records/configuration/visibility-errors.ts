@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import { allowsNobody, compilePolicy, type Policy } from '../../declare/policy.ts';
-import { fieldTypeOf } from '../fields/registry.ts';
+import { fieldTypeOf } from '../fields/field-type.ts';
 
 type Fault = (text: string) => void;
 
@@ -10,7 +10,7 @@ const QUERIES = ['filterable', 'sortable', 'searchable'] as const;
 function secretOf(spec: FieldSpec): string | undefined {
   if (spec.hidden) return 'hidden()';
   if (spec.writeOnly) return 'writeOnly()';
-  return fieldTypeOf(spec).concealed ? `a ${spec.kind}` : undefined;
+  return fieldTypeOf(spec).concealed ? `a ${spec.type.kind}` : undefined;
 }
 
 function asksFunctions({ visibleTo }: FieldSpec): boolean {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { ORDER } from './comparisons.ts';
-import type { FieldType } from './field-type.ts';
+import { Field } from '../../declare/field.ts';
+import type { ColumnType } from './column-type.ts';
+import { type FieldType, ORDER } from './field-type.ts';
 
-/** Message of what is no date. */
+/** Message for a value that is not a date. */
 export const NO_DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
@@ -27,20 +28,34 @@ function dayExists(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
 
-function shown(bound: string | number | Date): string {
+function boundText(bound: string | number | Date): string {
   return parseDate(bound) ?? String(bound);
 }
 
+const TIMESTAMP: ColumnType = {
+  sql: 'timestamp(3) with time zone',
+  noun: 'a date',
+  jsonSchema: { type: 'string', format: 'date-time' },
+  hold(value) {
+    if (typeof value !== 'string' && typeof value !== 'number' && !(value instanceof Date)) {
+      return { path: [], message: undefined };
+    }
+    const date = parseDate(value);
+    return date === undefined ? { path: [], message: NO_DATE } : { value: date };
+  },
+};
+
 /** Points in time; stored to the millisecond, returned as ISO strings. */
-export const dateType: FieldType = {
+export const dateType = {
   kind: 'date',
-  column: () => 'timestamp(3) with time zone',
+  field: (): Field<string, 'optional', string | number | Date> => new Field({ type: dateType }),
+  column: TIMESTAMP,
   schema: (spec) => {
     const min = spec.min === undefined ? undefined : parseDate(spec.min.value);
     const max = spec.max === undefined ? undefined : parseDate(spec.max.value);
     return (
       z
-        // No request holds a Date: code does.
+        // Code may pass a Date; requests cannot.
         .union([z.string(), z.number(), z.instanceof(Date)], { error: NO_DATE })
         .transform((value, context) => {
           const date = parseDate(value);
@@ -48,24 +63,27 @@ export const dateType: FieldType = {
           return date ?? z.NEVER;
         })
         .refine((date) => min === undefined || date >= min, {
-          error: spec.min?.message ?? `Must be on or after ${shown(spec.min?.value ?? '')}`,
+          error: spec.min?.message ?? `Must be on or after ${boundText(spec.min?.value ?? '')}`,
         })
         .refine((date) => max === undefined || date <= max, {
-          error: spec.max?.message ?? `Must be on or before ${shown(spec.max?.value ?? '')}`,
+          error: spec.max?.message ?? `Must be on or before ${boundText(spec.max?.value ?? '')}`,
         })
     );
   },
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
     const epoch = { type: 'integer', minimum: FIRST, maximum: LAST, description: 'Epoch milliseconds' };
-    // Fewer digits in a query string are no epoch: `fromQuery`.
+    // `fromQuery` does not read fewer digits as an epoch.
     const counted = direction === 'query' ? { ...epoch, minimum: 100_000 } : epoch;
     return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };
   },
+  jsonType: 'string',
+  freeText: true,
+  bound: (value) => parseDate(value)!,
   operators: ORDER,
   comparisons: () => ORDER,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
-  mistakes: ({ min, max }) =>
+  errors: ({ min, max }) =>
     Object.entries({ min, max })
       .filter(([, bound]) => bound !== undefined && parseDate(bound.value) === undefined)
       .map(([name, bound]) => `${name}(${String(bound!.value)}) is not a date`),
@@ -75,4 +93,4 @@ export const dateType: FieldType = {
     typeof value === 'string' || typeof value === 'number' || value instanceof Date ? parseDate(value) : undefined,
   fromJson: (value) => parseDate(String(value)),
   fromQuery: (text) => parseDate(/^-?\d{6,}$/.test(text) ? Number(text) : text),
-};
+} satisfies FieldType;

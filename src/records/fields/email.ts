@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { EQUALITY, ORDER } from './comparisons.ts';
-import type { FieldType } from './field-type.ts';
+import { Field } from '../../declare/field.ts';
+import { TEXT } from './column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import { comparableText, normalize, shortTextSchema, TEXT_MODIFIERS, textMistakes } from './text-rules.ts';
+import { comparableText, normalize, shortTextSchema, TEXT_MODIFIERS, textErrors } from './text-rules.ts';
 
 // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, its angle brackets included.
 const MAX_LENGTH = 254;
@@ -15,20 +16,25 @@ const address = z
   .check(z.email({ error: MESSAGE }));
 
 /** E-mail addresses, trimmed and lower-cased. */
-export const emailType: FieldType = {
+export const emailType = {
   kind: 'email',
-  column: () => 'text',
+  field: (): Field<string> => new Field({ type: emailType, trim: true, lowercase: true }),
+  column: TEXT,
   schema: (spec, context) => shortTextSchema(spec, context).pipe(address),
   jsonSchema: (spec, _inner, direction) => ({
     maxLength: MAX_LENGTH,
     ...textKeywords(spec, direction),
     format: 'email',
   }),
+  jsonType: 'string',
+  plainText: true,
+  freeText: true,
+  personal: 'always',
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: [...TEXT_MODIFIERS, 'lowercase'],
-  mistakes: (spec) => [
-    ...textMistakes(spec),
+  errors: (spec) => [
+    ...textErrors(spec),
     ...(Number(spec.min?.value) > MAX_LENGTH
       ? [`min(${spec.min?.value}): no address is longer than ${MAX_LENGTH}`]
       : []),
@@ -38,4 +44,4 @@ export const emailType: FieldType = {
   indexedBytes: () => MAX_LENGTH,
   comparable: comparableText,
   fromQuery: normalize,
-};
+} satisfies FieldType;

@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import { EQUALITY, ORDER } from './comparisons.ts';
-import type { FieldType } from './field-type.ts';
+import { Field } from '../../declare/field.ts';
+import { TEXT } from './column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
 import { comparableText } from './text-rules.ts';
 
 const ID = /^[0-9a-f]{24}$/i;
 
 /** A 24-character hex id, in either case; stored in lower case. */
-export const idType: FieldType = {
+export const idType = {
   kind: 'id',
-  column: () => 'text',
+  field: (): Field<string> => new Field({ type: idType }),
+  column: TEXT,
   schema: () =>
     z
       .string({ error: 'Must be a 24-character hex id' })
@@ -18,6 +20,10 @@ export const idType: FieldType = {
     type: 'string',
     pattern: direction === 'output' ? '^[0-9a-f]{24}$' : '^[0-9a-fA-F]{24}$',
   }),
+  jsonType: 'string',
+  plainText: true,
+  // The name of a record elsewhere says nothing about a person by itself.
+  personal: 'never',
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: ['unique', 'index', 'filterable', 'sortable'],
@@ -25,4 +31,4 @@ export const idType: FieldType = {
   indexedBytes: () => 24,
   comparable: (value) => comparableText(value)?.toLowerCase(),
   fromQuery: (text) => (ID.test(text) ? text.toLowerCase() : undefined),
-};
+} satisfies FieldType;

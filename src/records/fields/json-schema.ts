@@ -3,7 +3,7 @@ import type { FieldSpec } from '../../declare/field.ts';
 /** A JSON Schema (draft 2020-12, as OpenAPI 3.1 has it). */
 export type JsonSchema = Record<string, unknown>;
 
-/** Whether a schema describes what a body may hold, what an answer holds, or what a query compares with. */
+/** Whether a schema describes what a body may hold, what a response holds, or what a query compares with. */
 export type Direction = 'input' | 'output' | 'query';
 
 /** The bounds of a field under the keywords of its type; none where the declaration has none. */
@@ -25,25 +25,11 @@ export function boundKeywords(
  */
 export function textKeywords(spec: FieldSpec, direction: Direction): JsonSchema {
   const bounds = boundKeywords(spec, 'minLength', 'maxLength');
-  // An empty text does not count as present.
+  // An empty text counts as missing.
   if (spec.required && !(Number(bounds.minLength) >= 1)) bounds.minLength = 1;
   // A body may hold the text in either case, which a pattern of the stored text would refuse.
   const anyCase = direction !== 'output' && (spec.lowercase || spec.uppercase);
   const { pattern } = spec;
   const expressible = pattern !== undefined && !anyCase && /^[dguy]*$/.test(pattern.regex.flags);
   return { type: 'string', ...bounds, ...(expressible ? { pattern: pattern.regex.source } : {}) };
-}
-
-const COLUMN_TYPES: Record<string, JsonSchema> = {
-  text: { type: 'string' },
-  boolean: { type: 'boolean' },
-  bigint: { type: 'integer' },
-  'double precision': { type: 'number' },
-  'timestamp(3) with time zone': { type: 'string', format: 'date-time' },
-};
-
-/** The JSON Schema of whatever a column can hold; anything for jsonb. */
-export function columnJsonSchema(column: string): JsonSchema {
-  if (column.endsWith('[]')) return { type: 'array', items: columnJsonSchema(column.slice(0, -2)) };
-  return { ...COLUMN_TYPES[column] };
 }

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { Field } from '../../declare/field.ts';
 import { isStorable } from '../../platform/postgres/storable.ts';
+import type { ColumnType } from './column-type.ts';
 import type { FieldType } from './field-type.ts';
 
-/** Message of JSON that Postgres cannot hold. */
-export const UNSTORABLE_JSON = 'Must be JSON without NUL or broken characters';
+/** Message for JSON that Postgres cannot hold. */
+const UNSTORABLE_JSON = 'Must be JSON without NUL or broken characters';
 
 /** Whether every string and key of a JSON value can be stored. The depth is capped where the body is read. */
 export function isStorableJson(value: unknown): boolean {
@@ -14,16 +16,34 @@ export function isStorableJson(value: unknown): boolean {
   return Object.keys(value).every((key) => isStorable(key) && isStorableJson((value as Record<string, unknown>)[key]));
 }
 
+/** JSON. */
+export const JSONB: ColumnType = {
+  sql: 'jsonb',
+  noun: 'JSON',
+  jsonSchema: {},
+  // As Postgres returns it.
+  hold(value) {
+    const text: string | undefined = JSON.stringify(value);
+    if (text === undefined) return { path: [], message: undefined };
+    const copy = JSON.parse(text);
+    return isStorableJson(copy) ? { value: copy } : { path: [], message: UNSTORABLE_JSON };
+  },
+};
+
 /** Any JSON, kept as it is. */
-export const jsonType: FieldType = {
+export const jsonType = {
   kind: 'json',
-  column: () => 'jsonb',
+  field: (): Field<unknown> => new Field({ type: jsonType }),
+  column: JSONB,
   schema: () => z.unknown().refine(isStorableJson, { error: UNSTORABLE_JSON }),
-  // Anything, except what is as good as nothing where something is required.
+  // A required value must not be null or an empty text.
   jsonSchema: ({ required }, _inner, direction) =>
     required && direction === 'input' ? { not: { enum: [null, ''] } } : {},
+  jsonType: 'any',
+  takesAll: true,
+  freeText: true,
   operators: ['exists'],
   comparisons: () => ['exists'],
   modifiers: ['filterable', 'encrypted'],
   toColumn: (value) => JSON.stringify(value),
-};
+} satisfies FieldType;

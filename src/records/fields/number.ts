@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { FieldSpec } from '../../declare/field.ts';
-import { ORDER } from './comparisons.ts';
-import type { FieldType } from './field-type.ts';
+import { Field, type FieldSpec } from '../../declare/field.ts';
+import { type ColumnType, holdIf } from './column-type.ts';
+import { type FieldType, ORDER } from './field-type.ts';
 import { boundKeywords } from './json-schema.ts';
 
 const DECIMAL = /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
@@ -19,8 +19,8 @@ export function bounded(schema: z.ZodType<number>, spec: FieldSpec): z.ZodType<n
   );
 }
 
-/** What is wrong with bounds of a number. */
-export function numberMistakes({ min, max }: FieldSpec): string[] {
+/** What is wrong with the bounds of a number. */
+export function numberErrors({ min, max }: FieldSpec): string[] {
   return Object.entries({ min, max })
     .filter(([, bound]) => bound !== undefined && !Number.isFinite(bound.value))
     .map(([name, bound]) => `${name}(${String(bound!.value)}) is not a number`);
@@ -32,18 +32,36 @@ export function numberFromQuery(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
+const DOUBLE: ColumnType = {
+  sql: 'double precision',
+  noun: 'a number',
+  jsonSchema: { type: 'number' },
+  number: true,
+  castsToText: true,
+  hold: holdIf((value) => typeof value === 'number', Number.isFinite, 'Must be a number'),
+  // Whole numbers are within ±(2^53−1), which a double holds exactly.
+  exactCasts: (from) => (['smallint', 'integer', 'bigint'].includes(from) ? ['double precision'] : undefined),
+  lossyCast: (column, from) =>
+    from === 'numeric'
+      ? { fault: 'digits that a double does not hold would be lost', example: `${column}::double precision` }
+      : undefined,
+};
+
 /** Finite numbers; a numeric string is refused. */
-export const numberType: FieldType = {
+export const numberType = {
   kind: 'number',
-  column: () => 'double precision',
+  field: (): Field<number> => new Field({ type: numberType }),
+  column: DOUBLE,
   schema: (spec) => bounded(z.number({ error: 'Must be a number' }), spec),
   jsonSchema: (spec) => ({ type: 'number', ...boundKeywords(spec, 'minimum', 'maximum') }),
+  jsonType: 'number',
+  takesAll: true,
   operators: ORDER,
   comparisons: () => ORDER,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
-  mistakes: numberMistakes,
+  errors: numberErrors,
   indexMethod: () => 'btree',
   indexedBytes: () => 8,
   comparable: (value) => (Number.isFinite(value) ? (value as number) : undefined),
   fromQuery: numberFromQuery,
-};
+} satisfies FieldType;

@@ -1,26 +1,29 @@
 import { z } from 'zod';
-import type { AnyField, FieldSpec } from '../../declare/field.ts';
-import { checkedDefault } from './default.ts';
+import { type AnyField, Field, type FieldSpec, type Fields } from '../../declare/field.ts';
+import type { CreateInput, DataOf } from '../../declare/infer.ts';
 import type { FieldType, SchemaContext } from './field-type.ts';
-import { missingMessage, presentSchema } from './presence.ts';
+import { JSONB } from './json.ts';
+import { checkedDefault, missingMessage, requiredSchema } from './missing-values.ts';
 
-/** A member, as it may be left out: a default fills it, else it is missing where it is required. */
+/** The schema of a member that may be left out: its default fills it; a required one without a default is reported as missing. */
 function member(name: string, spec: FieldSpec, context: SchemaContext): z.ZodType {
   const schema = context.inner(spec);
-  // Null is as good as nothing, except where a value is required.
+  // Null counts as left out, except where a value is required.
   const given = (sent: unknown) => (spec.required ? sent : (sent ?? undefined));
-  const present = presentSchema(spec, schema);
-  if (!('default' in spec)) return z.preprocess(given, spec.required ? present : schema.optional());
-  const filled = present
+  const checked = requiredSchema(spec, schema);
+  if (!('default' in spec)) return z.preprocess(given, spec.required ? checked : schema.optional());
+  const filled = checked
     .default(() => checkedDefault(name, spec, schema))
     .refine((value) => !spec.required || value !== undefined, { error: missingMessage(spec) });
   return z.preprocess(given, filled);
 }
 
 /** Objects of a declared shape; unknown keys are refused. */
-export const objectType: FieldType = {
+export const objectType = {
   kind: 'object',
-  column: () => 'jsonb',
+  field: <F extends Fields>(shape: F): Field<DataOf<F>, 'optional', CreateInput<F>> =>
+    new Field({ type: objectType, shape }),
+  column: JSONB,
   schema: (spec, context) => {
     const shape: Record<string, z.ZodType> = {};
     for (const [name, field] of Object.entries(spec.shape as Record<string, AnyField>)) {
@@ -33,9 +36,9 @@ export const objectType: FieldType = {
   },
   jsonSchema: (spec, inner, direction) => {
     const fields = Object.entries(spec.shape as Record<string, AnyField>);
-    const there = ({ spec: own }: AnyField) =>
+    const isSet = ({ spec: own }: AnyField) =>
       direction === 'output' ? own.required || 'default' in own : own.required && !('default' in own);
-    const required = fields.filter(([, field]) => there(field)).map(([name]) => name);
+    const required = fields.filter(([, field]) => isSet(field)).map(([name]) => name);
     return {
       type: 'object',
       properties: Object.fromEntries(fields.map(([name, field]) => [name, inner(field.spec)])),
@@ -43,8 +46,10 @@ export const objectType: FieldType = {
       additionalProperties: false,
     };
   },
+  jsonType: 'object',
+  freeText: true,
   operators: [],
   comparisons: () => ['exists'],
   modifiers: ['filterable', 'encrypted'],
   toColumn: (value) => JSON.stringify(value),
-};
+} satisfies FieldType;

@@ -1,30 +1,36 @@
 import { z } from 'zod';
+import { Field } from '../../declare/field.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
+import { TEXT } from './column-type.ts';
 import type { FieldType } from './field-type.ts';
-import { weaknessOf } from './weak-password.ts';
+import { passwordWeakness } from './password-strength.ts';
 
 const MESSAGE = 'Must be 8 to 128 characters';
 
 /** Passwords: the column holds a hash, made by the account feature before the value gets here. */
-export const passwordType: FieldType = {
+export const passwordType = {
   kind: 'password',
-  column: () => 'text',
+  field: (): Field<undefined, 'optional', string, string, 'password'> => new Field({ type: passwordType }),
+  column: TEXT,
   schema: () =>
     z
       .string({ error: 'Must be a string' })
-      // Length first: nothing longer is looked at, let alone hashed.
+      // Length first: a longer text is not examined, let alone hashed.
       .refine((text) => text.length <= 256 && [...text].length >= 8 && [...text].length <= 128, {
         error: MESSAGE,
         abort: true,
       })
       .refine(isStorable, { error: UNSTORABLE, abort: true })
       .superRefine((text, context) => {
-        const message = weaknessOf(text);
+        const message = passwordWeakness(text);
         if (message !== undefined) context.addIssue({ code: 'custom', message });
       }),
   jsonSchema: () => ({ type: 'string', format: 'password', minLength: 8, maxLength: 128 }),
+  jsonType: 'string',
+  freeText: true,
+  personal: 'never',
   operators: [],
   comparisons: () => ['exists'],
   modifiers: [],
   concealed: true,
-};
+} satisfies FieldType;

@@ -1,5 +1,6 @@
-import { EQUALITY, ORDER } from './comparisons.ts';
-import type { FieldType } from './field-type.ts';
+import { Field } from '../../declare/field.ts';
+import { TEXT } from './column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
 import {
   comparableText,
@@ -7,23 +8,28 @@ import {
   normalize,
   shortTextSchema,
   TEXT_MODIFIERS,
-  textMistakes,
+  textErrors,
 } from './text-rules.ts';
 
 /** Short strings. Trimming is on unless the declaration says `trim(false)`. */
-export const stringType: FieldType = {
+export const stringType = {
   kind: 'string',
-  column: () => 'text',
+  field: (): Field<string> => new Field({ type: stringType, trim: true }),
+  column: TEXT,
   schema: shortTextSchema,
   jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
+  jsonType: 'string',
+  takesAll: true,
+  plainText: true,
+  freeText: true,
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
-  mistakes: textMistakes,
+  errors: textErrors,
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: indexedTextBytes,
   comparable: comparableText,
   // Stored values are normalised, so only a normalised one can be equal.
   fromQuery: normalize,
-};
+} satisfies FieldType;

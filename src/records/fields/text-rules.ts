@@ -1,12 +1,8 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
+import { tooManyBytes } from './column-type.ts';
 import type { TypedModifier } from './field-type.ts';
-
-/** Message of a text that an index has no room for. */
-export function tooManyBytes(most: number): string {
-  return `Must be at most ${most} bytes`;
-}
 
 /** The modifiers that every short text takes. */
 export const TEXT_MODIFIERS: readonly TypedModifier[] = [
@@ -55,7 +51,7 @@ function shorterThan(text: string, limit: number): boolean {
 }
 
 /** What is wrong with bounds of a length or a count. */
-export function lengthMistakes({ min, max }: FieldSpec): string[] {
+export function lengthErrors({ min, max }: FieldSpec): string[] {
   const wrong = (value: unknown) => !(Number.isSafeInteger(value) && (value as number) >= 0);
   return Object.entries({ min, max })
     .filter(([, bound]) => bound !== undefined && wrong(bound.value))
@@ -63,8 +59,8 @@ export function lengthMistakes({ min, max }: FieldSpec): string[] {
 }
 
 /** What is wrong with the bounds of a text. */
-export function textMistakes(spec: FieldSpec): string[] {
-  const wrong = lengthMistakes(spec);
+export function textErrors(spec: FieldSpec): string[] {
+  const wrong = lengthErrors(spec);
   if (wrong.length > 0 || !spec.required || spec.max?.value !== 0) return wrong;
   return ['required() and max(0) leave no text that would pass; remove one'];
 }
@@ -92,11 +88,6 @@ export function indexedTextBytes(spec: FieldSpec): number | undefined {
   return declaredTextBytes(spec) ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
-/** Whether a field is a `text` whose values need not fit into an index: its indexes are over expressions. */
-export function isLongText(spec: FieldSpec): boolean {
-  return spec.kind === 'text' && declaredTextBytes(spec) === undefined;
-}
-
 // Many a harmless looking expression takes the square of the length: no text without a declared maximum is matched beyond this.
 const MAX_MATCHED = 5000;
 
@@ -105,7 +96,7 @@ const MAX_MATCHED = 5000;
  *
  * @param normalized makes the stored form of a text
  */
-export function textSchema(spec: FieldSpec, mostBytes?: number, normalized = normalize): z.ZodType<string> {
+export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = normalize): z.ZodType<string> {
   const min = spec.min === undefined ? undefined : Number(spec.min.value);
   const declared = spec.max === undefined ? undefined : Number(spec.max.value);
   const max = declared ?? (spec.pattern === undefined ? undefined : MAX_MATCHED);
@@ -114,20 +105,20 @@ export function textSchema(spec: FieldSpec, mostBytes?: number, normalized = nor
     .transform((text) => normalized(text, spec))
     .superRefine((text, context) => {
       // Skip the field type's own checks, such as URL parsing: the text is already invalid.
-      const fault = (message: string) => context.addIssue({ code: 'custom', message, input: text, continue: false });
-      if (spec.required && text === '') return fault(spec.requiredMessage ?? 'Is required');
-      if (!isStorable(text)) return fault(UNSTORABLE);
+      const refuse = (message: string) => context.addIssue({ code: 'custom', message, input: text, continue: false });
+      if (spec.required && text === '') return refuse(spec.requiredMessage ?? 'Is required');
+      if (!isStorable(text)) return refuse(UNSTORABLE);
       if (min !== undefined && shorterThan(text, min)) {
-        return fault(spec.min?.message ?? `Must be at least ${min} ${min === 1 ? 'character' : 'characters'}`);
+        return refuse(spec.min?.message ?? `Must be at least ${min} ${min === 1 ? 'character' : 'characters'}`);
       }
       if (max !== undefined && longerThan(text, max)) {
-        return fault(spec.max?.message ?? `Must be at most ${max} ${max === 1 ? 'character' : 'characters'}`);
+        return refuse(spec.max?.message ?? `Must be at most ${max} ${max === 1 ? 'character' : 'characters'}`);
       }
-      if (mostBytes !== undefined && Buffer.byteLength(text) > mostBytes) {
-        return fault(tooManyBytes(mostBytes));
+      if (maxBytes !== undefined && Buffer.byteLength(text) > maxBytes) {
+        return refuse(tooManyBytes(maxBytes));
       }
       if (spec.pattern !== undefined && !matches(spec.pattern.regex, text)) {
-        fault(spec.pattern.message ?? 'Must be text that matches the required pattern');
+        refuse(spec.pattern.message ?? 'Must be text that matches the required pattern');
       }
     });
 }
@@ -144,10 +135,10 @@ export function indexRoom(spec: FieldSpec, room: number | undefined): number | u
 /** The schema of a text that indexes hold: what does not fit into them is refused. */
 export function shortTextSchema(
   spec: FieldSpec,
-  { mostBytes }: { mostBytes?: number | undefined },
+  { maxBytes }: { maxBytes?: number | undefined },
   normalized = normalize,
 ): z.ZodType<string> {
-  return textSchema(spec, indexRoom(spec, mostBytes), normalized);
+  return textSchema(spec, indexRoom(spec, maxBytes), normalized);
 }
 
 function matches(regex: RegExp, text: string): boolean {

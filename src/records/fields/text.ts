@@ -1,30 +1,30 @@
-import { ORDER } from './comparisons.ts';
-import type { FieldType } from './field-type.ts';
+import { Field } from '../../declare/field.ts';
+import { TEXT } from './column-type.ts';
+import { type FieldType, ORDER } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
-import {
-  comparableText,
-  declaredTextBytes,
-  normalize,
-  TEXT_MODIFIERS,
-  textMistakes,
-  textSchema,
-} from './text-rules.ts';
+import { comparableText, declaredTextBytes, normalize, TEXT_MODIFIERS, textErrors, textSchema } from './text-rules.ts';
 
 /** Long strings, kept as they come. */
-export const textType: FieldType = {
+export const textType = {
   kind: 'text',
-  column: () => 'text',
+  field: (): Field<string> => new Field({ type: textType }),
+  column: TEXT,
   // In an array, or in a declared index, it must fit.
-  schema: (spec, { mostBytes }) => textSchema(spec, mostBytes),
+  schema: (spec, { maxBytes }) => textSchema(spec, maxBytes),
   jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
+  jsonType: 'string',
+  takesAll: true,
+  plainText: true,
+  freeText: true,
   operators: [],
   comparisons: () => ORDER,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
-  mistakes: textMistakes,
+  errors: textErrors,
   textual: true,
   // A long text does not fit into a btree; a hash finds equal ones whatever their length.
   indexMethod: () => 'hash',
   indexedBytes: declaredTextBytes,
+  indexedByExpression: true,
   comparable: comparableText,
   fromQuery: normalize,
-};
+} satisfies FieldType;

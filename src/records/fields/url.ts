@@ -1,8 +1,8 @@
-import type { FieldSpec } from '../../declare/field.ts';
+import { Field, type FieldSpec } from '../../declare/field.ts';
 import { parseUrl } from '../../platform/parse-url.ts';
 import { isStorable } from '../../platform/postgres/storable.ts';
-import { EQUALITY, ORDER } from './comparisons.ts';
-import type { FieldType } from './field-type.ts';
+import { TEXT } from './column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
 import {
   comparableText,
@@ -11,7 +11,7 @@ import {
   normalize,
   shortTextSchema,
   TEXT_MODIFIERS,
-  textMistakes,
+  textErrors,
 } from './text-rules.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the URL parser drops or escapes
@@ -49,9 +49,10 @@ function normalizeUrl(text: string, spec: FieldSpec): string {
  * `http://` and `https://` URLs that the WHATWG parser accepts (https://url.spec.whatwg.org/#concept-basic-url-parser), within the
  * limits of `parseUrl`.
  */
-export const urlType: FieldType = {
+export const urlType = {
   kind: 'url',
-  column: () => 'text',
+  field: (): Field<string> => new Field({ type: urlType, trim: true }),
+  column: TEXT,
   schema: (spec, context) =>
     shortTextSchema(spec, context, normalizeUrl).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
   // A URL of the WHATWG parser need be no URI (RFC 3986), and is stored as it was sent.
@@ -59,13 +60,16 @@ export const urlType: FieldType = {
     ...textKeywords(spec, direction),
     ...(direction === 'input' ? { format: 'uri' } : {}),
   }),
+  jsonType: 'string',
+  plainText: true,
+  freeText: true,
   operators: EQUALITY,
   comparisons: () => ORDER,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
-  mistakes: textMistakes,
+  errors: textErrors,
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: indexedTextBytes,
   comparable: comparableText,
   fromQuery: normalizeUrl,
-};
+} satisfies FieldType;

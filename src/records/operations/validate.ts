@@ -5,9 +5,7 @@ import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
 import { tooManyKeys } from '../../platform/excessive-json.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { inRule } from '../access/rule-errors.ts';
-import { columnValue } from '../fields/column-value.ts';
-import { checkedDefault } from '../fields/default.ts';
-import { isBlank, missingMessage } from '../fields/presence.ts';
+import { checkedDefault, isBlank, missingMessage } from '../fields/missing-values.ts';
 import { InputError } from '../input-error.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { everyField } from '../store/codec.ts';
@@ -130,10 +128,10 @@ function setRuled(
     else delete values[name];
     return;
   }
-  const held = field.transforms ? columnValue(type.column(spec), made, field.mostBytes) : { value: made };
+  const held = field.transforms ? field.columnType.hold(made, field.maxBytes) : { value: made };
   if ('value' in held) values[name] = held.value;
   else if (held.message !== undefined) details[[name, ...held.path].join('.')] ??= held.message;
-  else throw new Error(`schema() of the field "${name}" gave what a ${spec.kind} field cannot hold`);
+  else throw new Error(`schema() of the field "${name}" gave what a ${type.kind} field cannot hold`);
 }
 
 async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {

@@ -1,6 +1,5 @@
 import type { FieldSpec, Operator } from '../../declare/field.ts';
-import { possibleOperators } from '../fields/operators.ts';
-import { fieldTypeOf } from '../fields/registry.ts';
+import { fieldTypeOf, possibleOperators } from '../fields/field-type.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import {
   isFilterable,

@@ -2,7 +2,7 @@ import type { Operator } from '../../declare/field.ts';
 import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
 import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import type { Condition, ListCondition } from './list-query.ts';
+import { type Condition, compareField, type ListCondition } from './list-query.ts';
 import { badQuery, echo, names } from './parameter.ts';
 
 /** Who asks: a viewer, nobody, or the system, which sees every field. */
@@ -81,7 +81,7 @@ export function parseFilter(
       `The field "${name}" cannot be filtered with "${echo(operator)}"; its operators: ${names(field.operators)}`,
     );
   }
-  const comparison: Condition = { field: name, op, value: comparedValue(field, parameter, op, text) };
+  const comparison = compareField(name, field.spec, op, comparedValue(field, parameter, op, text));
   const seen = visibilityCondition(resource, field, viewer);
   return seen === undefined ? [comparison] : [seen, comparison];
 }

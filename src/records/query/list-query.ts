@@ -1,4 +1,5 @@
-import type { Operator } from '../../declare/field.ts';
+import type { FieldSpec, Operator } from '../../declare/field.ts';
+import { fieldTypeOf, type Scalar } from '../fields/field-type.ts';
 import type { SortTerm } from '../schema/compiled.ts';
 
 /** One comparison of a field. Conditions of a list are joined by AND. */
@@ -6,6 +7,14 @@ export interface Comparison {
   field: string;
   op: Operator;
   value: unknown;
+  /** Compares values in memory as the column does. Left out: texts by code point, others by size. */
+  order?: (a: Scalar, b: Scalar) => number;
+}
+
+/** A comparison of a field with a value in the form in which records hold it. */
+export function compareField(field: string, spec: FieldSpec, op: Operator, value: unknown): Comparison {
+  const { order } = fieldTypeOf(spec);
+  return order === undefined ? { field, op, value } : { field, op, value, order };
 }
 
 /** Narrows down which records there are: comparisons, alternatives, or nothing at all. Asked in SQL and in memory alike. */

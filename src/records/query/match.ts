@@ -1,13 +1,8 @@
 import type { StoredRecord } from '../../declare/host.ts';
+import { defaultOrder, type Scalar } from '../fields/field-type.ts';
 import type { Comparison, Condition } from './list-query.ts';
 
-/** Which of two comes first; texts by code point, as Postgres compares their bytes. UTF-16, as JavaScript does it, is another order. */
-function order(a: unknown, b: unknown): number {
-  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return Number(a) - Number(b);
-}
-
-function compares({ op, value }: Comparison, stored: unknown): boolean {
+function compares({ op, value, order = defaultOrder }: Comparison, stored: unknown): boolean {
   if (op === 'exists') return (stored !== undefined) === value;
   if (Array.isArray(stored)) {
     const wanted = (Array.isArray(value) ? value : [value]) as unknown[];
@@ -28,7 +23,7 @@ function compares({ op, value }: Comparison, stored: unknown): boolean {
       return false;
   }
   if (stored === undefined) return false;
-  const difference = order(stored, value);
+  const difference = order(stored as Scalar, value as Scalar);
   if (op === 'gt') return difference > 0;
   if (op === 'gte') return difference >= 0;
   return op === 'lt' ? difference < 0 : difference <= 0;

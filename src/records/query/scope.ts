@@ -3,11 +3,11 @@ import type { FieldSpec, Operator } from '../../declare/field.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { scopeRule } from '../access/rule-errors.ts';
-import type { Scalar } from '../fields/field-type.ts';
-import { possibleOperators } from '../fields/operators.ts';
-import { fieldTypeOf } from '../fields/registry.ts';
+import { dateType } from '../fields/date.ts';
+import { fieldTypeOf, possibleOperators, type Scalar } from '../fields/field-type.ts';
+import { idType } from '../fields/id.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import type { Condition } from './list-query.ts';
+import { type Condition, compareField } from './list-query.ts';
 
 const NEVER: Condition = { never: true };
 const LISTS: readonly Operator[] = ['in', 'nin', 'all'];
@@ -27,7 +27,7 @@ function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: rea
   const values = wanted.filter((one) => one !== null).map((one) => comparable(spec, one));
   const known = values.filter((one) => one !== undefined);
   if (op !== 'in' && known.length < values.length) return NEVER;
-  const listed: Condition = { field, op, value: known };
+  const listed = compareField(field, spec, op, known);
   if (!wanted.includes(null)) return listed;
   if (op === 'in') return { any: [listed, { field, op: 'exists', value: false }] };
   return op === 'nin' ? { every: [listed, { field, op: 'exists', value: true }] } : NEVER;
@@ -49,7 +49,7 @@ export function comparison(field: string, spec: FieldSpec, op: Operator, wanted:
   }
   if (wanted === null) return EQUAL.has(op) ? { field, op: 'exists', value: op === 'ne' } : NEVER;
   const value = comparable(spec, wanted);
-  return value === undefined ? NEVER : { field, op, value };
+  return value === undefined ? NEVER : compareField(field, spec, op, value);
 }
 
 /** Whether a value of a filter holds operators, and is not itself what is compared. */
@@ -104,8 +104,8 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
 
 /** What is declared of a field, the record's own among them; undefined for one that there is not. */
 export function specOf(resource: CompiledResource, field: string): FieldSpec | undefined {
-  if (field === 'id') return { kind: 'id' };
-  if (resource.timestamps && (field === 'createdAt' || field === 'updatedAt')) return { kind: 'date' };
+  if (field === 'id') return { type: idType };
+  if (resource.timestamps && (field === 'createdAt' || field === 'updatedAt')) return { type: dateType };
   return resource.field.get(field)?.spec;
 }
 

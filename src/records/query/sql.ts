@@ -20,20 +20,25 @@ function comparisonSql(resource: CompiledResource, { field, op, value }: Compari
   const column = quoteIdentifier(columnOf(resource, field));
   const declared = resource.field.get(field);
   if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
+  const convert = declared?.toParameter;
+  const add = (given: unknown) => {
+    if (convert === undefined) return params.add(given);
+    return params.add(Array.isArray(given) ? given.map(convert) : convert(given));
+  };
   if (declared?.spec.inner !== undefined) {
-    const type = declared.type.column(declared.spec);
-    if (op === 'eq') return `${column} @> ${params.add([value])}::${type}`;
-    if (op === 'all') return `${column} @> ${params.add(value)}::${type}`;
-    if (op === 'in') return `${column} && ${params.add(value)}::${type}`;
+    const type = declared.columnType.sql;
+    if (op === 'eq') return `${column} @> ${add([value])}::${type}`;
+    if (op === 'all') return `${column} @> ${add(value)}::${type}`;
+    if (op === 'in') return `${column} && ${add(value)}::${type}`;
     // Like `ne`: a record without the field is one that does not hold the value.
-    return `(${column} is null or not ${column} && ${params.add(op === 'ne' ? [value] : value)}::${type})`;
+    return `(${column} is null or not ${column} && ${add(op === 'ne' ? [value] : value)}::${type})`;
   }
-  if (op === 'in') return `${column} = any(${params.add(value)})`;
-  if (op === 'nin') return `(${column} is null or ${column} <> all(${params.add(value)}))`;
-  if (op === 'ne') return `${column} is distinct from ${params.add(value)}`;
+  if (op === 'in') return `${column} = any(${add(value)})`;
+  if (op === 'nin') return `(${column} is null or ${column} <> all(${add(value)}))`;
+  if (op === 'ne') return `${column} is distinct from ${add(value)}`;
   // By code point, as in memory: the database's own order of letters depends on where it was made.
   const order = op !== 'eq' && declared?.type.textual ? ' collate "C"' : '';
-  return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${params.add(value)}${order}`;
+  return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${add(value)}${order}`;
 }
 
 /** Whether a text, or an item of an array of texts, is like a pattern. */
@@ -97,8 +102,8 @@ function termAt(resource: CompiledResource, term: SortTerm, value: unknown, para
   const place = { column: compared(quoteIdentifier(term.column)), descending, nullable: field !== undefined };
   if (value === null) return { ...place, value: undefined };
   if (field === undefined) return { ...place, value: params.add(value) };
-  const stored = field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
-  return { ...place, value: compared(`${params.add(stored)}::${field.type.column(field.spec)}`) };
+  const stored = field.toParameter === undefined ? value : field.toParameter(value);
+  return { ...place, value: compared(`${params.add(stored)}::${field.columnType.sql}`) };
 }
 
 function equal({ column, value }: Term): string {

@@ -1,11 +1,11 @@
 import type { AnyField, FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
-import { isPersonal } from '../../declare/personal-data.ts';
 import { allowsNobody, compilePolicy, type Policy, rethrow } from '../../declare/policy.ts';
 import { ACTIONS, type Action, type AnyResource } from '../../declare/resource.ts';
 import type { ReportRuleError } from '../access/rule-errors.ts';
-import { fieldSchema, fieldTypeOf } from '../fields/registry.ts';
-import { indexRoom, isLongText, MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
+import { columnTypeOf, fieldSchema, fieldTypeOf, isLongText } from '../fields/field-type.ts';
+import { isPersonal } from '../fields/personal-data.ts';
+import { indexRoom, MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { withIndexes } from './indexes.ts';
 import { defaultOrderIndex } from './sort-index.ts';
@@ -31,7 +31,7 @@ function roomInIndexes(resource: AnyResource, name: string): number | undefined 
 function compileField(
   name: string,
   field: AnyField,
-  { unknownFields, mostBytes }: { unknownFields: 'reject' | 'strip'; mostBytes: number | undefined },
+  { unknownFields, maxBytes }: { unknownFields: 'reject' | 'strip'; maxBytes: number | undefined },
 ): CompiledField {
   const { spec } = field;
   const type = fieldTypeOf(spec);
@@ -39,16 +39,19 @@ function compileField(
   const policy = (declared: Policy | undefined) =>
     declared === undefined ? undefined : compilePolicy(declared, ignore);
   const writableBy = policy(spec.writableBy);
+  const compared = spec.inner?.spec ?? spec;
+  const { toColumn } = fieldTypeOf(compared);
   return {
     name,
     column: snakeCase(name),
     spec,
     type,
-    schema: fieldSchema(spec, unknownFields, mostBytes),
+    schema: fieldSchema(spec, unknownFields, maxBytes),
     hasRules: holds(spec, 'checks') || holds(spec, 'standard'),
     transforms: holds(spec, 'standard'),
-    // A text's own indexes take texts of any length.
-    mostBytes: spec.kind === 'text' ? mostBytes : indexRoom(spec, mostBytes),
+    columnType: columnTypeOf(spec),
+    toParameter: toColumn && ((value) => toColumn(value, compared)),
+    maxBytes: type.indexedByExpression ? maxBytes : indexRoom(spec, maxBytes),
     sortsByPrefix: spec.sortable === true && isLongText(spec),
     operators: new Set(operators),
     visibleTo: policy(spec.visibleTo),
@@ -94,7 +97,7 @@ function compileResource(
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
-    compileField(name, field, { unknownFields, mostBytes: roomInIndexes(resource, name) }),
+    compileField(name, field, { unknownFields, maxBytes: roomInIndexes(resource, name) }),
   );
   const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignore);
   const plural = pluralName(resource.name);

@@ -3,6 +3,7 @@ import type { FieldSpec, Operator } from '../../declare/field.ts';
 import type { CompiledPolicy } from '../../declare/policy.ts';
 import type { Action, AnyResource } from '../../declare/resource.ts';
 import type { ReportRuleError } from '../access/rule-errors.ts';
+import type { ColumnType } from '../fields/column-type.ts';
 import type { FieldType } from '../fields/field-type.ts';
 
 /** A field as the engine works with it. */
@@ -16,8 +17,12 @@ export interface CompiledField {
   hasRules: boolean;
   /** Whether `schema` stands somewhere in it, whose output replaces the value. */
   transforms: boolean;
+  /** The type of its column, unless it is encrypted. */
+  columnType: ColumnType;
+  /** Converts a value to compare with to a Postgres parameter; undefined where they are the same. */
+  toParameter: ((value: unknown) => unknown) | undefined;
   /** Bytes that a text in its column may have, so that indexes hold it; undefined where none does. */
-  mostBytes: number | undefined;
+  maxBytes: number | undefined;
   /** Whether lists are sorted by the start of its texts, because whole texts may not fit into an index. */
   sortsByPrefix: boolean;
   /** Operators a query may use; empty when the field is not filterable. */
@@ -32,6 +37,11 @@ export interface CompiledField {
   personal: boolean;
   /** The resource whose record it names, or whose records its items name. */
   target: string | undefined;
+}
+
+/** The Postgres type of a field's column. */
+export function sqlTypeOf({ spec, columnType }: CompiledField): string {
+  return spec.encrypted ? 'text' : columnType.sql;
 }
 
 /** One term of a sort order. `column` is the database's name. */

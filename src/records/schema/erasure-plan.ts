@@ -1,11 +1,11 @@
 import type { AnyField, FieldSpec, Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
-import { isPersonal } from '../../declare/personal-data.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { jsonbText } from '../../platform/postgres/jsonb-text.ts';
-import { checkedDefault } from '../fields/default.ts';
-import { fieldSchema } from '../fields/registry.ts';
+import { fieldSchema } from '../fields/field-type.ts';
+import { checkedDefault } from '../fields/missing-values.ts';
+import { isFreeText, isPersonal } from '../fields/personal-data.ts';
 import { ownerFieldOf } from './compile.ts';
 
 /** A field that is emptied when the account of a record's owner is erased. */
@@ -28,14 +28,6 @@ export interface ErasurePlan {
   action: 'delete' | 'anonymize' | 'keep';
   /** Fields that hold personal data: marked, named like it, or listed in `personalFields`. */
   personal: readonly EmptiedField[];
-}
-
-// What a person wrote about themselves is theirs, whatever its name.
-const TEXTS = new Set<FieldSpec['kind']>(['string', 'text', 'email', 'url', 'json', 'object', 'date', 'password']);
-
-/** Whether a field holds what a person may have written about themselves. */
-export function holdsText({ kind, inner }: FieldSpec): boolean {
-  return inner === undefined ? TEXTS.has(kind) : holdsText(inner.spec);
 }
 
 /** What a function makes is left out: nobody could tell it from what the person wrote. */
@@ -62,7 +54,7 @@ export function erasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan
   const listed = new Set(resource.personalFields);
   const personal = Object.entries(resource.fields as Fields).filter(
     ([name, { spec }]: [string, AnyField]) =>
-      name !== ownerField && (listed.has(name) || isPersonal(name, spec) || (isUser && holdsText(spec))),
+      name !== ownerField && (listed.has(name) || isPersonal(name, spec) || (isUser && isFreeText(spec))),
   );
   return {
     ownerField,

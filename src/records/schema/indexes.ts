@@ -1,5 +1,5 @@
 import { boundedIdentifier, shortDigest } from '../../platform/postgres/identifiers.ts';
-import { isLongText } from '../fields/text-rules.ts';
+import { isLongText } from '../fields/field-type.ts';
 import { tableNames } from '../store/archive-table.ts';
 import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';
 import { totalOrder } from './sort-index.ts';

@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import { fieldTypeOf } from '../fields/registry.ts';
+import { fieldTypeOf } from '../fields/field-type.ts';
 import { MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
 import type { SortTerm } from './compiled.ts';
 

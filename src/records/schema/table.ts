@@ -1,12 +1,12 @@
 import type { ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
-import { customType, index, pgTable, sql, text, timestamp, uniqueIndex } from '../../platform/postgres/drizzle.ts';
+import { customType, index, pgTable, sql, text, timestamptz, uniqueIndex } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.ts';
 import { archiveIndex, archiveOwnerIndex } from '../store/archive-table.ts';
-import type { CompiledField, CompiledResource, Index } from './compiled.ts';
+import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
 
 function column(field: CompiledField): PgColumnBuilderBase {
-  const type = field.spec.encrypted ? 'text' : field.type.column(field.spec);
+  const type = sqlTypeOf(field);
   return customType<{ data: unknown }>({ dataType: () => type })(field.column);
 }
 
@@ -41,16 +41,12 @@ function archiveIndexes({ archived, table, ownerField }: CompiledResource, colum
 /** The drizzle table of a resource. */
 export function resourceTable(resource: CompiledResource): PgTable {
   const times = {
-    createdAt: timestamp('created_at', { withTimezone: true, precision: 3, mode: 'string' })
-      .notNull()
-      .default(sql`now()`),
-    updatedAt: timestamp('updated_at', { withTimezone: true, precision: 3, mode: 'string' })
-      .notNull()
-      .default(sql`now()`),
+    createdAt: timestamptz('created_at').notNull().default(sql`now()`),
+    updatedAt: timestamptz('updated_at').notNull().default(sql`now()`),
   };
   const fields = Object.fromEntries(resource.fields.map((field) => [field.name, column(field)]));
   const archived = {
-    deletedAt: timestamp('deleted_at', { withTimezone: true, precision: 3, mode: 'string' }).notNull(),
+    deletedAt: timestamptz('deleted_at').notNull(),
     // Null: of rows that are older than the column.
     deletedUnder: text('deleted_under').array(),
   };

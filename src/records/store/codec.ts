@@ -108,6 +108,11 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
   const Stored = storedClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
+  // Compiled once: most types need no conversion, and their rows skip it.
+  const conversions = readable.map(({ type, spec }): ((value: unknown) => unknown) | undefined => {
+    const { fromColumn } = type;
+    return fromColumn === undefined || spec.encrypted ? undefined : (value) => fromColumn(value, spec);
+  });
   const columns = [
     'id',
     ...readable.map((field) => field.column),
@@ -146,9 +151,10 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     record.id = row[0] as string;
     let at = 1;
     for (const field of readable) {
+      const fromColumn = conversions[at - 1];
       const value = row[at++];
       if (value === null) continue;
-      const known = field.spec.encrypted ? plain(field, value, record.id) : value;
+      const known = field.spec.encrypted ? plain(field, value, record.id) : fromColumn ? fromColumn(value) : value;
       if (known !== undefined) record[field.name] = known;
     }
     for (const name of times) record[name] = row[at++];

@@ -16,12 +16,24 @@ export interface Cause {
   system: boolean;
 }
 
-/** A row as JSON without its password columns (hashes stay in their one place), and without `xmin`. */
-function rowJson(resource: CompiledResource, alias: string): string {
+/**
+ * The JSON of a row in events, without its password columns (hashes stay in their one place), and without `xmin`. Values that a JSON
+ * number would round are texts.
+ *
+ * @param alias of the table
+ */
+export function rowJson(resource: CompiledResource, alias: string): string {
   const hashes = resource.fields.filter((field) => field.type.concealed).map((field) => field.column);
   const columns = resource.timestamps ? hashes : [...hashes, 'xmin'];
   const removed = columns.map((column) => ` - ${quoteLiteral(column)}`).join('');
-  return `to_jsonb(${quoteIdentifier(alias)}.*)${removed}`;
+  const row = `to_jsonb(${quoteIdentifier(alias)}.*)${removed}`;
+  const exact = resource.fields.filter((field) => field.columnType.jsonAsText && !field.spec.encrypted);
+  if (exact.length === 0) return row;
+  const texts = exact.map(({ column, columnType }) => {
+    const value = `${quoteIdentifier(alias)}.${quoteIdentifier(column)}::text${columnType.item === undefined ? '' : '[]'}`;
+    return `${quoteLiteral(column)}, ${value}`;
+  });
+  return `(${row}) || jsonb_build_object(${texts.join(', ')})`;
 }
 
 type Action = 'created' | 'updated' | 'deleted' | 'restored';

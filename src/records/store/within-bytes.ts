@@ -1,5 +1,5 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 
 /**
  * The bytes of a column's value, uncompressed; undefined if every value is small. Postgres knows the size without fetching the value.
@@ -17,8 +17,8 @@ export function valueSize(name: string, held: string): string | undefined {
   return `coalesce(pg_column_size(${size}), 0)`;
 }
 
-function sizeSql({ column, spec, type }: CompiledField): string | undefined {
-  return valueSize(quoteIdentifier(column), spec.encrypted ? 'text' : type.column(spec));
+function sizeSql(field: CompiledField): string | undefined {
+  return valueSize(quoteIdentifier(field.column), sqlTypeOf(field));
 }
 
 /** The bytes of a row of a resource, as SQL. */

@@ -1,10 +1,10 @@
 import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { inLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
-import { retried } from '../../platform/postgres/retry.ts';
+import { retryContended } from '../../platform/postgres/retry.ts';
+import type { KeyedQueue } from '../../platform/serial-queue.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
 import { createService, servicesBy } from '../service.ts';
-import type { KeyedQueue } from './keyed-queue.ts';
 import type { TransactionGuard } from './transaction-guard.ts';
 
 /** What is to be done once a transaction is committed. */
@@ -34,7 +34,6 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
     },
   };
 }
-
 /**
  * What operations in a transaction work with. `before` hooks run in it, and so does what they do through their own `service`;
  * events and `after` hooks follow the commit.
@@ -103,6 +102,6 @@ export function createWithTransaction(
       return result;
     };
     // Without the step, the write would be a single statement, which is retried as well.
-    return always ? retried(attempt) : attempt();
+    return always ? retryContended(attempt) : attempt();
   };
 }

@@ -7,6 +7,7 @@ import express, {
   type Response,
   Router,
 } from 'express';
+import { withDeadline } from '../../platform/deadline.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { sendError, sendJson } from '../../platform/http/answer.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
@@ -19,17 +20,11 @@ export type HealthChecks = Record<string, () => Promise<unknown>>;
 const TIMEOUT_MS = 2000;
 
 async function outcome(check: () => Promise<unknown>): Promise<'ok' | 'failed'> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('too late')), TIMEOUT_MS);
-  });
   try {
-    await Promise.race([check(), late]);
+    await withDeadline(check(), TIMEOUT_MS);
     return 'ok';
   } catch {
     return 'failed';
-  } finally {
-    clearTimeout(timer);
   }
 }
 

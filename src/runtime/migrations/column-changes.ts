@@ -127,7 +127,7 @@ export function changeColumns(
     const odd = broken === undefined && from === type ? misshapen(kept, now) : undefined;
     // SQL can turn JSON into other JSON; no ciphertext into another.
     const sealed = now?.bound !== undefined;
-    let how = from === type ? undefined : conversion(quoteIdentifier(column), from, type, now?.kind);
+    let how = from === type ? undefined : conversion(quoteIdentifier(column), from, type, now?.spec);
     if (odd !== undefined && !sealed && expression !== undefined) how = { using: expression };
     const unfit = odd !== undefined && how === undefined;
     const wrong = broken !== undefined || unfit || (how !== undefined && 'fault' in how && expression === undefined);

@@ -1,3 +1,9 @@
+import type { FieldSpec } from '../../declare/field.ts';
+import { arrayColumn, type ColumnType } from '../../records/fields/column-type.ts';
+import { columnTypeNamed } from '../../records/fields/f.ts';
+import { columnTypeOf, fieldTypeOf } from '../../records/fields/field-type.ts';
+import { kindOf } from './members.ts';
+
 /** How a column's values get another type: an expression that loses nothing, or why there is none. */
 export type Conversion =
   | { using: string }
@@ -8,15 +14,11 @@ export type Conversion =
       example: string | undefined;
     };
 
-/** Wider numbers hold all of the narrower: whole ones are within ±(2^53−1), which a double holds exactly. */
-const WIDER: Record<string, readonly string[]> = {
-  smallint: ['integer', 'bigint', 'double precision'],
-  integer: ['bigint', 'double precision'],
-  bigint: ['double precision'],
-};
-
-/** Kinds of text that take any text. To others nothing is converted: a number is no e-mail address. */
-const ANY_TEXT = new Set<string | undefined>(['string', 'text', 'array of string', 'array of text', undefined]);
+/** A type that a column is to have: its name, and what is known of it besides. */
+interface Target {
+  sql: string;
+  type: ColumnType | undefined;
+}
 
 // Not an array of them.
 const TIMESTAMP = /^timestamp[^[]*$/;
@@ -24,81 +26,107 @@ const TIMESTAMP = /^timestamp[^[]*$/;
 // As an API returns it.
 const isoText = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** A cast that loses nothing, if there is one. */
-function cast(column: string, from: string, to: string): string | undefined {
-  if (WIDER[from]?.includes(to)) return `${column}::${to}`;
-  if (to !== 'text') return undefined;
-  if (from === 'boolean' || from === 'double precision' || WIDER[from] !== undefined) return `${column}::text`;
-  return undefined;
+const isArray = (sql: string) => sql.endsWith('[]');
+const itemOf = (sql: string) => (isArray(sql) ? sql.slice(0, -2) : sql);
+
+function columnTypeOfName(sql: string): ColumnType | undefined {
+  const item = columnTypeNamed(itemOf(sql));
+  return item !== undefined && isArray(sql) ? arrayColumn(item) : item;
 }
 
-function lossless(column: string, from: string, to: string): string | undefined {
+/** What a type of this name is: that of the field, where it is the field's. */
+function targetOf(sql: string, spec: FieldSpec | undefined): Target {
+  const own = spec === undefined ? undefined : columnTypeOf(spec);
+  return { sql, type: own?.sql === sql ? own : columnTypeOfName(sql) };
+}
+
+// Types of extensions, which no field uses.
+const WHOLE = new Set(['smallint', 'integer']);
+const WIDENED: Record<string, string> = { integer: 'smallint', 'integer[]': 'smallint[]' };
+
+function castsToText(from: string): boolean {
+  return WHOLE.has(from) || columnTypeNamed(from)?.castsToText === true;
+}
+
+/** A cast that loses nothing, if there is one. */
+function cast(column: string, from: string, to: Target): string | undefined {
+  const casts = to.type?.exactCasts?.(from) ?? (WIDENED[to.sql] === from ? [to.sql] : undefined);
+  if (casts !== undefined) return [column, ...casts].join('::');
+  const toText = isArray(from) ? to.sql === 'text[]' : to.sql === 'text';
+  return toText && castsToText(itemOf(from)) ? `${column}::${to.sql}` : undefined;
+}
+
+/** A value as `to_jsonb` is to get it. */
+function jsonSource(column: string, from: string): string {
+  if (TIMESTAMP.test(from)) return isoText(column);
+  return columnTypeOfName(from)?.jsonAsText ? `${column}::text${isArray(from) ? '[]' : ''}` : column;
+}
+
+function lossless(column: string, from: string, to: Target): string | undefined {
   const plain = cast(column, from, to);
   if (plain !== undefined) return plain;
-  if (TIMESTAMP.test(from) && to === 'text') return isoText(column);
-  if (to === `${from}[]`) return `CASE WHEN ${column} IS NULL THEN NULL ELSE ARRAY[${column}] END`;
-  if (to === 'jsonb') return `to_jsonb(${TIMESTAMP.test(from) ? isoText(column) : column})`;
-  if (from.endsWith('[]') && to.endsWith('[]') && cast(column, from.slice(0, -2), to.slice(0, -2)) !== undefined)
-    return `${column}::${to}`;
-  return undefined;
+  if (TIMESTAMP.test(from) && to.sql === 'text') return isoText(column);
+  if (to.sql === `${from}[]`) return `CASE WHEN ${column} IS NULL THEN NULL ELSE ARRAY[${column}] END`;
+  return to.sql === 'jsonb' ? `to_jsonb(${jsonSource(column, from)})` : undefined;
 }
 
-const NEEDED: Record<string, string> = {
-  bigint: 'a whole number',
-  'double precision': 'a number',
-  boolean: 'true or false',
-  jsonb: 'JSON',
-};
-
-const NUMBERS = new Set(['bigint', 'double precision']);
+const isNumber = (sql: string) => columnTypeNamed(sql)?.number === true;
+const isKnown = (sql: string) => isArray(sql) || TIMESTAMP.test(sql) || columnTypeNamed(sql) !== undefined;
 
 /** A value that is neither text nor JSON as another one, if there is a meaning that all of them have. */
 function recast(column: string, from: string, to: string): string | undefined {
-  if (from === 'boolean' && NUMBERS.has(to)) return `${column}::int::${to}`;
-  if (NUMBERS.has(from) && to === 'boolean') return `${column} <> 0`;
-  if (NUMBERS.has(from) && TIMESTAMP.test(to)) return `to_timestamp(${column} / 1000.0)`;
-  if (TIMESTAMP.test(from) && NUMBERS.has(to)) return `(extract(epoch FROM ${column}) * 1000)::${to}`;
+  if (from === 'boolean' && isNumber(to)) return `${column}::int::${to}`;
+  if (isNumber(from) && to === 'boolean') return `${column} <> 0`;
+  if (isNumber(from) && TIMESTAMP.test(to)) return `to_timestamp(${column} / 1000.0)`;
+  if (TIMESTAMP.test(from) && isNumber(to)) return `(extract(epoch FROM ${column}) * 1000)::${to}`;
   // Of other types, which an extension may have, a person knows more.
-  return [from, to].every((type) => NEEDED[type] !== undefined || TIMESTAMP.test(type) || type.endsWith('[]'))
-    ? undefined
-    : `${column}::text::${to}`;
+  return isKnown(from) && isKnown(to) && to !== 'text' ? undefined : `${column}::text::${to}`;
 }
 
 /** Items of an array in another type; Postgres takes no subquery here, so only what a cast does. */
 function recastItems(column: string, from: string, to: string): string | undefined {
-  if (from === 'text' || to === 'text' || (NUMBERS.has(from) && NUMBERS.has(to))) return `${column}::${to}[]`;
-  return from === 'boolean' && NUMBERS.has(to) ? `${column}::int[]::${to}[]` : undefined;
+  if (from === 'text' || to === 'text' || (isNumber(from) && isNumber(to))) return `${column}::${to}[]`;
+  return from === 'boolean' && isNumber(to) ? `${column}::int[]::${to}[]` : undefined;
 }
 
-function unsafe(column: string, from: string, to: string): Extract<Conversion, { fault: string }> {
-  const wanted = NEEDED[to] ?? (TIMESTAMP.test(to) ? 'a date' : to);
-  const [item, items] = [from.replace(/\[\]$/, ''), to.replace(/\[\]$/, '')];
-  const fails = `a value that is not ${wanted} would fail`;
-  if (from === 'double precision' && to === 'bigint')
-    return { fault: 'fractions would be lost', example: `round(${column})::bigint` };
-  if (item !== from && items === to)
+function lossy(column: string, from: string, to: Target): Extract<Conversion, { fault: string }> {
+  const known = to.type?.lossyCast?.(column, from);
+  if (known !== undefined) return known;
+  const wanted = to.type?.item === undefined ? (to.type?.noun ?? to.sql) : to.sql;
+  const [item, items] = [itemOf(from), itemOf(to.sql)];
+  const fails = `a value that is not ${TIMESTAMP.test(to.sql) ? 'a date' : wanted} would fail`;
+  if (item !== from && items === to.sql)
     return { fault: 'all items but the first would be lost', example: expression(`${column}[1]`, item, to) };
   if (from === 'text') {
-    const example = items === to ? `nullif(${column}, '')::${to}` : `string_to_array(${column}, ',')::${to}`;
-    return { fault: `a text that is not ${wanted} would fail`, example };
+    const example =
+      items === to.sql ? `nullif(${column}, '')::${to.sql}` : `string_to_array(${column}, ',')::${to.sql}`;
+    return { fault: fails.replace('a value', 'a text'), example };
   }
-  if (from === 'jsonb' && items !== to)
-    return { fault: fails, example: `translate(${column}::text, '[]', '{}')::${to}` };
-  if (from === 'jsonb') return { fault: fails, example: `(${column} #>> '{}')::${to}` };
+  if (from === 'jsonb' && items !== to.sql)
+    return { fault: fails, example: `translate(${column}::text, '[]', '{}')::${to.sql}` };
+  if (from === 'jsonb') return { fault: fails, example: `(${column} #>> '{}')::${to.sql}` };
   const fault = 'there is no conversion that keeps every value';
   if (item !== from) return { fault, example: recastItems(column, item, items) };
-  return { fault, example: recast(column, from, to) };
+  return { fault, example: recast(column, from, to.sql) };
 }
 
 /** An expression that gives the values in another type, whatever is lost or fails; undefined where there is none. */
-function expression(column: string, from: string, to: string): string | undefined {
-  if (from === to) return column;
-  return lossless(column, from, to) ?? unsafe(column, from, to).example;
+function expression(column: string, from: string, to: Target): string | undefined {
+  if (from === to.sql) return column;
+  return lossless(column, from, to) ?? lossy(column, from, to).example;
 }
 
 /** An expression that turns each value into the one that it stands for in another type, or fails on it. */
 export function faithful(column: string, from: string, to: string): string {
-  return from === 'boolean' && NUMBERS.has(to) ? recast(column, from, to)! : `${column}::text::${to}`;
+  return from === 'boolean' && isNumber(to) ? recast(column, from, to)! : `${column}::text::${to}`;
+}
+
+/** Whether a field takes any text, so that nothing has to be checked. Nothing is converted to others: a number is no e-mail address. */
+function takesAnyText(spec: FieldSpec | undefined): boolean {
+  const item = spec?.inner?.spec ?? spec;
+  if (item === undefined) return true;
+  const { takesAll, plainText } = fieldTypeOf(item);
+  return takesAll === true && plainText === true;
 }
 
 /**
@@ -106,13 +134,18 @@ export function faithful(column: string, from: string, to: string): string {
  *
  * @param column in quotes
  * @param from a Postgres type; never that of a ciphertext or a password hash
- * @param kind the kind of field that it becomes; undefined when it is no field's column
+ * @param to a Postgres type
+ * @param spec the field that it becomes; undefined when it is no field's column
  */
-export function conversion(column: string, from: string, to: string, kind: string | undefined): Conversion {
+export function conversion(column: string, from: string, to: string, spec: FieldSpec | undefined): Conversion {
+  const target = targetOf(to, spec);
   const textual = to === 'text' || to === 'text[]';
-  const arrayOfSame = to === `${from}[]`;
-  if (textual && !arrayOfSame && !ANY_TEXT.has(kind))
-    return { fault: `a value that is no ${kind} would stay as it is`, example: expression(column, from, to) };
-  const using = lossless(column, from, to);
-  return using === undefined ? unsafe(column, from, to) : { using };
+  if (textual && to !== `${from}[]` && !takesAnyText(spec)) {
+    return {
+      fault: `a value that is no ${kindOf(spec!)} would stay as it is`,
+      example: expression(column, from, target),
+    };
+  }
+  const using = lossless(column, from, target);
+  return using === undefined ? lossy(column, from, target) : { using };
 }

@@ -1,7 +1,8 @@
+import type { FieldSpec } from '../../declare/field.ts';
 import { pluralName, resourceName, snakeCase } from '../../declare/naming.ts';
 import { earlierNames } from '../../declare/resource.ts';
-import { freshDefault } from '../../records/fields/default.ts';
-import { fieldTypeOf } from '../../records/fields/registry.ts';
+import { fieldTypeOf } from '../../records/fields/field-type.ts';
+import { freshDefault } from '../../records/fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { archiveTable } from '../../records/store/archive-table.ts';
 import { literal } from './literal.ts';
@@ -11,6 +12,7 @@ import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';
 export interface DeclaredColumn {
   /** As people know it: `post.title`. */
   field: string;
+  spec: FieldSpec;
   /** `string`, `array of string`, … */
   kind: string;
   /** Of an enum, or of an array of them. */
@@ -42,11 +44,11 @@ export interface Declared {
 }
 
 /** What there is room for in a text column, and what there may be. */
-function bytesOf({ spec, mostBytes }: CompiledField): Pick<DeclaredColumn, 'longest' | 'room'> {
+function bytesOf({ spec, maxBytes }: CompiledField): Pick<DeclaredColumn, 'longest' | 'room'> {
   const item = spec.inner?.spec ?? spec;
   const declared = fieldTypeOf(item).indexedBytes?.(item) ?? Number.POSITIVE_INFINITY;
-  const longest = Math.min(declared, mostBytes ?? Number.POSITIVE_INFINITY);
-  return { longest: Number.isFinite(longest) ? longest : undefined, room: mostBytes };
+  const longest = Math.min(declared, maxBytes ?? Number.POSITIVE_INFINITY);
+  return { longest: Number.isFinite(longest) ? longest : undefined, room: maxBytes };
 }
 
 function hasStandard(spec: CompiledField['spec']): boolean {
@@ -66,7 +68,7 @@ function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'>
   if (hasStandard(spec)) return nothing('its default passes through schema()');
   const parsed = field.schema.parse(freshDefault(spec));
   const stored = field.type.toColumn === undefined ? parsed : field.type.toColumn(parsed, spec);
-  return { fill: literal(stored, field.type.column(spec)), unfilled: undefined };
+  return { fill: literal(stored, field.columnType.sql), unfilled: undefined };
 }
 
 /** What compiled declarations say of their tables. @param statements those of the extensions */
@@ -76,6 +78,7 @@ export function declaredTables(resources: readonly CompiledResource[], statement
       `${resource.table}.${field.column}`,
       {
         field: `${resource.name}.${field.name}`,
+        spec: field.spec,
         kind: kindOf(field.spec),
         values: valuesOf(field.spec),
         members: membersOf(field.spec),

@@ -16,7 +16,7 @@ export type KeptMembers = Readonly<Record<string, KeptMember>>;
 
 /** `string`, `array of string`, … */
 export function kindOf(spec: FieldSpec): string {
-  return spec.inner === undefined ? spec.kind : `array of ${kindOf(spec.inner.spec)}`;
+  return spec.inner === undefined ? spec.type.kind : `array of ${kindOf(spec.inner.spec)}`;
 }
 
 /** The values of an enum, or of an array of them. */

@@ -1,6 +1,6 @@
 import type { Operator } from '../../declare/field.ts';
 import type { Route } from '../../declare/route.ts';
-import { fieldJsonSchema } from '../../records/fields/registry.ts';
+import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MAX_VALUES } from '../../records/query/filter.ts';
 import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
 import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
@@ -118,8 +118,8 @@ function commaList(name: string, description: string, items: Json, bounds: Json)
 
 /** What a field is compared with: a value of its type, without the bounds that hold for what is stored. */
 function comparedSchema({ spec }: CompiledField): Json {
-  const { kind, values, target } = spec.inner?.spec ?? spec;
-  const bare = { kind, ...(values === undefined ? {} : { values }), ...(target === undefined ? {} : { target }) };
+  const { type, values, target } = spec.inner?.spec ?? spec;
+  const bare = { type, ...(values === undefined ? {} : { values }), ...(target === undefined ? {} : { target }) };
   return fieldJsonSchema(bare, 'query');
 }
 

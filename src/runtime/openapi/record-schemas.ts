@@ -1,7 +1,7 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
 import { needsUser } from '../../records/access/authorize.ts';
-import { fieldJsonSchema } from '../../records/fields/registry.ts';
+import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { ID_SCHEMA, type Json, TIME_SCHEMA } from './schema.ts';
 
@@ -110,13 +110,14 @@ function optionalSchema(spec: FieldSpec, { default: preset, ...schema }: Json): 
 
 /** What a value in a body holds: the members of its objects, which with stripped fields may have more. */
 function innerSchema(spec: FieldSpec, schema: Json, making: Making): Json {
-  if (spec.kind === 'array') {
-    return { ...schema, items: innerSchema(spec.inner!.spec, schema.items as Json, making) };
+  if (spec.inner !== undefined) {
+    return { ...schema, items: innerSchema(spec.inner.spec, schema.items as Json, making) };
   }
-  if (spec.kind !== 'object') return schema;
+  const { shape } = spec;
+  if (shape === undefined) return schema;
   const { additionalProperties: _closed, ...open } = schema;
   const members = Object.entries(schema.properties as Record<string, Json>).map(([name, member]) => {
-    const { spec: own } = spec.shape![name]!;
+    const { spec: own } = shape[name]!;
     return [name, optionalSchema(own, innerSchema(own, member, making))] as const;
   });
   return { ...open, properties: Object.fromEntries(members), ...closing(making) };

@@ -1,5 +1,6 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { readSettings } from '../../../src/extensions/webhooks/settings.ts';
+import { cutBytes } from '../../../src/extensions/webhooks/log/delivery.ts';
+import { completeSettings, webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
@@ -43,9 +44,17 @@ test('the defaults are the contract’s, and production is strict', () => {
     keepDeliveriesDays: 14,
     secretGraceHours: 24,
   };
-  expect(readSettings({}, true)).toMatchObject({ ...shared, allowPrivate: false, requireHttps: true });
-  expect(readSettings({}, false)).toMatchObject({ ...shared, allowPrivate: true, requireHttps: false });
-  expect(readSettings({}, true).globalPolicy.roles).toEqual(['admin']);
+  expect(completeSettings(webhookSettings.parse({}), true)).toMatchObject({
+    ...shared,
+    allowPrivate: false,
+    requireHttps: true,
+  });
+  expect(completeSettings(webhookSettings.parse({}), false)).toMatchObject({
+    ...shared,
+    allowPrivate: true,
+    requireHttps: false,
+  });
+  expect(completeSettings(webhookSettings.parse({}), true).globalPolicy.roles).toEqual(['admin']);
 });
 
 test('deliveries, tests and retries of all endpoints together are never more at once than the setting says', async () => {
@@ -131,4 +140,10 @@ test.each([
       { url: message },
     ]);
   }
+});
+
+test('a text is cut to bytes between characters', () => {
+  expect(cutBytes('aü', 2)).toBe('a');
+  expect(cutBytes('aü', 3)).toBe('aü');
+  expect(cutBytes('😀😀', 7)).toBe('😀');
 });

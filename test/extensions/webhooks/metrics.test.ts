@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Result } from '../../../src/extensions/webhooks/delivery/record-results.ts';
 import { createWebhookMetrics } from '../../../src/extensions/webhooks/metrics.ts';
-import type { Result } from '../../../src/extensions/webhooks/record-results.ts';
 import type { WebhookQueue } from '../../../src/extensions/webhooks/status.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';

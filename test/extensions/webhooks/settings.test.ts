@@ -1,10 +1,19 @@
 import { expect, test } from 'vitest';
+import { webhooks } from '../../../src/extensions/webhooks/index.ts';
 import {
+  completeSettings,
   globalRoles,
-  readSettings,
-  settingsMistakes,
   type WebhookOptions,
+  webhookSettings,
 } from '../../../src/extensions/webhooks/settings.ts';
+import { ConfigErrors } from '../../../src/platform/config-errors.ts';
+
+/** The configuration errors in settings of the extension. */
+function errorsIn(options: WebhookOptions): string[] {
+  const errors = new ConfigErrors();
+  webhooks(options).checkConfig!(errors);
+  return errors.lines;
+}
 
 test('every setting that a project leaves out has the default of the contract', () => {
   const expected = {
@@ -22,15 +31,23 @@ test('every setting that a project leaves out has the default of the contract', 
     secretGraceHours: 24,
     cleanMs: 600_000,
   };
-  expect(readSettings({}, true)).toMatchObject({ ...expected, allowPrivate: false, requireHttps: true });
-  expect(readSettings({}, false)).toMatchObject({ ...expected, allowPrivate: true, requireHttps: false });
+  expect(completeSettings(webhookSettings.parse({}), true)).toMatchObject({
+    ...expected,
+    allowPrivate: false,
+    requireHttps: true,
+  });
+  expect(completeSettings(webhookSettings.parse({}), false)).toMatchObject({
+    ...expected,
+    allowPrivate: true,
+    requireHttps: false,
+  });
 });
 
 test('private addresses and http can be allowed in production, and forbidden outside of it', () => {
   const open = { allowPrivate: true, requireHttps: false };
   const closed = { allowPrivate: false, requireHttps: true };
-  expect(readSettings(open, true)).toMatchObject(open);
-  expect(readSettings(closed, false)).toMatchObject(closed);
+  expect(completeSettings(webhookSettings.parse(open), true)).toMatchObject(open);
+  expect(completeSettings(webhookSettings.parse(closed), false)).toMatchObject(closed);
 });
 
 test.each<WebhookOptions>([
@@ -43,7 +60,7 @@ test.each<WebhookOptions>([
   { secretGraceHours: 8760 },
   { nameServers: ['192.0.2.53', '[2001:db8::1]:53'] },
 ])('%j can be set', (options) => {
-  expect(settingsMistakes(options)).toEqual([]);
+  expect(errorsIn(options)).toEqual([]);
 });
 
 test.each<[WebhookOptions, string]>([
@@ -60,9 +77,9 @@ test.each<[WebhookOptions, string]>([
   [{ nameServers: ['dns.example.com'] }, 'webhooks.nameServers.0'],
   [{ retrySchedule: ['soon'] }, 'webhooks.retrySchedule'],
 ])('%j is refused by name: %s', (options, name) => {
-  const mistakes = settingsMistakes(options);
-  expect(mistakes).toHaveLength(1);
-  expect(mistakes[0]).toMatch(new RegExp(`^${name.replaceAll('.', '[.]')}: `));
+  const errors = errorsIn(options);
+  expect(errors).toHaveLength(1);
+  expect(errors[0]).toMatch(new RegExp(`^${name.replaceAll('.', '[.]')}: `));
 });
 
 test.each<[WebhookOptions['globalPolicy'], readonly string[] | null]>([
@@ -74,5 +91,5 @@ test.each<[WebhookOptions['globalPolicy'], readonly string[] | null]>([
   [['admin', () => true], null],
 ])('with the globalPolicy %s the roles that alone may have global endpoints are %j', (globalPolicy, roles) => {
   const options = globalPolicy === undefined ? {} : { globalPolicy };
-  expect(globalRoles(readSettings(options, true))).toEqual(roles);
+  expect(globalRoles(completeSettings(webhookSettings.parse(options), true))).toEqual(roles);
 });

@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { fieldJsonSchema, fieldSchema } from '../../../src/records/fields/registry.ts';
+import { fieldJsonSchema, fieldSchema } from '../../../src/records/fields/field-type.ts';
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);

@@ -1,17 +1,23 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { columnValue } from '../../../src/records/fields/column-value.ts';
-import { folded } from '../../../src/records/fields/folded-text.ts';
+import { arrayColumn, type ColumnType } from '../../../src/records/fields/column-type.ts';
+import { columnTypeNamed } from '../../../src/records/fields/f.ts';
+import { columnTypeOf, fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
 import { isStorableJson } from '../../../src/records/fields/json.ts';
-import { columnJsonSchema, type Direction } from '../../../src/records/fields/json-schema.ts';
-import { fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/registry.ts';
+import type { Direction } from '../../../src/records/fields/json-schema.ts';
+import { folded } from '../../../src/records/fields/password-strength.ts';
 
 const ID = 'a'.repeat(24);
 const DAY = '2026-01-01T00:00:00.000Z';
 const STORABLE = 'Must not contain NUL or broken characters';
 const JSON_ONLY = 'Must be JSON without NUL or broken characters';
 const DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
+
+/** The column type with a name in Postgres, which for an array ends with `[]`. */
+function columnType(sql: string): ColumnType {
+  return sql.endsWith('[]') ? arrayColumn(columnTypeNamed(sql.slice(0, -2))!) : columnTypeNamed(sql)!;
+}
 
 /** The stored value, or the first message. */
 function checked({ spec }: AnyField, value: unknown, unknownFields: 'reject' | 'strip' = 'reject'): unknown {
@@ -182,7 +188,7 @@ describe('an array', () => {
     ({ spec }, column, method) => {
       const type = fieldTypeOf(spec);
       const [value] = [[1]];
-      expect([type.column(spec), type.indexMethod!(spec)]).toEqual([column, method]);
+      expect([columnTypeOf(spec).sql, type.indexMethod!(spec)]).toEqual([column, method]);
       expect(type.comparisons(spec)).toEqual(
         method === undefined ? ['exists'] : ['eq', 'ne', 'in', 'nin', 'all', 'exists'],
       );
@@ -271,7 +277,7 @@ describe('what code made of a value', () => {
     ['text[]', [], []],
     ['timestamp(3) with time zone[]', ['2026-01-01'], [DAY]],
   ])('a %s column holds %j as %j', (column, value, held) => {
-    expect(columnValue(column, value)).toEqual({ value: held });
+    expect(columnType(column).hold(value)).toEqual({ value: held });
   });
 
   test.each<[string, unknown, readonly number[], string | undefined]>([
@@ -291,15 +297,15 @@ describe('what code made of a value', () => {
     ['text[]', ['a', 1], [1], undefined],
     ['text[]', ['a', 'b', '\0'], [2], STORABLE],
   ])('a %s column does not hold %j: at %j, %s', (column, value, path, message) => {
-    expect(columnValue(column, value)).toEqual({ path, message });
+    expect(columnType(column).hold(value)).toEqual({ path, message });
   });
 
   test('has at most the bytes for which the index of a text, or of the texts of an array, has room', () => {
-    expect(columnValue('text', 'ää', 4)).toEqual({ value: 'ää' });
-    expect(columnValue('text', 'ää', 3)).toEqual({ path: [], message: 'Must be at most 3 bytes' });
-    expect(columnValue('text[]', ['a', 'ää'], 3)).toEqual({ path: [1], message: 'Must be at most 3 bytes' });
-    expect(columnValue('text', 7, 3)).toEqual({ path: [], message: undefined });
-    expect(columnValue('jsonb', 'long', 3)).toEqual({ value: 'long' });
+    expect(columnType('text').hold('ää', 4)).toEqual({ value: 'ää' });
+    expect(columnType('text').hold('ää', 3)).toEqual({ path: [], message: 'Must be at most 3 bytes' });
+    expect(columnType('text[]').hold(['a', 'ää'], 3)).toEqual({ path: [1], message: 'Must be at most 3 bytes' });
+    expect(columnType('text').hold(7, 3)).toEqual({ path: [], message: undefined });
+    expect(columnType('jsonb').hold('long', 3)).toEqual({ value: 'long' });
   });
 });
 
@@ -353,6 +359,6 @@ describe('the JSON Schema', () => {
     ['jsonb', {}],
     ['text[]', { type: 'array', items: { type: 'string' } }],
   ])('of a %s column is %j', (column, schema) => {
-    expect(columnJsonSchema(column)).toEqual(schema);
+    expect(columnType(column).jsonSchema).toEqual(schema);
   });
 });

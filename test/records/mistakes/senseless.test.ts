@@ -8,7 +8,7 @@ test.each<[string, AnyField, string]>([
   ['an integer above all that are held exactly', f.integer().min(2 ** 60), 'there is no whole number'],
   ['an integer below all that are held exactly', f.integer().max(-(2 ** 60)), 'there is no whole number'],
   ...[f.string(), f.text(), f.email(), f.url()].map((field): [string, AnyField, string] => [
-    `a required ${field.spec.kind} of no characters`,
+    `a required ${field.spec.type.kind} of no characters`,
     field.max(0).required(),
     'required() and max(0)',
   ]),

@@ -192,13 +192,13 @@ test.each(COLUMNS)(
   async (from) => {
     const { query } = await migrating();
     let proposed = 0;
-    for (const [to, kind] of [
+    for (const [to, field] of [
       ...COLUMNS.map((type) => [type, undefined] as const),
-      ['text', 'email'],
-      ['text[]', 'email'],
+      ['text', f.email()],
+      ['text[]', f.array(f.email())],
     ] as const) {
       if (to === from) continue;
-      const how = conversion('"v"', from, to, kind);
+      const how = conversion('"v"', from, to, field?.spec);
       const using = 'using' in how ? how.using : how.example;
       if (using === undefined) continue;
       proposed += 1;

@@ -32,9 +32,9 @@ test('two validators find nothing wrong with an app that uses everything', async
 
 test('every route that is mounted is documented, but for hidden ones and what they stand before', async () => {
   const options = { resources: everyApp.resources, extensions: everyApp.extensions, transports: [] };
-  const parts = assemble(options, readEnvironment(env), readSettings({}))!;
-  await parts.close();
-  const mounted = parts.features.flatMap((feature) => feature.routes ?? []).filter((route) => !route.hidden);
+  const assembly = assemble(options, readEnvironment(env), readSettings({}))!;
+  await assembly.close();
+  const mounted = assembly.parts.routes!.filter((route) => !route.hidden);
   const plain = (path: string) => path.replaceAll(/[:*]\w+|\{\w+\}/g, ':');
   const expected = mounted.flatMap(({ method, path }) =>
     (path.includes('{/') ? [path.replace(/\{(.*)\}/, '$1'), path.replace(/\{.*\}/, '')] : [path]).map(

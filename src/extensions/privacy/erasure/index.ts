@@ -1,10 +1,10 @@
 import type { Accounts } from '../../../declare/accounts.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
+import { ConfigErrors } from '../../../platform/config-errors.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
-import type { Half } from '../half.ts';
+import { checkErasure } from './config-errors.ts';
 import { createEraseAccount } from './erase-account.ts';
-import { erasureMistakes } from './mistakes.ts';
 import { createRecordEraser } from './record-eraser.ts';
 import { createRedactOutbox } from './redact-outbox.ts';
 import { createRequestErasure } from './request.ts';
@@ -15,10 +15,13 @@ import { erasureSweep } from './sweeps.ts';
 export { erasures } from './tables.ts';
 
 /** The erasure of accounts. */
-export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceGateway): Half {
-  const mistakes = erasureMistakes(host.resources, users);
-  // With such mistakes the app is not made: what follows would only stumble over them.
-  if (mistakes.length > 0) return { mistakes: () => mistakes };
+export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceGateway): FeatureParts {
+  const check = (errors: ConfigErrors) => {
+    checkErasure(host.resources, users, errors);
+    return errors;
+  };
+  // No plan can be made of wrong options; nor is the app made then.
+  if (check(new ConfigErrors()).lines.length > 0) return { checkConfig: check };
   const owned = host.resources.flatMap((gateway) => {
     const plan = erasurePlan(gateway.declaration, false);
     return gateway === users || plan.ownerField === undefined ? [] : [createRecordEraser(host, gateway, plan)];

@@ -1,9 +1,8 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { Hooks } from '../../../declare/resource.ts';
 import type { Transaction } from '../../../declare/transaction.ts';
-import { ApiError } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
-import { isTooSlow, isUnavailable } from '../../../platform/postgres/errors.ts';
+import { isTooSlow, isTransient } from '../../../platform/postgres/errors.ts';
 import { scan } from '../../../platform/postgres/scan.ts';
 import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { recordStatements } from './record-statements.ts';
@@ -99,7 +98,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
         await hooks.beforeDelete(record as never, { ...context, service: tx.service, push });
       } catch (error) {
         // That the database is away says nothing of the hook: all of it is tried again.
-        if (isUnavailable(error instanceof ApiError ? error.cause : error)) throw error;
+        if (isTransient(error)) throw error;
         throw new HookFailure(record.id, error);
       }
     }

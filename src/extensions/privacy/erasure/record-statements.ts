@@ -1,8 +1,9 @@
-import type { FieldSpec, Fields } from '../../../declare/field.ts';
+import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../../platform/postgres/quote-literal.ts';
+import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 
 /** The statements that erase a user's share of a resource. */
@@ -32,12 +33,8 @@ export interface RecordStatements {
 
 /** Columns whose values no event may tell after an erasure: what is personal, and hashes, which none tells anyway. */
 export function untoldColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
-  const passwords = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => isPassword(spec));
+  const passwords = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => fieldTypeOf(spec).concealed);
   return [...personal.map(({ column }) => column), ...passwords.map(([name]) => snakeCase(name))];
-}
-
-function isPassword({ kind }: FieldSpec): boolean {
-  return kind === 'password';
 }
 
 /** Whether each record has a text of its own for what is left in a field: one that is encrypted is bound to its record. */
@@ -62,6 +59,7 @@ export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): R
   const owner = quoteIdentifier(plan.ownerColumn!);
   const untold = textArray(untoldColumns(gateway, plan));
   const passwords = textArray(untoldColumns(gateway, { ...plan, personal: [] }));
+  const json = gateway.rowJson;
   const origin = gateway.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
   // `erased` marks changes by an erasure: streams that resume later get only the id of such a record.
   const outbox = (action: string, parts: string, from: string) => `_outbox as (
@@ -91,13 +89,13 @@ export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): R
     take: `${take} limit $2 for update skip locked`,
     takeWaiting: `${take} order by _row."id" limit $2 for update`,
     remove: `with _new as (delete from ${table} where "id" = any($1) returning *),
-  ${outbox('deleted', `'record', to_jsonb(_new.*) - ${untold}`, '_new')}
-  select to_jsonb(_new.*) - ${untold} from _new`,
+  ${outbox('deleted', `'record', (${json('_new')}) - ${untold}`, '_new')}
+  select (${json('_new')}) - ${untold} from _new`,
     anonymize: `with _old as (select * from ${table} where "id" = any($1)),
   _new as (update ${table} _row set ${sets(2, later)} from _old join ${lefts(2)} on _left."id" = _old."id"
     where _row."id" = _old."id" returning _row.*),
-  ${outbox('updated', `'record', to_jsonb(_new.*) - ${passwords}, 'previous', to_jsonb(_old.*) - ${untold}`, '_new join _old on _old."id" = _new."id"')}
-  select to_jsonb(_new.*) - ${passwords}, to_jsonb(_old.*) - ${untold} from _new join _old on _old."id" = _new."id"`,
+  ${outbox('updated', `'record', (${json('_new')}) - ${passwords}, 'previous', (${json('_old')}) - ${untold}`, '_new join _old on _old."id" = _new."id"')}
+  select (${json('_new')}) - ${passwords}, (${json('_old')}) - ${untold} from _new join _old on _old."id" = _new."id"`,
     findArchived: archive && `select "id" from ${archive} where ${owner} = $1 and "id" > $2 order by "id" limit $3`,
     removeArchived: archive && `delete from ${archive} where "id" = any($1) returning 1`,
     anonymizeArchived:

@@ -6,7 +6,7 @@ import { ApiError, invalidSession } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/answer.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { isId } from '../../../platform/ids.ts';
-import { createKeyedQueue } from '../../../records/transaction/keyed-queue.ts';
+import { createKeyedQueue } from '../../../platform/serial-queue.ts';
 import { type ErasureRow, readErasure } from './erasure.ts';
 import { eraseInput, listQuery } from './input.ts';
 import { askedShape, erasureShape } from './output.ts';

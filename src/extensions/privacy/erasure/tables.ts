@@ -1,6 +1,4 @@
-import { index, integer, jsonb, pgTable, sql, text, timestamp } from '../../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
 
 /** Erasures of accounts: what is to be done, and the report of what was. Nothing personal is in it but ids. */
 export const erasures = pgTable(
@@ -16,10 +14,10 @@ export const erasures = pgTable(
     counts: jsonb('counts').notNull().default({}),
     /** What stays, and why: `[{ name, count, why }]`. */
     kept: jsonb('kept').notNull().default([]),
-    requestedAt: time('requested_at').notNull().defaultNow(),
-    finishedAt: time('finished_at'),
+    requestedAt: timestamptz('requested_at').notNull().defaultNow(),
+    finishedAt: timestamptz('finished_at'),
     /** When there is something to do; null: never again. */
-    dueAt: time('due_at').defaultNow(),
+    dueAt: timestamptz('due_at').defaultNow(),
     /** How often it was looked again for what came late. */
     looks: integer('looks').notNull().default(0),
     /** The e-mail that told the user; null: none, or it is forgotten. */

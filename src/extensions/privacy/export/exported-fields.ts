@@ -1,6 +1,7 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
+import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { isMarked } from './is-marked.ts';
 
@@ -29,7 +30,7 @@ export interface ExportedField {
 export function exportedFields(resource: AnyResource, isUser: boolean): ExportedField[] {
   const personal = new Set(erasurePlan(resource, isUser).personal.map(({ name }) => name));
   return Object.entries(resource.fields as Fields).flatMap(([name, { spec }]) => {
-    if (spec.kind === 'password') return [];
+    if (fieldTypeOf(spec).concealed) return [];
     const concealed = spec.hidden === true || spec.writeOnly === true;
     const marked = isMarked(resource, name);
     const held = marked || (personal.has(name) && !isSecret(name));

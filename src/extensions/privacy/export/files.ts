@@ -1,5 +1,6 @@
 import type { Viewer } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
+import type { ConfigErrors } from '../../../platform/config-errors.ts';
 import type { ExportFile } from './export-file.ts';
 import { namingRecords, ownRecords } from './resource-files.ts';
 
@@ -31,15 +32,14 @@ function distinct(files: readonly ExportFile[]): ExportFile[] {
   });
 }
 
-/** What is wrong with the names of user data, which are those of files, a line each. */
-export function nameMistakes(userData: readonly UserData[]): string[] {
+/** Checks the names of user data, which name the files of an export. */
+export function checkNames(userData: readonly UserData[], errors: ConfigErrors): void {
   const names = userData.map(({ name }) => name);
-  return [
-    ...names
-      .filter((name) => !NAME.test(name))
-      .map((name) => `user data "${name}": the name must be letters and digits in camelCase, as "apiKeys"`),
-    ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `user data "${name}": two features have it`),
-  ];
+  for (const [i, name] of names.entries()) {
+    const at = errors.at(`user data "${name}"`);
+    if (!NAME.test(name)) at.report('the name must be letters and digits in camelCase, as "apiKeys"');
+    if (names.indexOf(name) !== i) at.report('two features have it');
+  }
 }
 
 /** The files of every export of an app: of each resource, and of what features hold about users. */

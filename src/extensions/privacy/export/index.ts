@@ -1,9 +1,8 @@
 import { whenUsersAreDeleted } from '../../../accounts/deleted-users.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
-import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
-import type { Half } from '../half.ts';
-import { exportFiles, nameMistakes } from './files.ts';
+import { checkNames, exportFiles } from './files.ts';
 import { createLinks } from './links.ts';
 import { createExportComposer, EXPORT_MAIL } from './mail.ts';
 import { createMakeExport } from './make-export.ts';
@@ -14,7 +13,7 @@ import { createExports, secretContext } from './store.ts';
 import { exportSweeps } from './sweeps.ts';
 import { exportData } from './user-data.ts';
 
-export { type ExportOptions, readSettings, settingsMistakes } from './settings.ts';
+export { type ExportOptions, exportSettings } from './settings.ts';
 export { privacyExportChunks, privacyExports } from './tables.ts';
 
 const JOB = 'export';
@@ -31,7 +30,7 @@ export function exportParts(
   { holdCredential }: Accounts,
   users: ResourceGateway,
   { exportHours, exportsPerDay }: ExportSettings,
-): Half {
+): FeatureParts {
   const exports = createExports(host);
   const links = createLinks(host);
   const begin = (...ids: string[]) => host.jobs.add(JOB, ids);
@@ -54,7 +53,7 @@ export function exportParts(
     consumers: [whenUsersAreDeleted(users, REMOVE_OF_USERS)],
     mails: { [EXPORT_MAIL]: createExportComposer(exports, users, links) },
     userData: [exportData(host)],
-    mistakes: () => nameMistakes(host.userData()),
+    checkConfig: (errors) => checkNames(host.userData(), errors),
     revocationStep,
     encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
   };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { settingMistakes, wholeSetting } from '../../../declare/extension-settings.ts';
+import { wholeSetting } from '../../../declare/extension-settings.ts';
 
-const schema = z.strictObject({
+/** The settings of the extension. */
+export const exportSettings = z.strictObject({
   /** Hours for which an export is kept and its link works. */
   exportHours: wholeSetting(720).default(72),
   /** Exports of a user that one who asks may begin in 24 hours. */
@@ -9,17 +10,7 @@ const schema = z.strictObject({
 });
 
 /** Settings of exports as a project writes them: everything may be left out. */
-export type ExportOptions = z.input<typeof schema>;
+export type ExportOptions = z.input<typeof exportSettings>;
 
 /** The settings with all defaults filled. */
-export type ExportSettings = z.output<typeof schema>;
-
-/** Every setting that is unknown or malformed, a line each. */
-export function settingsMistakes(options: ExportOptions): string[] {
-  return settingMistakes('privacy', schema, options);
-}
-
-/** Fills the defaults of settings that are free of mistakes. */
-export function readSettings(options: ExportOptions): ExportSettings {
-  return schema.parse(options);
-}
+export type ExportSettings = z.output<typeof exportSettings>;

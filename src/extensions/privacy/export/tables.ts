@@ -7,11 +7,10 @@ import {
   primaryKey,
   sql,
   text,
-  timestamp,
+  timestamptz,
   uniqueIndex,
 } from '../../../platform/postgres/drizzle.ts';
 
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /** Exports of what is held about users. Whoever asks has one at a time of each user. */
@@ -27,7 +26,7 @@ export const privacyExports = pgTable(
     /** How often it was begun: who is at it, too. */
     attempts: integer('attempts').notNull().default(0),
     /** Until then it belongs to the worker that began it, or to the job that waits for one. */
-    leaseUntil: time('lease_until').notNull(),
+    leaseUntil: timestamptz('lease_until').notNull(),
     /** Ciphertext of what the key of the chunks and the token of the link are derived from. */
     secret: text('secret').notNull(),
     /** SHA-256 of the token of the link. */
@@ -36,10 +35,10 @@ export const privacyExports = pgTable(
     records: bigint('records', { mode: 'number' }).notNull().default(0),
     /** Of the file; null: it is not whole. */
     bytes: bigint('bytes', { mode: 'number' }),
-    createdAt: time('created_at').notNull().defaultNow(),
-    finishedAt: time('finished_at'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    finishedAt: timestamptz('finished_at'),
     /** Null: it is not finished. */
-    expiresAt: time('expires_at'),
+    expiresAt: timestamptz('expires_at'),
   },
   (table) => [
     uniqueIndex('privacy_exports_user_unique').on(table.userId, table.requestedBy),

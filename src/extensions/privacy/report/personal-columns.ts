@@ -1,6 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { isPersonal } from '../../../declare/personal-data.ts';
 import { getTableConfig } from '../../../platform/postgres/drizzle.ts';
+import { isPersonalName } from '../../../records/fields/personal-data.ts';
 
 // What names a user, or who acted, in tables outside of resources.
 const USERS = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
@@ -17,10 +17,7 @@ export function personalColumns(table: PgTable): { users: string[]; personal: st
   const names = getTableConfig(table).columns.map(({ name }) => name);
   const users = names.filter((name) => USERS.test(name));
   const personal = names.filter(
-    (name) =>
-      !users.includes(name) &&
-      !HASH.test(name) &&
-      (ABOUT_USERS.test(name) || isPersonal(camelCase(name), { kind: 'string' })),
+    (name) => !users.includes(name) && !HASH.test(name) && (ABOUT_USERS.test(name) || isPersonalName(camelCase(name))),
   );
   return { users, personal };
 }

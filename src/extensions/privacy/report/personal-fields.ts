@@ -1,7 +1,7 @@
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
-import { isPersonal } from '../../../declare/personal-data.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
-import { holdsText } from '../../../records/schema/erasure-plan.ts';
+import { fieldTypeOf } from '../../../records/fields/field-type.ts';
+import { isFreeText, isPersonal } from '../../../records/fields/personal-data.ts';
 
 /** Why a field counts as personal: the declaration says so, it describes an account, or its name (or type) looks like it. */
 export type Reason = 'pii()' | 'personalFields' | 'account' | 'name';
@@ -34,9 +34,9 @@ function personalParts(path: string, name: string, spec: FieldSpec, reason: Reas
  */
 export function personalFields({ fields, personalFields: listed = [] }: AnyResource, isUser: boolean): PersonalField[] {
   return Object.entries(fields as Fields).flatMap(([field, { spec }]) => {
-    if (spec.kind === 'password') return [];
+    if (fieldTypeOf(spec).concealed) return [];
     const declared = spec.pii ? 'pii()' : listed.includes(field) ? 'personalFields' : undefined;
-    const reason = declared ?? (isUser && holdsText(spec) ? 'account' : undefined);
+    const reason = declared ?? (isUser && isFreeText(spec) ? 'account' : undefined);
     return personalParts(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
   });
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Notification, ProviderOptions } from '@parse/node-apn';
+import { resolveWithin } from '../../../platform/deadline.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { type ApnsError, isNotProcessed, isTimeout } from './errors.ts';
 
@@ -48,9 +48,8 @@ export async function openApnsClient(
   let answeredAt = performance.now();
 
   function end(one: typeof provider): Promise<unknown> {
-    const stop = new AbortController();
-    const ended = new Promise<void>((resolve) => void one.shutdown(resolve)).then(() => stop.abort());
-    return Promise.race([ended, sleep(CLOSE_MS, undefined, { signal: stop.signal }).catch(() => undefined)]);
+    const ended = new Promise<void>((resolve) => void one.shutdown(resolve));
+    return resolveWithin(ended, CLOSE_MS, undefined);
   }
 
   async function sendOnce(notification: Notification, token: string): Promise<ApnsResult> {

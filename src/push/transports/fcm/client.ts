@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { SendResponse, TokenMessage } from 'firebase-admin/messaging';
+import { withDeadline } from '../../../platform/deadline.ts';
 import { isNotProcessed } from './errors.ts';
 import type { ServiceAccount } from './service-account.ts';
 
@@ -35,18 +35,12 @@ export async function openFcmClient(account: ServiceAccount, deadlineMs: number)
 
   /** One call of the library: the answers, or one error for all. */
   async function sendOnce(messages: TokenMessage[], validateOnly: boolean, until: number): Promise<FcmResult[]> {
-    const stop = new AbortController();
-    const late = sleep(Math.max(until - performance.now(), 0), undefined, { signal: stop.signal }).then(() => {
-      throw new Error(`No answer within ${deadlineMs / 1000} s`);
-    });
-    late.catch(() => undefined);
     try {
-      const { responses } = await Promise.race([messaging.sendEach(messages, validateOnly), late]);
-      return responses;
+      const sending = messaging.sendEach(messages, validateOnly);
+      const message = `No answer within ${deadlineMs / 1000} s`;
+      return (await withDeadline(sending, until - performance.now(), message)).responses;
     } catch (error) {
       return messages.map(() => ({ error }));
-    } finally {
-      stop.abort();
     }
   }
 

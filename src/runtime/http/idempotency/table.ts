@@ -1,6 +1,4 @@
-import { index, integer, pgTable, text, timestamp } from '../../../platform/postgres/drizzle.ts';
-
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
+import { index, integer, pgTable, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
 
 /** Requests that came with an `Idempotency-Key`, and what was answered. */
 const idempotencyKeys = pgTable(
@@ -15,12 +13,12 @@ const idempotencyKeys = pgTable(
     /** Whose try it is: only that one writes its answer. */
     claim: text('claim').notNull(),
     /** Without an answer by then the try has failed, and another one may begin. */
-    claimedUntil: time('claimed_until').notNull(),
+    claimedUntil: timestamptz('claimed_until').notNull(),
     /** Null: no answer yet. */
     status: integer('status'),
     /** Ciphertext; null: none was kept. */
     answer: text('answer'),
-    createdAt: time('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
   (table) => [index('idempotency_keys_created_at_index').on(table.createdAt)],
 );

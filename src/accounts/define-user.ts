@@ -1,0 +1,87 @@
+import { Field, type Fields } from '../declare/field.ts';
+import { defineResource, type Resource, type ResourceOptions } from '../declare/resource.ts';
+import { f } from '../records/fields/f.ts';
+import { isPersonal } from '../records/fields/personal-data.ts';
+
+function template<Role extends string>(roles: readonly Role[]) {
+  return {
+    name: f.string().required().max(100).searchable().sortable(),
+    email: f.email().required().unique().immutable().filterable().visibleTo('owner | admin'),
+    password: f.password().required(),
+    roles: f
+      .array(f.enum(roles as unknown as readonly [Role, ...Role[]]))
+      .default(['user' as Role])
+      .writableBy('admin')
+      .visibleTo('owner | admin')
+      .filterable(),
+    status: f.enum(['active', 'disabled']).default('active').writableBy('admin').filterable(),
+    avatarUrl: f.url(),
+  };
+}
+
+/** Fields of the template that every viewer of a user record sees, unless their declaration has a `visibleTo()`. */
+const PUBLIC: ReadonlySet<string> = new Set(['name', 'avatarUrl']);
+
+/**
+ * The fields with the visibility of the account template: `status` and personal fields are visible to the user and to admins,
+ * unless their declaration says otherwise. A user record is expanded in other records for viewers who cannot read it.
+ *
+ * @param listed fields that the option `personalFields` says are personal
+ */
+function withVisibility(fields: Fields, listed: readonly string[]): Fields {
+  const roles: unknown = fields.roles?.spec?.inner?.spec?.values;
+  const policy = Array.isArray(roles) && !roles.includes('admin') ? 'owner' : 'owner | admin';
+  const entries = Object.entries(fields).map(([name, field]) => {
+    const isRestricted =
+      field instanceof Field &&
+      !('visibleTo' in field.spec || field.spec.hidden || field.spec.writeOnly || PUBLIC.has(name)) &&
+      (name === 'status' || listed.includes(name) || isPersonal(name, field.spec));
+    return [name, isRestricted ? field.visibleTo(policy) : field] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The fields of the account template. */
+export type UserFields<Role extends string = 'user' | 'admin'> = ReturnType<typeof template<Role>>;
+
+/** The template's fields with further ones; one of the template's name replaces it. */
+type WithUserFields<F extends Fields, Role extends string> = F & Omit<UserFields<Role>, keyof F>;
+
+/** Options of `defineUser`: those of a resource, further fields, further roles. */
+export type UserOptions<F extends Fields, Role extends string, T extends boolean> = Partial<
+  Omit<ResourceOptions<WithUserFields<F, Role>, T>, 'fields'>
+> & {
+  /** Further fields; a field of the template's name replaces it. */
+  fields?: F;
+  /** The role words. Default `user` and `admin`. */
+  roles?: readonly Role[];
+};
+
+/**
+ * Declares the user resource from the account template. Its `status` and personal fields without a `visibleTo()` of their own are
+ * visible to the user and to admins only.
+ */
+// biome-ignore lint/complexity/noBannedTypes: {} is "no further fields" here
+export function defineUser<F extends Fields = {}, const Role extends string = never, T extends boolean = true>(
+  options: UserOptions<F, Role | 'user' | 'admin', T> = {},
+): Resource<'user', WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>, NoInfer<T>> {
+  const { fields, roles = [], policies, ...rest } = options;
+  const declared = { ...template([...new Set(['user', 'admin', ...roles])]), ...fields };
+  const listed: unknown = rest.personalFields;
+  const all = withVisibility(declared, Array.isArray(listed) ? listed : []);
+  return defineResource('user', {
+    description: 'An account',
+    owner: '_id',
+    ...(rest as { timestamps?: NoInfer<T> }),
+    fields: all as WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>,
+    policies: {
+      list: 'admin',
+      read: 'owner | admin',
+      create: 'admin',
+      update: 'owner | admin',
+      delete: 'admin',
+      reference: 'public',
+      ...policies,
+    },
+  });
+}

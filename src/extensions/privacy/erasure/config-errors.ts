@@ -1,0 +1,73 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
+import type { ConfigErrors } from '../../../platform/config-errors.ts';
+import { type ErasurePlan, erasurePlan } from '../../../records/schema/erasure-plan.ts';
+
+const ACTIONS = ['delete', 'anonymize', 'keep'];
+
+/** Unique indexes in which the anonymized records of several owners would stand with the same values. */
+function clashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
+  const values = new Map(personal.map(({ name, left }) => [name, left]));
+  return indexes.flatMap(({ fields, unique = false }) => {
+    const names = fields.map((field) => field.replace(/^-/, ''));
+    // Postgres takes any number of rows where one of the values is null.
+    const isFree = names.some((name) => name === ownerField || values.get(name) === null);
+    return unique && !isFree && names.some((name) => values.has(name)) ? [names.join(', ')] : [];
+  });
+}
+
+function checkAnonymize(declaration: AnyResource, plan: ErasurePlan, errors: ConfigErrors): void {
+  const { ownerField, personal } = plan;
+  if (ownerField === 'id')
+    errors.report(
+      `onOwnerDelete: 'anonymize' needs an owner field: these records own themselves; take 'delete' or 'keep'`,
+    );
+  for (const names of clashingIndexes(declaration, plan)) {
+    errors.report(
+      `indexes: ${names}: onOwnerDelete: 'anonymize' would leave the same values in many records; take unique away, or required() of the personal field, or take 'delete' or 'keep'`,
+    );
+  }
+  for (const { name, spec, left } of personal) {
+    if (spec.required && left === null)
+      errors.report(
+        `field "${name}": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default() that is no function, or take 'delete' or 'keep'`,
+      );
+  }
+}
+
+function checkResource({ declaration }: ResourceGateway, isUser: boolean, errors: ConfigErrors): void {
+  const { onOwnerDelete, personalFields = [] } = declaration;
+  const names = Object.keys(declaration.fields as Fields);
+  for (const name of personalFields) {
+    if (names.includes(name)) continue;
+    errors.report(`personalFields: "${name}" is not a field; fields: ${names.join(', ')}`);
+  }
+  const plan = erasurePlan(declaration, isUser);
+  if (plan.ownerField !== undefined && personalFields.includes(plan.ownerField))
+    errors.report(`personalFields: "${plan.ownerField}" is the owner field: what becomes of it onOwnerDelete says`);
+  if (onOwnerDelete === undefined) return;
+  if (!ACTIONS.includes(onOwnerDelete)) errors.report(`onOwnerDelete: must be one of: ${ACTIONS.join(', ')}`);
+  else if (isUser && onOwnerDelete !== 'delete')
+    errors.report('onOwnerDelete: the record of a user goes with their account; take it out');
+  else if (!isUser && plan.ownerField === undefined)
+    errors.report('onOwnerDelete: its records have no owner; mark a field with owner(), or take it out');
+  else if (!isUser && onOwnerDelete === 'anonymize') checkAnonymize(declaration, plan, errors);
+}
+
+/** Checks the options of resources that an erasure depends on. */
+export function checkErasure(
+  resources: readonly ResourceGateway[],
+  users: ResourceGateway,
+  errors: ConfigErrors,
+): void {
+  for (const gateway of resources) checkResource(gateway, gateway === users, errors.at(`resource "${gateway.name}"`));
+  const status = (users.declaration.fields as Fields).status?.spec;
+  if (status === undefined || !['enum', 'string'].includes(status.type.kind) || status.encrypted) {
+    errors
+      .at(`resource "${users.name}"`)
+      .report(
+        `privacy() needs a field "status" that tells accounts apart that are being erased; add status: f.enum(['active', 'disabled']).default('active')`,
+      );
+  }
+}

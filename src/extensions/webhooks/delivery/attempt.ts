@@ -1,0 +1,193 @@
+import type { KeyObject } from 'node:crypto';
+import type { Dispatcher } from 'undici';
+import { AddressRefusedError, checkUrl } from '../../../platform/address-guard.ts';
+import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import { ANSWER_BYTES, type Posted, post } from '../../../platform/http/post.ts';
+import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { type SigningKeys, sign } from '../endpoints/signing.ts';
+import { cutBytes } from '../log/delivery.ts';
+
+/** What was wrong when a receiver could not be called at all, or gave no proper answer. Shown to the endpoint's owner. */
+const TIMEOUT = 'timeout';
+/** A name that does not exist and a private address have the same text, so that nobody can map a private network by it. */
+const NOT_ALLOWED = 'address not allowed or not found';
+
+const CLASSES: readonly [RegExp, string][] = [
+  [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, TIMEOUT],
+  [/^ECONNREFUSED$/, 'connection refused'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EHOSTDOWN|ENETDOWN)$/, 'host unreachable'],
+  [
+    /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
+    'tls certificate not valid',
+  ],
+  [/^(ERR_TLS_|ERR_SSL_|EPROTO)/, 'tls handshake failed'],
+  [
+    /^(UND_ERR_SOCKET|ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_ABORTED)$/,
+    'connection closed',
+  ],
+];
+
+/** The class of an error of a request. Anything unknown is the receiver's: an answer that is no HTTP. */
+export function failureClass(error: unknown): string {
+  if (error instanceof AddressRefusedError) return NOT_ALLOWED;
+  if (error instanceof DecryptionError) return 'signing secret not readable';
+  const code = String((error as { code?: unknown } | null)?.code ?? '');
+  return CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
+}
+
+/** The class of an answer's status; null for a success. */
+export function statusClass(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  return status >= 300 && status < 400 ? 'redirect' : `status ${status}`;
+}
+
+/** What attempts at an endpoint have in common, worked out once for all that were claimed together. */
+export interface Target {
+  url: URL;
+  /** The newest first. */
+  keys: KeyObject[];
+}
+
+/** What targets are made with. */
+interface TargetParts {
+  keys: SigningKeys;
+  log: Logger;
+  settings: { allowPrivate: boolean; requireHttps: boolean };
+}
+
+/** An endpoint as it was when its deliveries were claimed; secrets as stored: ciphertexts, the newest first, then those that are still in their grace time. */
+interface Called {
+  id: string;
+  url: string;
+  secrets: readonly string[];
+}
+
+/** Where attempts at an endpoint go, and what they are signed with; or the error with which each of them ends. */
+export function targetOf({ keys, log, settings }: TargetParts, endpoint: Called): Target | Error {
+  const checked = checkUrl(endpoint.url, settings);
+  if (!checked.ok) return new AddressRefusedError(checked.reason);
+  try {
+    return { url: checked.url, keys: endpoint.secrets.flatMap((secret) => keys(endpoint.id, secret)) };
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    // A secret under a key that this process does not have is a fault of ours.
+    log.error({ err: error, endpoint: endpoint.id }, 'the secret of a webhook endpoint cannot be decrypted');
+    return error;
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** A success that took longer than this puts an endpoint into the slow lane, like a failure. */
+const SLOW_MS = 1000;
+
+/** What one attempt sends. */
+interface Message {
+  messageId: string;
+  body: string;
+}
+
+/** What came of one attempt. */
+export interface Outcome {
+  ok: boolean;
+  /** ISO 8601: when it began. */
+  at: string;
+  statusCode: number | null;
+  durationMs: number;
+  /** The class of the failure; null for a success. */
+  error: string | null;
+  /** The start of the answer, as text that Postgres can hold. */
+  response: string | null;
+  retryAfterMs: number | null;
+  /** The receiver wants nothing more, ever. */
+  gone: boolean;
+  /** It failed, or took long. */
+  slow: boolean;
+  /** No request was made, for a reason that is not the receiver's: the delivery ends, and the endpoint's counters stay. */
+  refused?: true;
+}
+
+/** What attempts are made with. */
+export interface Sender extends TargetParts {
+  agent: Dispatcher;
+  /** Makes a connection of its own for each request. */
+  freshAgent: Dispatcher;
+  settings: TargetParts['settings'] & { timeoutMs: number };
+}
+
+/** A connection that had been answered on before, and that ended without a byte of this answer: the receiver closed it as idle. */
+function wasIdleConnection({ status, error }: Posted): boolean {
+  const read = (error as { bytesRead?: number; socket?: { bytesRead?: number } } | undefined) ?? {};
+  return (
+    status === undefined &&
+    failureClass(error) === 'connection closed' &&
+    (read.bytesRead ?? read.socket?.bytesRead ?? 0) > 0
+  );
+}
+
+async function send(sender: Sender, target: Target, { messageId, body }: Message, at: Date): Promise<Posted> {
+  const { timeoutMs } = sender.settings;
+  const began = performance.now();
+  const seconds = Math.floor(at.getTime() / 1000);
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Belfry-Webhooks',
+    'webhook-id': messageId,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': sign(target.keys, messageId, seconds, body),
+  };
+  const first = await post(sender.agent, { url: target.url, headers, body, timeoutMs });
+  if (first.error === undefined || !wasIdleConnection(first)) return first;
+  const left = timeoutMs - (performance.now() - began);
+  if (left < 1) return first;
+  return post(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, lastOfConnection: true });
+}
+
+function errorOf({ late, error, status }: Posted): string | null {
+  if (late) return TIMEOUT;
+  const byStatus = status === undefined ? null : statusClass(status);
+  return byStatus ?? (error === undefined ? null : failureClass(error));
+}
+
+/** A text that Postgres can hold: bytes that are no UTF-8 become U+FFFD, so does NUL. */
+function answerText(answer: Buffer): string {
+  return answer.length === 0 ? '' : cutBytes(answer.toString('utf8').replaceAll('\0', '\u{FFFD}'), ANSWER_BYTES);
+}
+
+/** The outcome of an attempt that is refused before its request. */
+export function refusedOutcome(error: string): Outcome {
+  return {
+    ok: false,
+    at: new Date().toISOString(),
+    statusCode: null,
+    durationMs: 0,
+    error,
+    response: null,
+    retryAfterMs: null,
+    gone: false,
+    slow: false,
+    refused: true,
+  };
+}
+
+/** Makes one attempt: signs, sends, and says what came of it. Never rejects. */
+export async function deliver(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
+  const at = new Date();
+  const began = performance.now();
+  const posted: Posted =
+    target instanceof Error ? { answer: EMPTY, error: target } : await send(sender, target, message, at);
+  const durationMs = Math.round(performance.now() - began);
+  const error = errorOf(posted);
+  return {
+    ok: error === null,
+    at: at.toISOString(),
+    statusCode: posted.status ?? null,
+    durationMs,
+    error,
+    response: posted.status === undefined ? null : answerText(posted.answer),
+    retryAfterMs: parseRetryAfter(posted.retryAfter, Date.now()),
+    gone: posted.status === 410,
+    slow: error !== null || durationMs > SLOW_MS,
+  };
+}

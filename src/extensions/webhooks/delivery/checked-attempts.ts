@@ -1,0 +1,121 @@
+import { DecryptionError, type Keyring } from '../../../platform/crypto/keyring.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
+import { readBody } from '../readability/stored-body.ts';
+import type { Target } from './attempt.ts';
+import { deliver, type Outcome, refusedOutcome, type Sender } from './attempt.ts';
+import type { ClaimedDelivery } from './claim.ts';
+
+/**
+ * How long the result of a check is used, in ms; an attempt that begins later is checked again. Within these bounds it is used for as long
+ * as the check took, so that a busy database is not asked all the time.
+ */
+const LEAST_FRESH_MS = 10;
+const MAX_FRESH_MS = 100;
+
+/** The most deliveries in one check, which holds their bodies in memory twice. */
+const AT_ONCE = 50;
+
+/** What attempts need: one of each per worker. */
+export interface AttemptParts {
+  check: CheckReadability;
+  keyring: Keyring;
+  sender: Sender;
+  log: Logger;
+}
+
+/** Makes attempts at one endpoint. */
+export interface CheckedAttempts {
+  /**
+   * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects when the database is away.
+   *
+   * @param targetNow called after the check; returns undefined if the attempt must not begin any more
+   * @param waiting the claimed deliveries that come next: they are checked together with this one
+   * @returns undefined when no attempt was made and the delivery stays as it is, because nothing may be sent to the endpoint at all
+   */
+  make(
+    targetNow: () => Target | Error | undefined,
+    delivery: ClaimedDelivery,
+    waiting: readonly ClaimedDelivery[],
+  ): Promise<Outcome | undefined>;
+}
+
+interface Checked {
+  /** When the result becomes too old, by `performance.now()`; undefined while the check is running. */
+  until: number | undefined;
+  readable: Promise<boolean | undefined>;
+}
+
+/** A delivery with its body, or with the error if the body cannot be decrypted: then there is nothing to check. */
+type Opened = { delivery: ClaimedDelivery; body: string } | { delivery: ClaimedDelivery; error: DecryptionError };
+
+/** Creates the attempts for one endpoint. Deliveries are checked together, so that there is no query for each. */
+export function createCheckedAttempts(
+  { check, keyring, sender, log }: AttemptParts,
+  audience: Audience & { id: string },
+): CheckedAttempts {
+  const checks = new Map<string, Checked>();
+  /** How many waiting deliveries the next check includes: about as many as were begun after the last check. */
+  let ahead = AT_ONCE - 1;
+  let begun = 0;
+
+  function isFresh({ id }: ClaimedDelivery): boolean {
+    const checked = checks.get(id);
+    return checked !== undefined && (checked.until === undefined || performance.now() <= checked.until);
+  }
+
+  function open(delivery: ClaimedDelivery): Opened {
+    try {
+      return { delivery, body: readBody(keyring, delivery.id, delivery) };
+    } catch (error) {
+      if (!(error instanceof DecryptionError)) throw error;
+      log.error(
+        { err: error, endpoint: audience.id, delivery: delivery.id },
+        'the body of a webhook cannot be decrypted',
+      );
+      return { delivery, error };
+    }
+  }
+
+  function checkTogether(opened: readonly Opened[]): void {
+    const began = performance.now();
+    const readable = opened.filter((one) => 'body' in one);
+    const checking = check(
+      audience,
+      readable.map(({ delivery, body }) => ({ type: delivery.type, body })),
+    );
+    readable.forEach(({ delivery }, i) => {
+      const checked: Checked = {
+        until: undefined,
+        readable: checking.then((verdicts) => {
+          const now = performance.now();
+          checked.until = now + Math.min(Math.max(now - began, LEAST_FRESH_MS), MAX_FRESH_MS);
+          return verdicts?.[i];
+        }),
+      };
+      // An attempt that never begins does not await this, so a rejection must be handled here.
+      checked.readable.catch(() => checks.delete(delivery.id));
+      checks.set(delivery.id, checked);
+    });
+  }
+
+  return {
+    async make(targetNow, delivery, waiting) {
+      const opened = open(delivery);
+      if ('error' in opened) return deliver(sender, opened.error, { messageId: delivery.messageId, body: '' });
+      if (!isFresh(delivery)) {
+        const next = waiting.filter((one) => !isFresh(one)).slice(0, ahead);
+        checkTogether([opened, ...next.map(open)]);
+        begun = 0;
+      }
+      begun += 1;
+      ahead = Math.min(2 * begun, AT_ONCE - 1);
+      const readable = await checks.get(delivery.id)!.readable;
+      checks.delete(delivery.id);
+      if (readable === undefined) return undefined;
+      if (!readable) return refusedOutcome(NOT_READABLE);
+      const target = targetNow();
+      return target && deliver(sender, target, { messageId: delivery.messageId, body: opened.body });
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import type { Host } from '../../../declare/host.ts';
+import type { Keyring } from '../../../platform/crypto/keyring.ts';
+import { type AddToBatch, createMicroBatch } from '../../../platform/micro-batch.ts';
+import { plainArray, textArray } from '../../../platform/postgres/array-literal.ts';
+import { retryTransient } from '../../../platform/postgres/retry.ts';
+import { createDisabledNotifier } from '../endpoints/disabling.ts';
+import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
+import { TEST_EVENT } from '../events.ts';
+import type { DeliveryStatus } from '../log/deliveries-sql.ts';
+import { encryptResponse } from '../readability/stored-body.ts';
+import type { Outcome } from './attempt.ts';
+import { WRITE_RETRY_MS } from './lease-store.ts';
+import { nextAttemptDelay } from './retry-schedule.ts';
+
+/**
+ * Writes the results of attempts and what they mean for their endpoints, in one statement. Gives the endpoints that this disabled.
+ *
+ * $1 deliveries, $2 attempt numbers, $3 when, $4 status after the attempt, $5 status codes, $6 ms taken, $7 errors, $8 ms to the next
+ * attempt, $9 answers, $10 whether it was slow or failed (null: unknown, its lane stays), $11 whether the receiver is gone, $12 whether
+ * nothing was sent, all in the order in which they came; $13 failures in a row that disable an endpoint, 0: never; $14 encrypted answers, of the same
+ * order.
+ *
+ * The entry of the log is put together as text: that takes a third of the time of a function that makes JSON of anything.
+ *
+ * A row counts only while its claim holds, so that an attempt written twice counts once: `pending` and of the attempt before when it
+ * was claimed in a turn, `sending` and of this attempt when it was claimed by itself. Endpoints are locked in the order of their ids,
+ * so that two workers cannot wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail do not
+ * count as failures in a row, and refused attempts do not count at all.
+ */
+export const RECORD_RESULTS = `
+  with results as (
+    select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::int[], $7::text[], $8::bigint[], $9::text[],
+      $10::boolean[], $11::boolean[], $12::boolean[], $14::text[])
+      with ordinality as r(id, attempt, at, status, status_code, duration_ms, error, delay_ms, response, slow, gone, refused,
+        encrypted_response, place)
+  ), written as (
+    update webhook_deliveries d set status = r.status, attempts = r.attempt,
+      schedule_attempts = d.schedule_attempts + r.attempt - d.attempts,
+      status_code = r.status_code, duration_ms = r.duration_ms, error = r.error, response = r.response, encrypted_response = r.encrypted_response,
+      attempt_log = d.attempt_log || concat('{"at":"', r.at, '","statusCode":', coalesce(r.status_code::text, 'null'),
+        ',"durationMs":', coalesce(r.duration_ms::text, 'null'), ',"error":', coalesce(to_json(r.error)::text, 'null'), '}')::jsonb,
+      lease_until = null,
+      next_attempt_at = now() + r.delay_ms * interval '1 millisecond',
+      finished_at = case when r.status <> 'pending' then now() end
+    from results r
+    where d.id = r.id and ((d.status = 'pending' and d.attempts = r.attempt - 1) or (d.status = 'sending' and d.attempts = r.attempt))
+    returning d.endpoint_id, d.type, r.at::timestamptz as at, r.status, r.error, r.slow, r.gone, r.refused, r.place
+  ), placed as (
+    select *, max(place) filter (where status = 'succeeded') over (partition by endpoint_id) as last_success
+    from written where not refused
+  ), news as (
+    select endpoint_id,
+      max(at) filter (where status = 'succeeded') as success_at,
+      max(at) filter (where status <> 'succeeded') as failure_at,
+      (array_agg(error order by place desc) filter (where status <> 'succeeded'))[1] as error,
+      count(*) filter (where status = 'failed' and type <> '${TEST_EVENT}' and place > coalesce(last_success, 0)) as failures,
+      (array_agg(slow order by place desc) filter (where slow is not null))[1] as slow,
+      bool_or(gone) as gone
+    from placed group by endpoint_id
+  ), touched as (
+    select e.id, e.enabled as was_enabled, n.*,
+      n.failures + case when n.success_at is null then e.consecutive_failures else 0 end as in_a_row
+    from webhook_endpoints e join news n on n.endpoint_id = e.id
+    where n.failure_at is not null or e.consecutive_failures > 0 or e.slow <> n.slow
+      or e.last_success_at is null or e.last_success_at < n.success_at - interval '1 second'
+    order by e.id for no key update of e
+  ), turned as (
+    update webhook_endpoints e set
+      last_success_at = greatest(e.last_success_at, t.success_at),
+      last_failure_at = greatest(e.last_failure_at, t.failure_at),
+      last_error = coalesce(t.error, e.last_error),
+      consecutive_failures = t.in_a_row,
+      slow = coalesce(t.slow, e.slow),
+      enabled = e.enabled and not t.gone and ($13 = 0 or t.in_a_row < $13),
+      disabled_reason = case when not e.enabled then e.disabled_reason when t.gone then 'gone'
+        when $13 > 0 and t.in_a_row >= $13 then 'failing' end
+    from touched t where e.id = t.id
+    returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, t.was_enabled
+  )
+  select * from turned where was_enabled and not enabled`;
+
+/** An attempt and its outcome. */
+interface Attempted {
+  /** The delivery. */
+  id: string;
+  /** Whether its body is encrypted: then the answer, which may repeat the body, is encrypted, too. */
+  isEncrypted?: boolean;
+  /** Its number; it counts only while that is still the delivery's last attempt. */
+  attempt: number;
+  scheduleAttempt: number;
+  /** For an attempt whose worker died, the duration and whether the receiver is slow are unknown: null. */
+  outcome: Omit<Outcome, 'durationMs' | 'slow'> & { durationMs: number | null; slow: boolean | null };
+}
+
+/** An attempt that was made. */
+export interface Result extends Attempted {
+  /** ms since the epoch: when it was due. */
+  dueAt: number;
+  outcome: Outcome;
+}
+
+const MOST = 500;
+
+/** What a delivery is after an attempt, and when the next one is made. */
+export function afterAttempt(
+  { outcome, scheduleAttempt }: Pick<Attempted, 'outcome' | 'scheduleAttempt'>,
+  schedule: readonly number[],
+): { status: DeliveryStatus; delayMs: number | null } {
+  if (outcome.ok) return { status: 'succeeded', delayMs: null };
+  const { retryAfterMs } = outcome;
+  const delayMs =
+    outcome.gone || outcome.refused ? null : nextAttemptDelay({ schedule, attempt: scheduleAttempt, retryAfterMs });
+  return { status: delayMs === null ? 'failed' : 'pending', delayMs };
+}
+
+/** The parameters of the statement: see sql/record-results.ts. */
+function parameters(
+  keyring: Keyring,
+  results: readonly Attempted[],
+  schedule: readonly number[],
+  disableAfter: number,
+): unknown[] {
+  const after = results.map((result) => afterAttempt(result, schedule));
+  const plain = (value: (result: Attempted) => string | number | boolean | null) => plainArray(results.map(value));
+  const text = (value: (result: Attempted) => string | null) => textArray(results.map(value));
+  const encrypted = ({ id, isEncrypted, outcome: { response } }: Attempted) =>
+    isEncrypted && response ? encryptResponse(keyring, id, response) : null;
+  return [
+    plain(({ id }) => id),
+    plain(({ attempt }) => attempt),
+    plain(({ outcome }) => outcome.at),
+    plainArray(after.map(({ status }) => status)),
+    plain(({ outcome }) => outcome.statusCode),
+    plain(({ outcome }) => outcome.durationMs),
+    text(({ outcome }) => outcome.error),
+    plainArray(after.map(({ delayMs }) => delayMs)),
+    text(({ isEncrypted, outcome }) => (isEncrypted && outcome.response ? null : outcome.response)),
+    plain(({ outcome }) => outcome.slow),
+    plain(({ outcome }) => outcome.gone),
+    plain(({ outcome }) => outcome.refused === true),
+    disableAfter,
+    text(encrypted),
+  ];
+}
+
+/** Writes the results of attempts: deliveries, their logs and the counters of their endpoints. */
+export type WriteResults = (results: readonly Attempted[]) => Promise<void>;
+
+/** Creates the writer of results. It reports endpoints that the results disable. */
+export function createResultWriter(
+  host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring'>,
+  settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
+): WriteResults {
+  const notifyDisabled = createDisabledNotifier(host, settings);
+  return async (results) => {
+    const values = parameters(host.keyring, results, settings.retrySchedule, settings.disableAfterFailures);
+    const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
+    const disabled = await retryTransient(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
+    if (disabled.length > 0) await notifyDisabled(disabled);
+  };
+}
+
+/** Creates the writer of a worker's results, which collects them in batches. */
+export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<Result> {
+  return createMicroBatch<Result>(createResultWriter(...parts), MOST);
+}

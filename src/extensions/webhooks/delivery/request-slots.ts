@@ -1,0 +1,110 @@
+import type { Lane } from './endpoint-jobs.ts';
+
+/**
+ * Whom a request is for: an endpoint of a lane; one in the fast lane of which it is not known whether it answers; or somebody
+ * who asked for it and waits.
+ */
+export type SlotKind = Lane | 'untried' | 'requested';
+
+/** The requests that an instance may have in flight. */
+export interface RequestSlots {
+  /**
+   * Calls `begin` as soon as there is a slot of the kind, which may be at once; who has got it gives it back by calling `release`,
+   * once. Those of a kind come in the order in which they asked.
+   */
+  acquire(kind: SlotKind, begin: (release: () => void) => void): void;
+  /** Whether who asks now would have to wait. */
+  isFull(kind: SlotKind): boolean;
+  /** Runs a task in a slot. */
+  run<T>(kind: SlotKind, task: () => Promise<T>): Promise<T>;
+}
+
+/** Slots that may be taken at once, at most. */
+interface SlotLimits {
+  slow: number;
+  untried: number;
+  doubtful: number;
+  requested: number;
+}
+
+interface Waiting {
+  begin: (release: () => void) => void;
+}
+
+/**
+ * @param size tasks at once, all together
+ * @param most of these, at most so many of the slow lane, of untried endpoints, of both together (`doubtful`), and of what was asked
+ *   for: however many receivers hang, the rest stays free for healthy ones
+ */
+export function createRequestSlots(size: number, most: SlotLimits): RequestSlots {
+  const waiting: Record<SlotKind, Set<Waiting>> = {
+    fast: new Set(),
+    untried: new Set(),
+    slow: new Set(),
+    requested: new Set(),
+  };
+  const running: Record<SlotKind, number> = { fast: 0, untried: 0, slow: 0, requested: 0 };
+  const limit: Record<SlotKind, number> = { fast: size, ...most };
+  let inAll = 0;
+  // Under full load they take turns: none starves another.
+  const order: SlotKind[] = ['fast', 'untried', 'slow'];
+  let admitting = false;
+
+  const isDoubtful = (kind: SlotKind) => kind === 'slow' || kind === 'untried';
+  const hasSlot = (kind: SlotKind) =>
+    inAll < size &&
+    running[kind] < limit[kind] &&
+    !(isDoubtful(kind) && running.slow + running.untried >= most.doubtful);
+  const release: Record<SlotKind, () => void> = {
+    fast: () => free('fast'),
+    untried: () => free('untried'),
+    slow: () => free('slow'),
+    requested: () => free('requested'),
+  };
+
+  function enter(kind: SlotKind, begin: Waiting['begin']): void {
+    running[kind] += 1;
+    inAll += 1;
+    begin(release[kind]);
+  }
+
+  function admit(kind: SlotKind): boolean {
+    if (waiting[kind].size === 0 || !hasSlot(kind)) return false;
+    const [first] = waiting[kind];
+    waiting[kind].delete(first!);
+    enter(kind, first!.begin);
+    return true;
+  }
+
+  function admitNext(): boolean {
+    if (admit('requested')) return true;
+    const admitted = order.find(admit);
+    if (admitted === undefined) return false;
+    order.push(...order.splice(order.indexOf(admitted), 1));
+    return true;
+  }
+
+  function free(kind: SlotKind): void {
+    running[kind] -= 1;
+    inAll -= 1;
+    // Who is let in may release at once: a loop, not a call within a call for each of them.
+    if (admitting) return;
+    admitting = true;
+    while (admitNext());
+    admitting = false;
+  }
+
+  function acquire(kind: SlotKind, begin: Waiting['begin']): void {
+    if (waiting[kind].size === 0 && hasSlot(kind)) enter(kind, begin);
+    else waiting[kind].add({ begin });
+  }
+
+  return {
+    acquire,
+    isFull: (kind) => waiting[kind].size > 0 || !hasSlot(kind),
+    run: (kind, task) =>
+      new Promise((resolve, reject) => {
+        acquire(kind, (release) => void task().finally(release).then(resolve, reject));
+      }),
+  };
+}

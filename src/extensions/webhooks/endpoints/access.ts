@@ -1,0 +1,189 @@
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import { allows } from '../../../declare/policy.ts';
+import type { Asking, Auth, Route, RouteContext } from '../../../declare/route.ts';
+import { createScopeCheck } from '../../../declare/scope.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { isId } from '../../../platform/ids.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import { sentResources, TEST_EVENT } from '../events.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { type EndpointRow, showEndpoint } from './endpoint.ts';
+import { READ } from './endpoints-sql.ts';
+
+type Endpoint = ReturnType<typeof showEndpoint>;
+
+/** Stands for a read of everything. Events that the app publishes belong to no resource, so they need its scope: `read` or `*`. */
+const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
+
+/** Reasons for which an endpoint was disabled and that only its owner, signed in, may overrule. */
+export const FOR_OWNER: readonly string[] = ['key_ended', 'password_reset'];
+
+/** Limits what API keys may do with endpoints. A session has no limits. */
+export interface KeyLimits {
+  /**
+   * Makes sure that a key may read the records of events.
+   *
+   * @param names as an endpoint subscribes to them: `post.created`, `post.*`, `*`
+   * @throws ApiError FORBIDDEN, naming the scope
+   */
+  assertReads(auth: Auth, names: readonly string[]): void;
+  /** Whether `assertReads` passes. */
+  reads(auth: Auth, names: readonly string[]): boolean;
+  /**
+   * Makes sure that a request may change an endpoint or have deliveries sent to it. A key must be able to read everything that the
+   * endpoint receives, and the endpoint must not be bound to another key.
+   *
+   * @throws ApiError FORBIDDEN
+   */
+  assertManages(asking: Pick<Asking, 'auth'>, endpoint: Endpoint): void;
+  /**
+   * Makes sure that no key enables an endpoint that was disabled because credentials ended.
+   *
+   * @throws ApiError FORBIDDEN
+   */
+  assertEnables(asking: Pick<Asking, 'auth'>, endpoint: Endpoint): void;
+  /** Returns which of these keys have ended, by id. */
+  ended(ids: readonly string[]): Promise<readonly string[]>;
+  /** When a key expires; null: never. */
+  expiryOf(id: string): Promise<string | null>;
+}
+
+/** Whether a request was made with an API key. */
+export function isKey(auth: Auth | undefined): auth is Auth {
+  return auth !== undefined && auth.via !== 'session';
+}
+
+/** The key that an endpoint is bound to, with its scopes; undefined when the endpoint is bound to none. */
+export function bindingOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' | 'scopes'>): Auth | undefined {
+  return apiKeyId === undefined ? undefined : { via: 'api-key', scopes, id: apiKeyId };
+}
+
+/** Creates the limits. An event needs the scopes of the list and read routes of its resource. */
+export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes' | 'authenticators'>): KeyLimits {
+  const sent = sentResources(host.resources).map(({ name }) => name);
+  const views = new Set(host.resources.map(({ name }) => name));
+  const watch = () => host.authenticators().find((one) => one.watch?.via === 'api-key')?.watch;
+
+  const checks = new Map<string, (auth: Auth) => void>();
+
+  function checksOf(resource: string): (auth: Auth) => void {
+    const isRead = ({ crud }: Route) => crud === 'list' || crud === 'read';
+    const routes = host.routes().filter((route) => route.resource === resource && isRead(route));
+    const all = (routes.length === 0 ? [ANY_READ] : routes).map((route) =>
+      createScopeCheck(route, host.authenticators()),
+    );
+    return (auth) => {
+      for (const check of all) check(auth);
+    };
+  }
+
+  /** The check of a resource; for any other name, the check of `ANY_READ`. */
+  function checkOf(resource: string): (auth: Auth) => void {
+    const check = checks.get(resource) ?? checksOf(resource);
+    checks.set(resource, check);
+    return check;
+  }
+
+  function assertReads(auth: Auth, list: readonly string[]): void {
+    if (auth.via === 'session') return;
+    for (const name of list) {
+      const group = name.slice(0, name.indexOf('.'));
+      if (name === TEST_EVENT) continue;
+      if (name === '*') for (const resource of sent) checkOf(resource)(auth);
+      checkOf(views.has(group) ? group : '')(auth);
+    }
+  }
+
+  return {
+    assertReads,
+    reads(auth, list) {
+      try {
+        assertReads(auth, list);
+        return true;
+      } catch (error) {
+        if (error instanceof ApiError) return false;
+        throw error;
+      }
+    },
+    assertManages({ auth }, { apiKeyId, events }) {
+      if (!isKey(auth)) return;
+      if (apiKeyId !== undefined && apiKeyId !== auth.id) {
+        throw new ApiError('FORBIDDEN', 'The webhook is bound to another API key; use that key or a session');
+      }
+      assertReads(auth, events);
+    },
+    assertEnables({ auth }, { enabled, disabledReason }) {
+      if (!isKey(auth) || enabled || !FOR_OWNER.includes(disabledReason ?? '')) return;
+      throw new ApiError('FORBIDDEN', 'The webhook was disabled when credentials ended; use a session to enable it');
+    },
+    // Without an authenticator of API keys, every key has ended.
+    ended: async (ids) => watch()?.ended(ids) ?? ids,
+    expiryOf: async (id) => (await watch()?.expiresAt?.(id)) ?? null,
+  };
+}
+
+/** Of each client, on each route that sends something at once or takes much looking up. */
+export const ASKING = { limit: 10, windowMs: 60_000 };
+
+/** @throws ApiError UNAUTHORIZED: a policy may let the signed-out in, but an endpoint needs an owner */
+export function ownerOf({ user }: Asking): string {
+  if (user === undefined) throw new ApiError('UNAUTHORIZED');
+  return user.id;
+}
+
+/**
+ * Makes what loads the caller's endpoint that a route names: its row is `ctx.doc`. It throws UNAUTHORIZED, and NOT_FOUND when there is
+ * none, or it is somebody else's.
+ */
+export function loadsOwn(database: Database): NonNullable<Route['load']> {
+  return async (asking): Promise<EndpointRow> => {
+    const owner = ownerOf(asking);
+    const { id } = asking.params;
+    if (!isId(id)) throw new ApiError('NOT_FOUND');
+    const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: [id, owner] });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    return row;
+  };
+}
+
+/**
+ * Loads an endpoint as `loadsOwn` does, for routes that change it or send to it. It also throws FORBIDDEN for an API key that may not
+ * manage this endpoint.
+ */
+export function loadsManaged(database: Database, limits: KeyLimits): NonNullable<Route['load']> {
+  const load = loadsOwn(database);
+  return async (asking) => {
+    const row = (await load(asking)) as EndpointRow;
+    limits.assertManages(asking, showEndpoint(row));
+    return row;
+  };
+}
+
+/** The endpoint of a route that has loaded it, as its owner sees it. */
+export function ownEndpoint(ctx: RouteContext): ReturnType<typeof showEndpoint> {
+  return showEndpoint(ctx.doc as EndpointRow);
+}
+
+/** The error of whoever asks a disabled endpoint to be sent to. */
+export function disabledError(): ApiError {
+  return new ApiError('BAD_REQUEST', 'The webhook is disabled; enable it first');
+}
+
+/**
+ * The endpoint of a route that has loaded it, to which something is to be sent now.
+ *
+ * @throws ApiError BAD_REQUEST when it is disabled; FORBIDDEN when it is global and its owner may not have that any more
+ */
+export async function openEndpoint(
+  settings: Pick<WebhookSettings, 'globalPolicy'>,
+  ctx: RouteContext,
+): Promise<ReturnType<typeof showEndpoint>> {
+  const endpoint = ownEndpoint(ctx);
+  if (!endpoint.enabled) throw disabledError();
+  const { user, req, service } = ctx;
+  const args = { user, action: 'webhook', doc: undefined, req, service };
+  if (endpoint.scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
+    throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
+  }
+  return endpoint;
+}

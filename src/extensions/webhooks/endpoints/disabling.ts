@@ -1,0 +1,105 @@
+import type { RevocationStep } from '../../../declare/accounts.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { CallerTransaction } from '../../../declare/transaction.ts';
+import type { Sweep } from '../../../platform/outbox/relay.ts';
+import type { KeyLimits } from './access.ts';
+import { type EndpointRow, showEndpoint } from './endpoint.ts';
+import { BOUND_KEYS, DISABLE_OF_KEYS, DISABLE_OF_OWNERS, REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from './endpoints-sql.ts';
+import { DISABLED_MAIL } from './mails.ts';
+
+/** Reports endpoints that were disabled automatically. Never rejects. */
+type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
+
+type Parts = Pick<Host, 'log' | 'events' | 'mail'>;
+
+/** Reports a disabled endpoint in the log and by the event `webhook.disabled`. */
+function announce({ log, events }: Parts, row: EndpointRow): void {
+  const webhook = showEndpoint(row);
+  log.warn({ endpoint: webhook.id, reason: webhook.disabledReason }, 'a webhook endpoint was disabled');
+  events.emit('webhook.disabled', { webhook, owner: row[1], reason: webhook.disabledReason });
+}
+
+/** Creates the notifier: a log line, the event `webhook.disabled`, and an e-mail to the owner if `notifyOwner`. */
+export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwner: boolean }): NotifyDisabled {
+  return async (rows) => {
+    const mails = rows.map(async (row) => {
+      const [id, owner] = row;
+      announce(host, row);
+      if (!notifyOwner) return;
+      await host.mail.sendComposed(DISABLED_MAIL, { webhooks: [id], owner }).catch((error: unknown) => {
+        host.log.error(
+          { err: error, endpoint: id },
+          'the e-mail about a disabled webhook endpoint could not be queued',
+        );
+      });
+    });
+    await Promise.all(mails);
+  };
+}
+
+/**
+ * Ends the endpoints of revoked credentials:
+ *
+ * - A deleted user's endpoints are removed.
+ * - Endpoints that are bound to a revoked API key are disabled. The owner gets one e-mail for each.
+ * - A new password, and a logout everywhere that asks for it, disable all endpoints of the user: an attacker may have created them, or
+ *   changed where they send. The owner gets one e-mail that lists them.
+ *
+ * E-mails are sent if `notifyOwner`.
+ */
+export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner: boolean }): RevocationStep {
+  /** @param mails the disabled endpoints, grouped by e-mail; the endpoints of a group have one owner */
+  async function report(mails: Iterable<readonly EndpointRow[]>, tx: CallerTransaction): Promise<void> {
+    for (const rows of mails) {
+      tx.afterCommit(() => {
+        for (const row of rows) announce(host, row);
+      });
+      const data = { webhooks: rows.map(([id]) => id), owner: rows[0]![1] };
+      if (notifyOwner) await host.mail.sendComposed(DISABLED_MAIL, data, tx);
+    }
+  }
+
+  return async ({ cause, userIds, disableWebhooks, keyIds }, tx) => {
+    if (cause === 'user_deleted') {
+      await tx.database.write({ text: REMOVE_OF_OWNERS, values: [userIds, REMOVED_AT_ONCE] });
+    } else if (cause === 'key_revoked') {
+      const rows = await tx.database.write<EndpointRow>({ text: DISABLE_OF_KEYS, values: [keyIds] });
+      await report(
+        rows.map((row) => [row]),
+        tx,
+      );
+    } else if (cause !== 'logout_all' || disableWebhooks) {
+      const rows = await tx.database.write<EndpointRow>({ text: DISABLE_OF_OWNERS, values: [userIds] });
+      await report(Map.groupBy(rows, ([, ownerId]) => ownerId).values(), tx);
+    }
+  };
+}
+
+const PAGE = 500;
+const EVERY_MS = 5000;
+
+/**
+ * Disables the endpoints of keys that have expired, and of revoked keys that no revocation step has handled. This is not what stops
+ * deliveries after the expiry: every claim checks it.
+ */
+export function endedKeysSweep(
+  { database }: Pick<Host, 'database'>,
+  { ended }: Pick<KeyLimits, 'ended'>,
+  notifyDisabled: NotifyDisabled,
+  pollMs: number,
+): Sweep {
+  return {
+    name: 'webhooks: ended API keys',
+    everyMs: Math.min(Math.max(pollMs, 50), EVERY_MS),
+    async run() {
+      for (let after = '', found = PAGE; found === PAGE; ) {
+        const keys = (await database.write<[string]>({ text: BOUND_KEYS, values: [after, PAGE] })).flat();
+        found = keys.length;
+        after = keys.at(-1) ?? after;
+        const gone = found > 0 ? await ended(keys) : [];
+        if (gone.length === 0) continue;
+        await notifyDisabled(await database.write<EndpointRow>({ text: DISABLE_OF_KEYS, values: [gone] }));
+      }
+    },
+  };
+}

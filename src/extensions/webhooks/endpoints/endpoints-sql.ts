@@ -1,0 +1,200 @@
+import type { ResourceGateway } from '../../../declare/host.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { ENDPOINT_COLUMNS } from './endpoint.ts';
+
+/** What the statements of webhooks need to know of the table of users, which a project declares. */
+export interface UsersSql {
+  /** The table, quoted. */
+  table: string;
+  /** A condition: the user `u` is active. */
+  active: string;
+  /** A condition: the user `u` has one of the roles in a parameter. */
+  hasRole(parameter: string): string;
+}
+
+/** Reads it from the declaration: a user resource of a project's own may have no `status` or no `roles`. */
+export function usersSql(users: ResourceGateway): UsersSql {
+  const { fields } = users.declaration;
+  return {
+    table: quoteIdentifier(users.table),
+    active: 'status' in fields ? `u.status = 'active'` : 'true',
+    hasRole: (parameter) => ('roles' in fields ? `u.roles && ${parameter}::text[]` : `${parameter}::text[] is null`),
+  };
+}
+
+const COLUMNS = ENDPOINT_COLUMNS.join(', ');
+
+/** How many deliveries are deleted at once with their endpoints; a sweep deletes the rest. */
+export const REMOVED_AT_ONCE = 1000;
+
+/** What removing an endpoint sets: its secrets go at once, the row stays until its log is deleted. */
+export const REMOVED = `removed_at = now(), enabled = false, secret = '', previous_secret = null, previous_secret_until = null,
+      older_secret = null, older_secret_until = null`;
+
+/**
+ * Sets the API key that endpoint `e` is bound to. It takes four parameters, numbered from `first`: `keep`, `bind` or `drop`; the key; its
+ * scopes; its expiry.
+ */
+function bind(first: number): string {
+  const set = (column: string, value: string) =>
+    `${column} = case $${first} when 'bind' then ${value} when 'drop' then null else e.${column} end`;
+  return [
+    set('api_key_id', `$${first + 1}`),
+    set('key_scopes', `$${first + 2}::text[]`),
+    set('key_expires_at', `$${first + 3}::timestamptz`),
+  ].join(', ');
+}
+
+/** The condition for the same parameters: a key cannot bind an endpoint that is bound to another key. */
+function mayBind(alias: string, first: number): string {
+  return `($${first} <> 'bind' or coalesce(${alias}api_key_id, $${first + 1}) = $${first + 1})`;
+}
+
+/** $1 the last key of the page before, $2 how many: keys that enabled endpoints are bound to. By webhook_endpoints_api_key_index. */
+export const BOUND_KEYS = `
+  select distinct api_key_id from webhook_endpoints
+  where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
+
+/** $1 keys. Returns the endpoints that it disables. By webhook_endpoints_api_key_index. */
+export const DISABLE_OF_KEYS = `
+  update webhook_endpoints set enabled = false, disabled_reason = 'key_ended', updated_at = now()
+  where id in (
+    select id from webhook_endpoints
+    where api_key_id = any($1::text[]) and api_key_id is not null and enabled and removed_at is null
+    order by id for no key update)
+  returning ${COLUMNS}`;
+
+/**
+ * $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner, $9 public key, $10 ordered,
+ * $11 limit of its rate, $12 window in seconds, $13 API key that it is bound to, $14 scopes of the key, $15 its expiry.
+ * No row: the owner's limit is reached. The count is right while the owner's row is locked.
+ */
+export const CREATE = `
+  insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds,
+    api_key_id, key_scopes, key_expires_at)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int, $13, $14::text[], $15::timestamptz
+  where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
+  returning ${COLUMNS}`;
+
+/** $1 owner. By webhook_endpoints_owner_id_index. */
+export const LIST = `
+  select ${COLUMNS} from webhook_endpoints where owner_id = $1 and removed_at is null order by created_at desc, id desc`;
+
+/** $1 id, $2 owner. */
+export const READ = `
+  select ${COLUMNS} from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null`;
+
+/** $1 ids, $2 owner. */
+export const READ_SOME = `
+  select ${COLUMNS} from webhook_endpoints where id = any($1) and owner_id = $2 and removed_at is null order by id`;
+
+/**
+ * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null:
+ * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. The last columns: whether it was enabled
+ * before, its lane. $12 to $15: see `bind`. $16: an endpoint that was disabled for one of these reasons is not enabled. No row: it is
+ * gone, another key is bound to it by now, or it was disabled so meanwhile. Enabling starts over; another url gets a fresh chance in the
+ * fast lane.
+ */
+export const UPDATE = `
+  with old as (
+    select id, enabled from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null
+      and ${mayBind('', 12)} and (enabled or $7 is distinct from true or not coalesce(disabled_reason = any($16::text[]), false))
+    for update
+  )
+  update webhook_endpoints e set
+    url = coalesce($3, e.url),
+    events = coalesce($4::text[], e.events),
+    description = case when $5::boolean then $6 else e.description end,
+    enabled = coalesce($7::boolean, e.enabled),
+    disabled_reason = case when $7 and not old.enabled then null when not $7 and old.enabled then 'manual' else e.disabled_reason end,
+    consecutive_failures = case when $7 and not old.enabled then 0 else e.consecutive_failures end,
+    ordered = coalesce($8::boolean, e.ordered),
+    rate_limit = case when $9::boolean then $10::int else e.rate_limit end,
+    rate_window_seconds = case when $9::boolean then $11::int else e.rate_window_seconds end,
+    ${bind(12)},
+    slow = e.slow and $3 is null and not coalesce($7 and not old.enabled, false),
+    updated_at = now()
+  from old where e.id = old.id
+  returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, old.enabled, e.slow`;
+
+/**
+ * $1 id, $2 owner, $3 how many deliveries go at once; the sweep deletes the rest and the row itself.
+ * By webhook_deliveries_endpoint_event_unique.
+ */
+export const REMOVE = `
+  with removed as (
+    update webhook_endpoints set ${REMOVED}
+    where id = $1 and owner_id = $2 and removed_at is null returning id
+  ), emptied as (
+    delete from webhook_deliveries where id in (
+      select d.id from webhook_deliveries d join removed r on r.id = d.endpoint_id limit $3)
+  )
+  select id from removed`;
+
+/** $1 endpoint. No row: it is no global one. */
+export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
+
+/** $1 delivery: the same for its endpoint. */
+export const OWNER_OF_GLOBAL_OF = `
+  select e.owner_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+  where d.id = $1 and e.scope = 'global'`;
+
+/**
+ * Removes the endpoints of deleted owners, and begins to delete their logs; a sweep deletes the rest. $1 owners, $2 how many deliveries
+ * to delete. It skips deliveries that a worker is writing, because that worker may be waiting for the endpoint.
+ */
+export const REMOVE_OF_OWNERS = `
+  with removed as (
+    update webhook_endpoints set ${REMOVED}
+    where id in (
+      select id from webhook_endpoints where owner_id = any($1::text[]) and removed_at is null order by id for no key update)
+    returning id
+  )
+  delete from webhook_deliveries where id in (
+    select d.id from removed r cross join lateral (
+      select id from webhook_deliveries where endpoint_id = r.id limit $2 for update skip locked) d
+    limit $2)`;
+
+/** $1 owners. Returns the endpoints that it disables. By webhook_endpoints_owner_id_index. */
+export const DISABLE_OF_OWNERS = `
+  update webhook_endpoints set enabled = false, disabled_reason = 'password_reset', updated_at = now()
+  where id in (
+    select id from webhook_endpoints where owner_id = any($1::text[]) and enabled and removed_at is null order by id for no key update)
+  returning ${COLUMNS}`;
+
+/** Old secrets of endpoint `e` that messages are still signed with; null: none. */
+export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,
+      case when e.older_secret_until > now() then e.older_secret end as older_secret`;
+
+/**
+ * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used; 0: it is forgotten at once, $5 the new public key, $6 to $9 see `bind`. All secrets of an endpoint
+ * are bound to the same words, so that a ciphertext may change its column.
+ */
+export const ROTATE = `
+  update webhook_endpoints e set
+    secret = $3,
+    public_key = $5,
+    previous_secret = case when $4 > 0 then e.secret end,
+    previous_secret_until = case when $4 > 0 then now() + $4 * interval '1 millisecond' end,
+    older_secret = case when $4 > 0 and e.previous_secret_until > now() then e.previous_secret end,
+    older_secret_until = case when $4 > 0 and e.previous_secret_until > now()
+      then least(e.previous_secret_until, now() + $4 * interval '1 millisecond') end,
+    ${bind(6)},
+    updated_at = now()
+  where e.id = $1 and e.owner_id = $2 and e.removed_at is null and ${mayBind('e.', 6)}
+  returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}`;
+
+/** Forgets old secrets whose time is over. By webhook_endpoints_previous_secret_index: an older one never outlives the previous. */
+export const FORGET_OLD_SECRETS = `
+  update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
+  where previous_secret_until <= now()`;
+
+/** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
+export function isOpen(users: UsersSql, globalRoles: string): string {
+  return `e.enabled and e.removed_at is null and ${users.active} and (e.key_expires_at is null or e.key_expires_at > now())
+      and (e.scope <> 'global' or ${globalRoles}::text[] is null or ${users.hasRole(globalRoles)})`;
+}
+
+/** The rate limit of endpoint `e`, a `RateRule` or null, as JSON. */
+export const RATE_RULE = `case when e.rate_limit is not null
+      then json_build_object('limit', e.rate_limit, 'windowSeconds', e.rate_window_seconds) end`;

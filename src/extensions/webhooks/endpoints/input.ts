@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { checkUrl, createHostCheck } from '../../../platform/address-guard.ts';
+import { boundedArray } from '../../../platform/bounded-array.ts';
+import { validationError } from '../../../platform/errors.ts';
+import { isStorable } from '../../../platform/postgres/storable.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { SIGNINGS } from './signing.ts';
+
+// The same for every name that cannot be called: it must not tell whether a private name exists.
+const NOT_PUBLIC = 'Must have a public host name';
+
+const URL_FAULTS: Record<string, string> = {
+  invalid: 'Must be a valid URL',
+  scheme: 'Must start with http:// or https://',
+  https: 'Must start with https://',
+  userinfo: 'Must not contain a user name or password',
+  encoded: 'Must not have a percent-encoded host name',
+  host: NOT_PUBLIC,
+  port: 'Must not have port 0',
+  address: 'Must not be a private or reserved address',
+};
+
+/** The longest time for which saving an endpoint waits for name servers. */
+const RESOLVE_MS = 2000;
+
+const required = (what: string) => ({
+  error: (issue: { input?: unknown }) =>
+    issue.input === undefined || issue.input === null ? 'Is required' : `Must be ${what}`,
+});
+
+function urlSchema(settings: WebhookSettings) {
+  return z
+    .string(required('a string'))
+    .trim()
+    .max(settings.maxUrlLength, { error: `Must be at most ${settings.maxUrlLength} characters`, abort: true })
+    .superRefine((text, context) => {
+      const checked = isStorable(text) ? checkUrl(text, settings) : ({ ok: false, reason: 'invalid' } as const);
+      if (!checked.ok) context.addIssue({ code: 'custom', message: URL_FAULTS[checked.reason] ?? URL_FAULTS.invalid! });
+    })
+    .meta({ format: 'uri', examples: ['https://example.com/hooks'] });
+}
+
+/**
+ * Makes the check of the URL of an endpoint that is about to be stored, after the schema has accepted it.
+ *
+ * @returns throws ApiError VALIDATION_ERROR when its host name is unknown or has an address that is not public
+ */
+export function createUrlCheck(settings: WebhookSettings): (url: string) => Promise<void> {
+  const isAllowed = createHostCheck({ ...settings, timeoutMs: Math.min(RESOLVE_MS, settings.timeoutMs) });
+  return async (url) => {
+    if (!(await isAllowed(new URL(url)))) throw validationError({ url: NOT_PUBLIC });
+  };
+}
+
+function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
+  const valid = new Set(names);
+  return boundedArray(z.string({ error: 'Must be a string' }).meta({ enum: names }), {
+    min: 1,
+    max: settings.maxEventsPerEndpoint,
+    ...required('an array of event names'),
+  })
+    .superRefine((list, context) => {
+      const unknown = [...new Set(list.filter((name) => !valid.has(name)))];
+      if (unknown.length === 0) return;
+      context.addIssue({
+        code: 'custom',
+        message: `Unknown events: ${unknown.map((name) => JSON.stringify(name.slice(0, 100))).join(', ')}. Valid events: ${names.join(', ')}`,
+      });
+    })
+    .transform((list) => [...new Set(list)]);
+}
+
+const description = z
+  .string({ error: 'Must be a string' })
+  .max(500, { error: 'Must be at most 500 characters' })
+  .refine(isStorable, { error: 'Must not contain invalid characters' });
+
+const signing = z.enum(SIGNINGS, { error: `Must be one of: ${SIGNINGS.join(', ')}` });
+
+const ordered = z.boolean({ error: 'Must be true or false' }).meta({
+  description:
+    'One delivery at a time, in the order of the events: the next starts when the one before has succeeded or failed for good.',
+});
+const whole = (most: number) =>
+  z
+    .int({ error: `Must be a whole number from 1 to ${most}` })
+    .min(1, { error: `Must be a whole number from 1 to ${most}` })
+    .max(most, { error: `Must be a whole number from 1 to ${most}` });
+const rateLimit = z
+  .strictObject(
+    { limit: whole(10_000), windowSeconds: whole(3600).default(1) },
+    { error: 'Must be { limit, windowSeconds }' },
+  )
+  .nullable()
+  .meta({ description: 'At most `limit` requests in any `windowSeconds`; what is over it waits. null: no limit.' });
+
+/** The body of a create. */
+export function createSchema(settings: WebhookSettings, names: readonly string[]) {
+  return z.strictObject({
+    url: urlSchema(settings),
+    events: eventsSchema(settings, names),
+    description: description.nullish(),
+    scope: z.enum(['own', 'global'], { error: 'Must be one of: own, global' }).default('own'),
+    signing: signing.default('v1'),
+    ordered: ordered.default(false),
+    rateLimit: rateLimit.default(null),
+  });
+}
+
+/** The body of an update. */
+export function updateSchema(settings: WebhookSettings, names: readonly string[]) {
+  return z.strictObject({
+    url: urlSchema(settings).optional(),
+    events: eventsSchema(settings, names).optional(),
+    description: description.nullish(),
+    enabled: z.boolean({ error: 'Must be true or false' }).optional(),
+    apiKeyId: z
+      .null({ error: 'Must be null' })
+      .optional()
+      .meta({ description: 'null: the endpoint is no longer bound to an API key. Only a session may do that.' }),
+    ordered: ordered.optional(),
+    rateLimit: rateLimit.optional(),
+  });
+}
+
+/** The body that asks for a new secret: it may be left out. */
+export const rotateSchema = z.strictObject({ signing: signing.optional() });

@@ -1,0 +1,149 @@
+import { isActive } from '../../../declare/actor.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import type { MailContent } from '../../../platform/mail/message.ts';
+import type { MailComposer } from '../../../platform/mail/worker.ts';
+import { type EndpointRow, showEndpoint } from './endpoint.ts';
+import { READ_SOME } from './endpoints-sql.ts';
+
+/** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */
+export const DISABLED_MAIL = 'webhook-disabled';
+
+/** The most e-mails to one owner in a day: an endpoint that is disabled and enabled again and again must not fill a mailbox. */
+const MAX_DISABLED_MAILS = { limit: 10, windowMs: 86_400_000 };
+
+type Webhook = ReturnType<typeof showEndpoint>;
+
+/** ` at app.example.com`; empty without `APP_URL`. */
+function placeOf(appUrl: string | undefined): string {
+  return appUrl === undefined ? '' : ` at ${new URL(appUrl).host}`;
+}
+
+function describe({ id, events, createdAt }: Webhook, place: string): string {
+  return `${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
+}
+
+/** The text of the e-mail. As in created-mail.ts, it contains no text that the owner chose. */
+function disabledContentOf(webhook: Webhook, appUrl: string | undefined): MailContent {
+  const { id, disabledReason, consecutiveFailures, lastError } = webhook;
+  const why =
+    disabledReason === 'gone'
+      ? 'Its receiver answered 410 Gone: it wants no more messages.'
+      : disabledReason === 'key_ended'
+        ? 'It was created or changed with an API key that was revoked or has expired. Check its URL before you enable it.'
+        : `The last ${consecutiveFailures} deliveries failed on every attempt. The last error: ${lastError}.`;
+  return {
+    subject: 'Your webhook endpoint was disabled',
+    text: [
+      `Your webhook endpoint ${describe(webhook, placeOf(appUrl))}, was disabled.`,
+      why,
+      `Nothing is sent to it any more. When its receiver works again, enable it: PATCH /api/webhooks/${id} with { "enabled": true }. Changes until then are not sent later.`,
+    ].join('\n\n'),
+  };
+}
+
+/** The text for endpoints that were disabled together because their owner's credentials were revoked. */
+function revokedContentOf(webhooks: readonly Webhook[], appUrl: string | undefined): MailContent {
+  const place = placeOf(appUrl);
+  const [what, them, urls] =
+    webhooks.length === 1 ? ['endpoint was', 'it', 'its URL'] : ['endpoints were', 'them', 'their URLs'];
+  return {
+    subject: `Your webhook ${what} disabled`,
+    text: [
+      `The password of your account${place} was reset or changed, or you signed out everywhere. Therefore your webhook ${what} disabled:`,
+      webhooks.map((webhook) => `- ${describe(webhook, '')}`).join('\n'),
+      `Anyone who was signed in to your account before may have created ${them}, or changed ${urls}. Nothing is sent until you enable ${them}. Changes that happen before that are not sent later.`,
+      'Check the URL of each: GET /api/webhooks. To enable one that is yours: PATCH /api/webhooks/<id> with { "enabled": true }. To delete one that is not: DELETE /api/webhooks/<id>.',
+    ].join('\n\n'),
+  };
+}
+
+/** Composes the e-mail when it is sent. None is sent when the endpoints were enabled or removed meanwhile, or the owner is not active. */
+export function createDisabledComposer(
+  host: Pick<Host, 'database' | 'limits' | 'settings' | 'env'>,
+  users: ResourceGateway,
+): MailComposer {
+  const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
+  const limiter = enabled ? host.limits.limiter('webhook mails', MAX_DISABLED_MAILS) : undefined;
+  return async ({ data, attempt }) => {
+    // E-mails that an earlier version stored have `webhook`.
+    const {
+      webhook,
+      webhooks: ids = [webhook],
+      owner,
+    } = data as { webhook?: string; webhooks?: string[]; owner: string };
+    const [rows, [user]] = await Promise.all([
+      host.database.read<EndpointRow>({ name: 'webhook_read_some', text: READ_SOME, values: [ids, owner] }),
+      users.load([owner]),
+    ]);
+    const disabled = rows.map(showEndpoint).filter((one) => !one.enabled);
+    const [first] = disabled;
+    if (first === undefined || typeof user?.email !== 'string' || !isActive(user)) return undefined;
+    if (attempt === 1 && limiter !== undefined && !(await limiter.consume(owner)).allowed) return undefined;
+    const { appUrl } = host.env;
+    const content =
+      first.disabledReason === 'password_reset' ? revokedContentOf(disabled, appUrl) : disabledContentOf(first, appUrl);
+    return { ...content, to: user.email };
+  };
+}
+
+/** The kind of the e-mail about a new endpoint. Its data: `CreatedMail`. */
+export const CREATED_MAIL = 'webhook-created';
+
+/** The most e-mails to one owner in a day: creating and deleting endpoints in turn must not fill a mailbox. */
+const MAX_CREATED_MAILS = { limit: 10, windowMs: 86_400_000 };
+
+/** Stored with the e-mail, so that an attacker who deletes the endpoint at once does not stop it. */
+interface CreatedMail {
+  owner: string;
+  webhook: Pick<ReturnType<typeof showEndpoint>, 'id' | 'events' | 'scope' | 'createdAt'>;
+  /** Whether an API key created it. */
+  byKey: boolean;
+}
+
+/** The data of the e-mail about an endpoint that this request has created. */
+export function createdMailOf(row: EndpointRow, { auth }: Pick<RouteContext, 'auth'>): Record<string, unknown> {
+  const { id, events, scope, createdAt } = showEndpoint(row);
+  const data: CreatedMail = {
+    owner: row[1],
+    webhook: { id, events, scope, createdAt },
+    byKey: auth?.via === 'api-key',
+  };
+  return { ...data };
+}
+
+/**
+ * The text of the e-mail. It contains neither the URL nor any other text that the owner chose: an attacker who registers with another
+ * person's address could otherwise send that person a message.
+ */
+function createdContentOf({ webhook, byKey }: CreatedMail, appUrl: string | undefined): MailContent {
+  const { id, events, scope, createdAt } = webhook;
+  const reach = scope === 'global' ? 'every record of these events' : 'the records of these events that you may read';
+  const remedy = byKey
+    ? 'If it was not you, delete it and revoke the API key that created it'
+    : 'If it was not you, delete it and change your password';
+  return {
+    subject: 'A webhook endpoint was created in your account',
+    text: [
+      `The webhook endpoint ${id} was created in your account${placeOf(appUrl)} on ${createdAt.slice(0, 10)}, ${byKey ? 'with one of your API keys' : 'by a signed-in session'}. It receives ${events.join(', ')}: ${reach}.`,
+      `If it was you, do nothing. To see where it sends: GET /api/webhooks/${id}.`,
+      `${remedy}: DELETE /api/webhooks/${id}. A new password disables all your webhook endpoints.`,
+    ].join('\n\n'),
+  };
+}
+
+/** Composes the e-mail when it is sent. None is sent when the owner is deleted or not active by then. */
+export function createCreatedComposer(
+  host: Pick<Host, 'limits' | 'settings' | 'env'>,
+  users: ResourceGateway,
+): MailComposer {
+  const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
+  const limiter = enabled ? host.limits.limiter('webhook creation mails', MAX_CREATED_MAILS) : undefined;
+  return async ({ data, attempt }) => {
+    const created = data as unknown as CreatedMail;
+    const [user] = await users.load([created.owner]);
+    if (typeof user?.email !== 'string' || !isActive(user)) return undefined;
+    if (attempt === 1 && limiter !== undefined && !(await limiter.consume(user.id)).allowed) return undefined;
+    return { ...createdContentOf(created, host.env.appUrl), to: user.email };
+  };
+}

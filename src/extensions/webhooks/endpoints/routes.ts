@@ -1,0 +1,241 @@
+import type { Accounts } from '../../../declare/accounts.ts';
+import { watchOf } from '../../../declare/authenticator.ts';
+import type { Host } from '../../../declare/host.ts';
+import { allows } from '../../../declare/policy.ts';
+import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError, validationError } from '../../../platform/errors.ts';
+import { addressOf } from '../../../platform/http/client-address.ts';
+import { newId } from '../../../platform/ids.ts';
+import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { eventNames } from '../events.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { bindingOf, FOR_OWNER, isKey, type KeyLimits, loadsManaged, loadsOwn, ownEndpoint, ownerOf } from './access.ts';
+import { type EndpointRow, endpointShape, endpointWithSecretShape, secretContext, showEndpoint } from './endpoint.ts';
+import { CREATE, LIST, REMOVE, REMOVED_AT_ONCE, ROTATE, UPDATE } from './endpoints-sql.ts';
+import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
+import { CREATED_MAIL, createdMailOf } from './mails.ts';
+import { newSigningSecrets } from './signing.ts';
+
+const HOUR_MS = 3_600_000;
+
+type Endpoint = ReturnType<typeof showEndpoint>;
+
+/** A change of an endpoint's binding to an API key, as `bind` in sql/endpoints.ts takes it. */
+type Binding = readonly [
+  change: 'keep' | 'bind' | 'drop',
+  keyId: string | null,
+  scopes: readonly string[] | null,
+  expiresAt: string | null,
+];
+
+const KEEP: Binding = ['keep', null, null, null];
+
+/** The routes of endpoints. An endpoint of somebody else is a 404 on all of them. */
+export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings, limits: KeyLimits): Route[] {
+  const { database, keyring, queues, events } = host;
+  const names = eventNames(host.resources, Object.keys(settings.events));
+  const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
+  const common = { policy: settings.policy, tags: ['webhooks'] };
+  const checkUrl = createUrlCheck(settings);
+  const ofOwn = { ...common, load: loadsOwn(database) };
+  const ofManaged = { ...common, load: loadsManaged(database, limits) };
+
+  function tell(what: string, webhook: { id: string }, ctx: RouteContext): void {
+    events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
+  }
+
+  /** The binding of an endpoint that a request creates: a key binds it to itself. */
+  async function bindingFor(auth: Auth | undefined): Promise<Binding> {
+    if (!isKey(auth)) return KEEP;
+    // Of a credential of an extension nothing tells when it ends.
+    if (watchOf(auth) === undefined) {
+      throw new ApiError(
+        'FORBIDDEN',
+        'A webhook cannot be made or changed with this kind of credential; use a session',
+      );
+    }
+    return ['bind', auth.id, auth.scopes, await limits.expiryOf(auth.id)];
+  }
+
+  /** The change of the binding by an update. A key that redirects or enables an endpoint binds it; a session may lift the binding. */
+  async function bindingAfter({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {
+    const { url, events: subscribed, enabled, apiKeyId } = input;
+    if (isKey(auth)) {
+      if (apiKeyId !== undefined) throw new ApiError('FORBIDDEN', 'An API key cannot change apiKeyId; use a session');
+      const redirects = url !== undefined || subscribed !== undefined || enabled === true;
+      return redirects ? bindingFor(auth) : KEEP;
+    }
+    const { apiKeyId: bound } = endpoint;
+    const isOver = enabled === true && bound !== undefined && (await limits.ended([bound])).length > 0;
+    return isOver || apiKeyId === null ? ['drop', null, null, null] : KEEP;
+  }
+
+  /**
+   * Runs a statement that changes an endpoint, unless the session or key of the request was revoked meanwhile: a revocation may have
+   * disabled the endpoint after the request was let in.
+   */
+  async function writeHeld<Row extends unknown[]>(ctx: RouteContext, statement: { text: string; values: unknown[] }) {
+    return database.transaction(async (tx) => {
+      await accounts.holdCredential(ctx, tx);
+      return tx.write<Row>(statement);
+    });
+  }
+
+  /** Refuses events that the caller, or the key that the endpoint stays bound to, may not read. */
+  function assertEvents({ auth, input }: RouteContext, endpoint: Endpoint, [change]: Binding): void {
+    const { events: subscribed } = input;
+    if (subscribed === undefined) return;
+    if (isKey(auth)) limits.assertReads(auth, subscribed);
+    const binding = change === 'keep' && !isKey(auth) ? bindingOf(endpoint) : undefined;
+    if (binding === undefined || limits.reads(binding, subscribed)) return;
+    throw validationError({
+      events: `Must be within the scopes of the API key that the webhook is bound to (${binding.scopes.join(', ')}); set apiKeyId to null to lift that limit`,
+    });
+  }
+
+  async function create(ctx: RouteContext) {
+    const owner = ownerOf(ctx);
+    const { url, events: subscribed, description = null, scope, signing, ordered, rateLimit } = ctx.input;
+    const { user, req, service } = ctx;
+    const args = { user, action: 'create', doc: undefined, req, service };
+    if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
+      throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
+    }
+    if (ctx.auth !== undefined) limits.assertReads(ctx.auth, subscribed);
+    await checkUrl(url);
+    const [, ...key] = await bindingFor(ctx.auth);
+    const id = newId();
+    const { secret, publicKey, kept } = newSigningSecrets(signing);
+    const stored = keyring.encrypt(kept, secretContext(id));
+    const row = await host.transaction(async (tx) => {
+      await accounts.holdCredential(ctx, tx.database);
+      const most = settings.maxEndpointsPerUser;
+      const pace = [ordered, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
+      const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey, ...pace, ...key];
+      const [made] = await tx.database.write<EndpointRow>({ text: CREATE, values });
+      if (made !== undefined && settings.notifyOwner) {
+        await host.mail.sendComposed(CREATED_MAIL, createdMailOf(made, ctx), tx);
+      }
+      return made;
+    });
+    if (row === undefined) {
+      throw new ApiError('LIMIT_REACHED', `You can have at most ${settings.maxEndpointsPerUser} webhooks`);
+    }
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    tell('created', showEndpoint(row), ctx);
+    return { ...showEndpoint(row), secret };
+  }
+
+  async function update(ctx: RouteContext) {
+    const endpoint = ownEndpoint(ctx);
+    const { id } = endpoint;
+    const owner = ownerOf(ctx);
+    const { url = null, events: subscribed = null, description, enabled = null, ordered = null, rateLimit } = ctx.input;
+    if (enabled) limits.assertEnables(ctx, endpoint);
+    const binding = await bindingAfter(ctx, endpoint);
+    assertEvents(ctx, endpoint, binding);
+    if (url !== null) await checkUrl(url);
+    const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
+    const described = [description !== undefined, description ?? null];
+    const final = isKey(ctx.auth) ? FOR_OWNER : [];
+    const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate, ...binding, final];
+    const [row] = await writeHeld<[...EndpointRow, boolean, boolean]>(ctx, { text: UPDATE, values });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
+    const webhook = showEndpoint(row.slice(0, -2) as EndpointRow);
+    tell('updated', webhook, ctx);
+    if (webhook.enabled) await wakeUp(queues, [{ id, lane: laneOf(slow) }]);
+    else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
+    return webhook;
+  }
+
+  async function remove(ctx: RouteContext): Promise<void> {
+    const rows = await database.write({ text: REMOVE, values: [ownEndpoint(ctx).id, ownerOf(ctx), REMOVED_AT_ONCE] });
+    if (rows.length === 0) throw new ApiError('NOT_FOUND');
+    tell('deleted', { id: ctx.params.id! }, ctx);
+  }
+
+  async function rotateSecret(ctx: RouteContext) {
+    const { id, signing: now = 'v1' } = ownEndpoint(ctx);
+    const { secret, publicKey, kept } = newSigningSecrets(ctx.input.signing ?? now);
+    const binding = await bindingFor(ctx.auth);
+    const values = [id, ownerOf(ctx), keyring.encrypt(kept, secretContext(id)), graceMs, publicKey, ...binding];
+    const [row] = await writeHeld<EndpointRow>(ctx, { text: ROTATE, values });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    tell('secret_rotated', showEndpoint(row), ctx);
+    return { ...showEndpoint(row), secret };
+  }
+
+  return [
+    {
+      ...common,
+      method: 'POST',
+      path: '/webhooks',
+      summary: 'Create a webhook endpoint; its secret is shown this once',
+      input: createSchema(settings, names),
+      output: endpointWithSecretShape,
+      errors: ['FORBIDDEN', 'LIMIT_REACHED'],
+      status: 201,
+      operationId: 'createWebhook',
+      handler: create,
+    },
+    {
+      ...common,
+      method: 'GET',
+      path: '/webhooks',
+      summary: 'Your webhook endpoints',
+      errors: [],
+      operationId: 'listWebhooks',
+      output: endpointShape.array(),
+      handler: async (ctx) => {
+        const rows = await database.read<EndpointRow>({ name: 'webhook_list', text: LIST, values: [ownerOf(ctx)] });
+        return rows.map(showEndpoint);
+      },
+    },
+    {
+      ...ofOwn,
+      method: 'GET',
+      path: '/webhooks/:id',
+      summary: 'One webhook endpoint',
+      errors: ['NOT_FOUND'],
+      operationId: 'readWebhook',
+      output: endpointShape,
+      handler: ownEndpoint,
+    },
+    {
+      ...ofManaged,
+      method: 'PATCH',
+      path: '/webhooks/:id',
+      summary: 'Change a webhook endpoint; enabling it starts over',
+      errors: ['FORBIDDEN', 'NOT_FOUND'],
+      operationId: 'updateWebhook',
+      input: updateSchema(settings, names),
+      output: endpointShape,
+      handler: update,
+    },
+    {
+      ...ofOwn,
+      method: 'DELETE',
+      path: '/webhooks/:id',
+      summary: 'Delete a webhook endpoint and its delivery log',
+      errors: ['NOT_FOUND'],
+      status: 204,
+      operationId: 'deleteWebhook',
+      handler: remove,
+    },
+    {
+      ...ofManaged,
+      method: 'POST',
+      path: '/webhooks/:id/rotate-secret',
+      summary: 'Give a webhook endpoint a new secret, shown this once',
+      description:
+        'For a grace time messages are signed with the old secret, too. `signing` changes how they are signed; left out, it stays.',
+      input: rotateSchema,
+      output: endpointWithSecretShape,
+      errors: ['FORBIDDEN', 'NOT_FOUND'],
+      operationId: 'rotateWebhookSecret',
+      handler: rotateSecret,
+    },
+  ];
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import type { SentEvent } from '../../declare/events.ts';
+import { recordActions } from '../../declare/events.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
+import { recordShape } from '../../declare/record-shape.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
+import type { ConfigErrors } from '../../platform/config-errors.ts';
+
+/** The event of a test, to which nobody subscribes. */
+export const TEST_EVENT = 'webhook.test';
+
+/** The names of all events of a resource. */
+function recordEventNames({ name, declaration }: ResourceGateway): string[] {
+  return recordActions(declaration).map((action) => `${name}.${action}`);
+}
+
+/** The resources whose events are sent. */
+export function sentResources(resources: readonly ResourceGateway[]): ResourceGateway[] {
+  return resources.filter((gateway) => gateway.declaration.webhooks !== false);
+}
+
+const allOf = (name: string) => `${name.slice(0, name.indexOf('.'))}.*`;
+
+/**
+ * Every event name that an endpoint may subscribe to, `*` last.
+ *
+ * @param published the app's own events
+ */
+export function eventNames(resources: readonly ResourceGateway[], published: readonly string[]): string[] {
+  const names = [...sentResources(resources).flatMap(recordEventNames), ...published];
+  const groups = Map.groupBy(names, allOf);
+  return [...[...groups].flatMap(([all, own]) => [...own, all]), '*'];
+}
+
+/** The names under which an event may be subscribed to: its own, all of its resource, all. */
+export function subscribableAs(name: string): string[] {
+  return [name, allOf(name), '*'];
+}
+
+/** An event of the app's own, as a project declares it. */
+interface EventDeclaration {
+  /** What its data must be: zod, or any Standard Schema. What the schema makes of the data is what is sent. */
+  schema: StandardSchema;
+  /** When it happens, for the OpenAPI document. */
+  description?: string;
+}
+
+/** The app's own events by name: `invoice.paid`. */
+export type EventDeclarations = Readonly<Record<string, EventDeclaration>>;
+
+/** What code passes as the data of an event. */
+export type EventData<E extends EventDeclaration> = NonNullable<E['schema']['~standard']['types']>['input'];
+
+const NAME = /^[a-z][a-z0-9-]{0,49}\.[a-z][a-z0-9_-]{0,49}$/;
+// Events of the platform, which are told in the process and never sent.
+const PLATFORM = ['auth', 'security', 'webhook', 'push'];
+
+function errorOf(name: string, { schema, description }: Partial<EventDeclaration>): string | undefined {
+  if (!NAME.test(name)) return 'the name must look like "invoice.paid"';
+  if (PLATFORM.includes(name.split('.')[0]!)) return `names that begin with ${PLATFORM.join(', ')} are the platform's`;
+  if (typeof schema?.['~standard']?.validate !== 'function') return 'it needs a schema: zod, or any Standard Schema';
+  return description === undefined || typeof description === 'string' ? undefined : 'the description must be a text';
+}
+
+/** Checks the setting `events`. */
+export function checkEvents(events: unknown, context: z.RefinementCtx): void {
+  const report = (message: string) => context.addIssue({ code: 'custom', message });
+  if (typeof events !== 'object' || events === null) {
+    report('must be an object of events by name');
+    return;
+  }
+  for (const [name, declared] of Object.entries(events as Record<string, EventDeclaration | null>)) {
+    const error = errorOf(name, declared ?? {});
+    if (error !== undefined) report(`"${name}": ${error}`);
+  }
+}
+
+/** Reports the events whose names are those of changes of records. */
+export function checkEventNames(
+  events: EventDeclarations,
+  resources: readonly ResourceGateway[],
+  errors: ConfigErrors,
+): void {
+  const taken = new Set(eventNames(resources, []));
+  for (const name of Object.keys(events)) {
+    if (taken.has(name))
+      errors.at(`webhooks.events: "${name}"`).report('changes of records are called that; choose another name');
+  }
+}
+
+const HEADERS = {
+  'webhook-id': 'The message: the same on every attempt.',
+  'webhook-timestamp': 'When this attempt is made, in Unix seconds.',
+  'webhook-signature': 'Signatures of `id.timestamp.body`, separated by spaces; see https://www.standardwebhooks.com.',
+};
+
+/** Every event that endpoints get, for the OpenAPI document. */
+export function sentEvents(resources: readonly ResourceGateway[], published: EventDeclarations): SentEvent[] {
+  const event = (name: string, summary: string, data: StandardSchema): SentEvent => ({
+    name,
+    summary,
+    headers: HEADERS,
+    data,
+    body: (dataSchema) => ({
+      type: 'object',
+      properties: { type: { const: name }, timestamp: { type: 'string', format: 'date-time' }, data: dataSchema },
+      required: ['type', 'timestamp', 'data'],
+    }),
+    tags: ['webhooks'],
+  });
+  return [
+    ...sentResources(resources).flatMap((gateway) =>
+      recordEventNames(gateway).map((name) =>
+        event(name, `A ${gateway.name} was ${name.slice(gateway.name.length + 1)}`, recordShape(gateway.name)),
+      ),
+    ),
+    ...Object.entries(published).map(([name, { schema, description }]) => event(name, description ?? name, schema)),
+    event(TEST_EVENT, 'Somebody tests the endpoint', z.object({ webhook: z.string() })),
+  ];
+}

@@ -1,0 +1,158 @@
+import type { ResourceGateway } from '../../../declare/host.ts';
+import type { UsersSql } from '../endpoints/endpoints-sql.ts';
+import { subscribableAs } from '../events.ts';
+import type { OutgoingEvent } from './outgoing-event.ts';
+
+/** Through what an endpoint may receive: it belongs to a record's owner; its owner has a role; anybody may read; it is global. */
+type Source = 'owner' | 'role' | 'anybody' | 'global';
+
+export type CandidateRow = [source: Source, id: string, ownerId: string, slow: boolean, events: string[]];
+
+/**
+ * The endpoints of each source that one transaction deals with; the statement gives one more where there are more. Owners have few each,
+ * and those of a whole batch of events should find room.
+ */
+const MAX_CANDIDATES: Record<Source, number> = { owner: 5000, role: 1000, anybody: 1000, global: 1000 };
+
+// Below this many holders of a role their endpoints are looked up by owner; above it, by event.
+const FEW_HOLDERS = 1000;
+
+/**
+ * The endpoints that events could reach, by event name and by who could read the records; of each source the first by their ids.
+ * One statement for a batch; an endpoint that cannot receive is not even looked at, except where more than a thousand users hold
+ * a role.
+ *
+ * $1 owners of the records, $2 roles that may read, $3 event names for $1 and for global endpoints, $4 event names for $2,
+ * $5 event names of records that anybody may read, $6 the endpoint after which to begin.
+ *
+ * Whether users are active is not asked here: a planner without statistics would look for that first, through all of them. And
+ * `offset 0` keeps it from walking through all endpoints in the order of their ids in the hope of finding a thousand soon.
+ *
+ * By webhook_endpoints_owner_id_index, _events_index and _global_index, and the index of the users' roles.
+ */
+export function candidates(users: UsersSql): string {
+  const open = 'e.enabled and e.removed_at is null and e.id > $6';
+  const source = (name: Source, from: string, condition: string) => `
+  (select '${name}', found.* from (
+    select e.id, e.owner_id, e.slow, e.events from ${from} where ${condition} and ${open} offset 0
+  ) found order by found.id limit ${MAX_CANDIDATES[name] + 1})`;
+  return `
+  with holders as materialized (
+    select u.id from ${users.table} u where ${users.hasRole('$2')} limit ${FEW_HOLDERS + 1}
+  )
+  ${[
+    source(
+      'owner',
+      'webhook_endpoints e',
+      `e.owner_id = any($1::text[]) and e.scope = 'own' and e.events && $3::text[]`,
+    ),
+    source(
+      'role',
+      `holders h cross join lateral (select * from webhook_endpoints where owner_id = h.id and removed_at is null offset 0) e`,
+      `(select count(*) from holders) <= ${FEW_HOLDERS} and e.scope = 'own' and e.events && $4::text[]`,
+    ),
+    source(
+      'role',
+      `webhook_endpoints e join ${users.table} u on u.id = e.owner_id`,
+      `(select count(*) from holders) > ${FEW_HOLDERS} and e.scope = 'own' and e.events && $4::text[]
+      and ${users.hasRole('$2')}`,
+    ),
+    source('anybody', 'webhook_endpoints e', `e.scope = 'own' and e.events && $5::text[]`),
+    source('global', 'webhook_endpoints e', `e.scope = 'global' and e.events && $3::text[]`),
+  ].join('\n  union all')}`;
+}
+
+/** An endpoint that an event could reach. */
+export interface Candidate {
+  id: string;
+  ownerId: string;
+  slow: boolean;
+  global: boolean;
+}
+
+/** What a page of candidates holds for an event. */
+export interface CandidatePage {
+  /** The endpoints whose owners are still to be asked whether they may receive it. */
+  candidates: Candidate[];
+  /** The last endpoint that this page has looked at; undefined: there are no more. */
+  end: string | undefined;
+}
+
+/** Whether a read policy may let in users of whom nothing is known beforehand. */
+function opensToAnybody({ readPolicy }: ResourceGateway): boolean {
+  return readPolicy.public || readPolicy.authenticated || readPolicy.functions.length > 0;
+}
+
+/** Through what the owners of own endpoints may receive an event. */
+function waysOf(event: OutgoingEvent): { anybody: boolean; roles: readonly string[]; owner: string | undefined } {
+  const { gateway } = event;
+  if (gateway === undefined) return { anybody: false, roles: [], owner: event.owner ?? undefined };
+  const { owner, roles } = gateway.readPolicy;
+  return { anybody: opensToAnybody(gateway), roles, owner: owner ? gateway.ownerOf(event.record) : undefined };
+}
+
+const namesOf = (event: OutgoingEvent) => subscribableAs(event.name);
+
+/**
+ * The parameters of the query for candidates, see sql/candidates.ts.
+ *
+ * @param events with the same `after`
+ */
+export function candidateQuery(events: readonly OutgoingEvent[]): unknown[] {
+  const narrow = events.filter((event) => !waysOf(event).anybody);
+  const names = (list: readonly OutgoingEvent[]) => [...new Set(list.flatMap(namesOf))];
+  const byRole = narrow.filter((event) => waysOf(event).roles.length > 0);
+  return [
+    [...new Set(narrow.flatMap((event) => waysOf(event).owner ?? []))],
+    [...new Set(byRole.flatMap((event) => waysOf(event).roles))],
+    names(events),
+    names(byRole),
+    names(events.filter((event) => waysOf(event).anybody)),
+    events[0]!.after,
+  ];
+}
+
+/** The last endpoint of each source that has more than the page. */
+function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
+  const ends = new Map<Source, string>();
+  for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
+    const most = MAX_CANDIDATES[source];
+    if (list.length > most) ends.set(source, list.map(([, id]) => id).sort()[most - 1]!);
+  }
+  return ends;
+}
+
+/**
+ * Brings events and candidates together by event name and by the way through which a candidate may receive. An endpoint is
+ * looked at only by events of a kind that it was found for: who subscribes to everything costs nothing where he may read nothing.
+ */
+export function matchCandidates(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
+  const bySource = new Map<Source, Map<string, Candidate[]>>();
+  const ends = endsOf(rows);
+  const key = (source: Source, name: string, ownerId: string) => (source === 'owner' ? `${name} ${ownerId}` : name);
+  for (const [source, id, ownerId, slow, events] of rows) {
+    const byName = bySource.get(source) ?? new Map<string, Candidate[]>();
+    bySource.set(source, byName);
+    for (const name of new Set(events)) {
+      const at = key(source, name, ownerId);
+      const list = byName.get(at) ?? [];
+      list.push({ id, ownerId, slow, global: source === 'global' });
+      byName.set(at, list);
+    }
+  }
+
+  return (event) => {
+    const { anybody, owner = '' } = waysOf(event);
+    const sources: Source[] = anybody ? ['anybody', 'global'] : ['owner', 'role', 'global'];
+    const end = sources.flatMap((source) => ends.get(source) ?? []).sort()[0];
+    const found = new Map<string, Candidate>();
+    for (const source of sources) {
+      for (const name of namesOf(event)) {
+        for (const one of bySource.get(source)?.get(key(source, name, owner)) ?? []) {
+          if (end === undefined || one.id <= end) found.set(one.id, one);
+        }
+      }
+    }
+    return { candidates: [...found.values()], end };
+  };
+}

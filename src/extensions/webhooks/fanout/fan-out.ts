@@ -1,0 +1,159 @@
+import { goneUsers } from '../../../accounts/deleted-users.ts';
+import { isActive } from '../../../declare/actor.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
+import type { OutboxRow } from '../../../platform/outbox/table.ts';
+import type { Executor } from '../../../platform/postgres/database.ts';
+import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE, usersSql } from '../endpoints/endpoints-sql.ts';
+import { INSERT } from '../log/deliveries-sql.ts';
+import type { DeletedRecords } from '../readability/deleted-records.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { type CandidatePage, type CandidateRow, candidateQuery, candidates, matchCandidates } from './candidates.ts';
+import { type OutgoingEvent, OWN_ROW, type OwnPayload, readOutgoing } from './outgoing-event.ts';
+import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owner-deliveries.ts';
+
+/**
+ * $1 name, then columns of the rows: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events happened. The resource of a
+ * record stays told, so that a change of encryption keys finds what is encrypted in it.
+ */
+const REQUEUE = `
+  insert into outbox (event_id, name, resource, record_id, payload, created_at)
+  select event_id, $1, resource, record_id, payload::jsonb, created_at
+  from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+    as r(event_id, resource, record_id, payload, created_at)`;
+
+/**
+ * Writes what is left over of events behind everything else that waits, in the transaction that dealt with the rest: nothing is
+ * lost between two pages, and an event with many endpoints holds up no other.
+ *
+ * @param rest events, and the endpoint after which each goes on
+ */
+async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
+  const payloads = rest.map(([event, after]): OwnPayload => {
+    const { name, position } = event;
+    if (event.gateway === undefined) return { name, after, position, data: event.data, owner: event.owner };
+    return { name, after, position, record: event.stored };
+  });
+  const events = rest.map(([event]) => event);
+  const values = [
+    OWN_ROW,
+    events.map(({ id }) => id),
+    events.map(({ gateway }) => gateway?.name ?? null),
+    events.map((event) => (event.gateway === undefined ? null : event.record.id)),
+    payloads.map((payload) => JSON.stringify(payload)),
+    events.map(({ at }) => at),
+  ];
+  await tx.write({ name: 'webhook_requeue', text: REQUEUE, values });
+}
+
+// Rows of one insert: bodies are up to a record each, and a statement should not hold hundreds of megabytes of them.
+const INSERT_ROWS = 1000;
+const OWNERS_AT_ONCE = 16;
+// Of one transaction, at most; but one event at least. What is left over is put behind the other events.
+const DELIVERIES = 5000;
+
+/** What is to be done in one transaction. */
+interface Batch {
+  /** By owner, what his endpoints are to be asked about. */
+  byOwner: Map<string, OwnerShare>;
+  /** The events with more endpoints than have been looked at, and the last one of those. */
+  rest: [event: OutgoingEvent, after: string][];
+}
+
+function batchOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
+  const batch: Batch = { byOwner: new Map(), rest: [] };
+  let room = DELIVERIES;
+  for (const event of events) {
+    const { candidates: found, end } = pageOf(event);
+    if (room < found.length && room < DELIVERIES) {
+      batch.rest.push([event, event.after]);
+      continue;
+    }
+    room -= found.length;
+    if (end !== undefined) batch.rest.push([event, end]);
+    for (const candidate of found) {
+      const share: OwnerShare = batch.byOwner.get(candidate.ownerId) ?? new Map();
+      batch.byOwner.set(candidate.ownerId, share);
+      share.set(event, [...(share.get(event) ?? []), candidate]);
+    }
+  }
+  return batch;
+}
+
+/** Turns events into deliveries for the endpoints whose owners may have them. */
+export function createFanOut(
+  host: Host,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  deleted: Pick<DeletedRecords, 'keep'>,
+): OutboxConsumer {
+  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
+  const candidatesText = candidates(usersSql(users));
+  const deliveriesOf = createOwnerDeliveries(host, settings);
+  const isSent = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
+  const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW : isSent(resource));
+  const tellsOfDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
+
+  async function insert(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
+    const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((column) => rows.map((row) => row[column]));
+    await tx.write({ name: 'webhook_deliveries_insert', text: INSERT, values: columns });
+  }
+
+  /** Stores deliveries of events with the same `after`. Gives the endpoints that got one, and what is left over. */
+  async function store(
+    events: readonly OutgoingEvent[],
+    tx: Executor,
+  ): Promise<{ reached: Map<string, boolean>; rest: Batch['rest'] }> {
+    const found = await tx.write<CandidateRow>({
+      name: 'webhook_candidates',
+      text: candidatesText,
+      values: candidateQuery(events),
+    });
+    const { byOwner, rest } = batchOf(events, matchCandidates(found));
+    const slow = new Map(found.map(([, id, , isSlow]) => [id, isSlow]));
+    const reached = new Map<string, boolean>();
+    if (byOwner.size === 0) return { reached, rest };
+    const owners = (await users.load([...byOwner.keys()])).filter(isActive);
+    let gathered: NewDelivery[] = [];
+    while (owners.length > 0) {
+      const some = owners.splice(0, OWNERS_AT_ONCE);
+      const made = await Promise.all(some.map((user) => deliveriesOf(byOwner.get(user.id)!, user)));
+      gathered.push(...made.flat());
+      while (gathered.length >= INSERT_ROWS || (owners.length === 0 && gathered.length > 0)) {
+        const rows = gathered.slice(0, INSERT_ROWS);
+        gathered = gathered.slice(INSERT_ROWS);
+        await insert(tx, rows);
+        for (const [, endpointId] of rows) reached.set(endpointId, slow.get(endpointId)!);
+      }
+    }
+    return { reached, rest };
+  }
+
+  return {
+    wants: (row) => isEvent(row) || tellsOfDeletedUser(row),
+    async handle(rows, tx) {
+      const gone = await goneUsers(rows.filter(tellsOfDeletedUser), tx, users);
+      if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
+      const sent = rows.filter(isEvent);
+      await deleted.keep(sent, tx);
+      const events = sent.map((row) => readOutgoing(row, gateways));
+      const reached = new Map<string, boolean>();
+      const rest: Batch['rest'] = [];
+      for (const list of Map.groupBy(events, (event) => event.after).values()) {
+        const stored = await store(list, tx);
+        for (const [id, slow] of stored.reached) reached.set(id, slow);
+        rest.push(...stored.rest);
+      }
+      if (rest.length > 0) await requeueRest(tx, rest);
+      if (reached.size === 0 && rest.length === 0) return undefined;
+      return async () => {
+        if (rest.length > 0) host.wake.hint();
+        await wakeUp(
+          host.queues,
+          Array.from(reached, ([id, isSlow]) => ({ id, lane: laneOf(isSlow) })),
+        );
+      };
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { Host } from '../../../declare/host.ts';
+import { allows, type Viewer } from '../../../declare/policy.ts';
+import { newId } from '../../../platform/ids.ts';
+import { isTransient } from '../../../platform/postgres/errors.ts';
+import { newMessageId } from '../log/delivery.ts';
+import { storeBody } from '../readability/stored-body.ts';
+import type { WebhookSettings } from '../settings.ts';
+import type { Candidate } from './candidates.ts';
+import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
+
+/** A delivery to be stored. */
+export type NewDelivery = [
+  id: string,
+  endpointId: string,
+  eventId: string,
+  messageId: string,
+  type: string,
+  body: string,
+  encryptedBody: string | null,
+  position: number,
+  subjectId: string | undefined,
+];
+
+/** The `data` of an event, as serialized for one owner. */
+interface EventData {
+  json: string;
+  /** Whether it has values of encrypted fields. */
+  isEncrypted: boolean;
+}
+
+/** Endpoints of one owner, by event. */
+export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
+
+/** Gives the deliveries of one owner. Rejects only when the database is away: then nothing is known, and the events come again. */
+export type OwnerDeliveries = (share: OwnerShare, owner: Viewer) => Promise<NewDelivery[]>;
+
+const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gateway !== undefined;
+
+/** Makes what decides which events an owner's endpoints receive, and as what. */
+export function createOwnerDeliveries(
+  host: Pick<Host, 'service' | 'log' | 'keyring'>,
+  settings: Pick<WebhookSettings, 'globalPolicy'>,
+): OwnerDeliveries {
+  /** What of a share its owner receives: own endpoints what he may read, global ones all that is in his scope. */
+  async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
+    // One for all events of the share: the scope of a resource is asked once for them.
+    const viewContext = { user, req: undefined, service: host.service };
+    const asked = [...share.values()].some((list) => list.some((one) => one.global));
+    const global =
+      asked && (await allows(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
+    const kept: OwnerShare = new Map();
+    for (const [event, list] of share) {
+      const own = list.some((one) => !one.global);
+      const all = global && list.some((one) => one.global);
+      const { gateway } = event;
+      const readable =
+        own && (gateway === undefined ? event.owner === user.id : await gateway.readableBy(event.record, viewContext));
+      const inScope = all && (gateway === undefined || (await gateway.inScope(event.record, viewContext)));
+      const reached = list.filter((one) => (one.global ? inScope : readable));
+      if (reached.length > 0) kept.set(event, reached);
+    }
+    return kept;
+  }
+
+  /** Serializes events for the owner. Each record is serialized once, for all endpoints of the owner. */
+  async function dataFor(events: readonly OutgoingEvent[], user: Viewer): Promise<Map<OutgoingEvent, EventData>> {
+    const data = new Map<OutgoingEvent, EventData>();
+    for (const [gateway, list] of Map.groupBy(events.filter(isRecordEvent), (event) => event.gateway)) {
+      const shown = await gateway.serialize(
+        list.map((event) => event.record),
+        { user },
+      );
+      list.forEach((event, i) => {
+        data.set(event, { json: JSON.stringify(shown[i]), isEncrypted: gateway.holdsEncrypted(shown[i]!) });
+      });
+    }
+    for (const event of events)
+      if (event.gateway === undefined) data.set(event, { json: event.data, isEncrypted: false });
+    return data;
+  }
+
+  async function deliveriesFor(share: OwnerShare, user: Viewer): Promise<NewDelivery[]> {
+    const kept = await received(share, user);
+    const data = await dataFor([...kept.keys()], user);
+    return [...kept].flatMap(([event, list]) => {
+      const { json, isEncrypted } = data.get(event)!;
+      const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;
+      const { name, position } = event;
+      const subject = event.gateway === undefined ? undefined : event.gateway.ownerOf(event.record);
+      return list.map((endpoint): NewDelivery => {
+        const id = newId();
+        const { body, encryptedBody } = storeBody(host.keyring, id, text, isEncrypted);
+        return [id, endpoint.id, event.id, newMessageId(), name, body, encryptedBody, position, subject];
+      });
+    });
+  }
+
+  return async function deliveriesOf(share: OwnerShare, user: Viewer): Promise<NewDelivery[]> {
+    try {
+      return await deliveriesFor(share, user);
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      if (share.size > 1) {
+        const alone = await Promise.all([...share].map((entry) => deliveriesOf(new Map([entry]), user)));
+        return alone.flat();
+      }
+      // A function of the project's own threw for him and this event: he may not have it, and other owners are not concerned.
+      const [event] = share.keys();
+      host.log.error(
+        { err: error, event: event?.name, id: event?.id, user: user.id },
+        'a policy threw; nothing is sent',
+      );
+      return [];
+    }
+  };
+}

@@ -1,0 +1,113 @@
+import { IN_TURN } from '../delivery/lease-store.ts';
+import { TEST_EVENT } from '../events.ts';
+
+/** The states of a delivery. */
+export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] as const;
+
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** A delivery's row as the log selects it. */
+export type DeliveryRow = [
+  id: string,
+  type: string,
+  messageId: string,
+  status: DeliveryStatus,
+  attempts: number,
+  statusCode: number | null,
+  durationMs: number | null,
+  error: string | null,
+  nextAttemptAt: string | null,
+  response: string | null,
+  /** Size of the body, as stored. */
+  bytes: number,
+  attemptLog: object[],
+  /** Ciphertext of the answer, in the place of `response`. */
+  encryptedResponse: string | null,
+];
+
+/** What a delivery is shown from. */
+const COLUMNS = `d.id, d.type, d.message_id, case when ${IN_TURN} then 'sending' else d.status end,
+    d.attempts + case when ${IN_TURN} then 1 else 0 end, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
+    octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0), d.attempt_log, d.encrypted_response`;
+
+/** A condition: delivery `d` is shown with this status. */
+function isShownAs(status: DeliveryStatus): string {
+  if (status === 'pending') return `d.status = 'pending' and not ${IN_TURN}`;
+  return status === 'sending' ? `(d.status = 'sending' or ${IN_TURN})` : `d.status = '${status}'`;
+}
+
+const IS_SENT = isShownAs('sending');
+
+// $1 endpoint: few of many, which a walk through its log would look for among all. By webhook_deliveries_lease_index.
+const BEING_SENT = `d.id = any(array(
+    select jsonb_object_keys(t.sending) from webhook_turns t where t.endpoint_id = $1
+    union all
+    select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
+
+/**
+ * The log of an endpoint, newest first. $1 endpoint, $2 how many. By webhook_deliveries_endpoint_event_unique: the ids of events begin
+ * with the time. Failed ones by webhook_deliveries_failed_index: the status stands in the text so that the planner can see that
+ * the index fits.
+ */
+export function listDeliveries(status: DeliveryStatus | undefined): string {
+  const few = status === 'sending' ? `and ${BEING_SENT}` : '';
+  const order = status === 'failed' ? 'd.created_at desc, d.id desc' : 'd.event_id desc';
+  return `
+  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${few} ${status === undefined ? '' : `and ${isShownAs(status)}`}
+  order by ${order} limit $2`;
+}
+
+/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted ones, $8 positions, $9 whose records they tell of. An event that was handled before makes no second delivery. */
+export const INSERT = `
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, next_attempt_at)
+  select *, now()
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
+  on conflict (endpoint_id, event_id) do nothing`;
+
+/** $1 endpoint: ms until its earliest delivery is due, negative when it is overdue. By webhook_deliveries_due_index. */
+export const EARLIEST = `
+  select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
+  from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by next_attempt_at limit 1`;
+
+/** $1 delivery, $2 endpoint. */
+export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2`;
+
+/** $1 deliveries. Returns their bodies. */
+export const READ_BODIES = `
+  select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])`;
+
+/** $1 endpoint: the same for the next in line of an ordered endpoint. */
+export const NEXT = `
+  select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
+  from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position nulls first, event_id limit 1`;
+
+// A count that no schedule reaches: its first attempt is its last.
+const SCHEDULE_USED_UP = 1_000_000;
+
+/** $1 id, $2 endpoint, $3 message id, $4 body: a test, due now, of one attempt. No row: the endpoint was disabled or removed. */
+export const INSERT_TEST = `
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at, schedule_attempts)
+  select $1, id, $1, $3, '${TEST_EVENT}', $4, now(), ${SCHEDULE_USED_UP} from webhook_endpoints
+  where id = $2 and enabled and removed_at is null
+  returning 1`;
+
+/**
+ * $1 delivery, $2 endpoint: due now, its schedule from the start; that of a test stays used up. One that is being sent stays as it is:
+ * it cannot be sent more at once than that. Attempts are numbered on.
+ */
+export const SEND_AGAIN = `
+  update webhook_deliveries d set
+    status = case when ${IS_SENT} then d.status else 'pending' end,
+    next_attempt_at = case when ${IS_SENT} then d.next_attempt_at else now() end,
+    schedule_attempts = case when ${IS_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
+    finished_at = null
+  where d.id = $1 and d.endpoint_id = $2
+  returning ${COLUMNS}`;
+
+/** Ends a delivery without an attempt. $1 delivery, $2 endpoint, $3 error. No row: a worker is sending it, and checks it as well. */
+export const REFUSE = `
+  update webhook_deliveries d set
+    status = 'failed', next_attempt_at = null, finished_at = now(),
+    status_code = null, duration_ms = null, response = null, encrypted_response = null, error = $3
+  where d.id = $1 and d.endpoint_id = $2 and not ${IS_SENT}
+  returning ${COLUMNS}`;

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { Host } from '../../../declare/host.ts';
+import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import type { Audience, CheckReadability } from '../readability/readability.ts';
+import { decryptResponse, readBody } from '../readability/stored-body.ts';
+import { DELIVERY_STATUSES, type DeliveryRow, READ_BODIES } from './deliveries-sql.ts';
+
+/** Bytes of a body that the log shows. */
+const PREVIEW_BYTES = 2048;
+
+/** The start of a text that fits into `bytes` of UTF-8, cut between characters. */
+export function cutBytes(text: string, bytes: number): string {
+  const encoded = Buffer.from(text);
+  if (encoded.length <= bytes) return text;
+  let end = bytes;
+  // A byte 10xxxxxx continues a character.
+  while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end -= 1;
+  return encoded.toString('utf8', 0, end);
+}
+
+/** What of a delivery may repeat the record that it tells of. */
+interface DeliveryPreview {
+  payload: string;
+  payloadTruncated: boolean;
+  response: string | null;
+}
+
+type ShownDelivery = ReturnType<typeof showDelivery>;
+
+/**
+ * A delivery as the endpoint's owner sees it.
+ *
+ * @param preview the start of its body, and the receiver's answer; undefined when the owner may not read the body, which the answer may
+ *   repeat
+ */
+export function showDelivery(row: DeliveryRow, preview: DeliveryPreview | undefined) {
+  const [id, type, messageId, status, attempts, statusCode, durationMs, error, nextAttemptAt, , , attemptLog] = row;
+  return {
+    id,
+    type,
+    messageId,
+    status,
+    attempts,
+    statusCode,
+    durationMs,
+    error,
+    nextAttemptAt: status === 'pending' ? nextAttemptAt : null,
+    response: preview?.response ?? null,
+    payload: preview?.payload ?? null,
+    payloadTruncated: preview?.payloadTruncated ?? false,
+    attemptLog,
+  };
+}
+
+/** A new `webhook-id`: `msg_` and 32 random hex digits. */
+export function newMessageId(): string {
+  return `msg_${randomBytes(16).toString('hex')}`;
+}
+
+/** The most bytes of bodies in memory at once; a single larger body is loaded alone. */
+const BYTES_AT_ONCE = 4 * 2 ** 20;
+
+type BodyRow = [id: string, type: string, body: string, encryptedBody: string | null];
+
+/** Serializes deliveries for the owners of endpoints, who get only the bodies that they may read now. */
+export interface ShownDeliveries {
+  /** Deliveries of one endpoint as its owner sees them, with the start of each readable body. */
+  show(audience: Audience, rows: readonly DeliveryRow[]): Promise<ShownDelivery[]>;
+  /** The readable bodies, by delivery id. */
+  readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
+}
+
+/** Splits deliveries into groups whose bodies are small enough to be in memory together. */
+function inGroups(rows: readonly DeliveryRow[]): string[][] {
+  const groups: string[][] = [];
+  let room = 0;
+  for (const [id, , , , , , , , , , bytes] of rows) {
+    if (bytes > room) {
+      groups.push([]);
+      room = BYTES_AT_ONCE;
+    }
+    groups.at(-1)!.push(id);
+    room -= bytes;
+  }
+  return groups;
+}
+
+/** Creates the serializer of deliveries. */
+export function createShownDeliveries(
+  { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
+  check: CheckReadability,
+): ShownDeliveries {
+  async function readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>> {
+    const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids] };
+    const bodies = (await database.read<BodyRow>(statement)).flatMap(([id, type, body, encryptedBody]) => {
+      try {
+        return [{ id, type, body: readBody(keyring, id, { body, encryptedBody }) }];
+      } catch (error) {
+        if (!(error instanceof DecryptionError)) throw error;
+        log.error({ err: error, delivery: id }, 'the body of a webhook cannot be decrypted; it is not shown');
+        return [];
+      }
+    });
+    const verdicts = await check(audience, bodies);
+    return new Map(bodies.flatMap(({ id, body }, i) => (verdicts?.[i] ? [[id, body]] : [])));
+  }
+
+  function responseOf(row: DeliveryRow): string | null {
+    const [id, , , , , , , , , response, , , encrypted] = row;
+    if (encrypted === null) return response;
+    try {
+      return decryptResponse(keyring, id, encrypted);
+    } catch (error) {
+      if (!(error instanceof DecryptionError)) throw error;
+      log.error({ err: error, delivery: id }, 'the answer to a webhook cannot be decrypted; it is not shown');
+      return null;
+    }
+  }
+
+  return {
+    readableBodies,
+    async show(audience, rows) {
+      const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
+      for (const ids of inGroups(rows)) {
+        for (const [id, body] of await readableBodies(audience, ids)) {
+          const payload = cutBytes(body, PREVIEW_BYTES);
+          payloads.set(id, { payload, payloadTruncated: payload.length < body.length });
+        }
+      }
+      return rows.map((row) => {
+        const preview = payloads.get(row[0]);
+        return showDelivery(row, preview && { ...preview, response: responseOf(row) });
+      });
+    },
+  };
+}
+
+/** The shape of a delivery in answers. */
+export const deliveryShape = z
+  .strictObject({
+    id: z.string(),
+    type: z.string(),
+    messageId: z.string(),
+    status: z.enum(DELIVERY_STATUSES),
+    attempts: z.int(),
+    statusCode: z.int().nullable(),
+    durationMs: z.int().nullable(),
+    error: z.string().nullable(),
+    nextAttemptAt: z.iso.datetime().nullable(),
+    response: z.string().nullable(),
+    payload: z.string().nullable().meta({
+      description: 'The start of the body. Null, like `response`, when the caller may no longer read the body.',
+    }),
+    payloadTruncated: z.boolean(),
+    attemptLog: z.array(
+      z.strictObject({
+        at: z.iso.datetime(),
+        statusCode: z.int().nullable(),
+        durationMs: z.int().nullable(),
+        error: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'WebhookDelivery' });

@@ -1,0 +1,274 @@
+import { z } from 'zod';
+import type { Host, StoredRecord } from '../../../declare/host.ts';
+import { allows, type Viewer } from '../../../declare/policy.ts';
+import type { Route } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { isId } from '../../../platform/ids.ts';
+import { OUTBOX_COLUMNS, type RawOutboxRow, readOutboxRow } from '../../../platform/outbox/table.ts';
+import { isTransient } from '../../../platform/postgres/errors.ts';
+import { ASKING, isKey, type KeyLimits, loadsOwn, ownEndpoint } from '../endpoints/access.ts';
+import type { showEndpoint } from '../endpoints/endpoint.ts';
+import { sentResources, subscribableAs, TEST_EVENT } from '../events.ts';
+import { type OutgoingEvent, OWN_ROW, readOutgoing } from '../fanout/outgoing-event.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { DELIVERY_STATUSES, type DeliveryRow, READ_DELIVERY } from './deliveries-sql.ts';
+import { type ShownDeliveries, showDelivery } from './delivery.ts';
+
+/** The query that asks for an explanation. */
+const explainQueryShape = z.object({
+  event: z
+    .string()
+    .meta({ description: 'The id of an event, or of one of your deliveries of it, to any of your endpoints.' }),
+});
+
+/**
+ * Reads the query that asks for an explanation.
+ *
+ * @throws ApiError BAD_REQUEST naming the parameter that is unknown, missing or given twice
+ */
+function readExplainQuery(query: Record<string, string | string[]>): string {
+  const unknown = Object.keys(query).find((name) => name !== 'event');
+  if (unknown !== undefined)
+    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use event`);
+  const { event } = query;
+  if (typeof event !== 'string' || event === '') throw new ApiError('BAD_REQUEST', 'event must be the id of an event');
+  return event;
+}
+
+/** What is known of an event from a delivery of it to an endpoint of the caller. */
+type DeliveredRow = [
+  eventId: string,
+  endpointId: string,
+  scope: 'own' | 'global',
+  deliveryId: string,
+  name: string,
+  createdAt: string,
+];
+
+/**
+ * $1 owner, $2 an event, or a delivery to one of the owner's endpoints: the deliveries of that event to the owner's endpoints. By
+ * webhook_endpoints_owner_id_index and the unique index over event and endpoint.
+ */
+const DELIVERED = `
+  with asked as materialized (
+    select coalesce((
+      select d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+      where d.id = $2 and e.owner_id = $1 and e.removed_at is null), $2) as event_id
+  )
+  select d.event_id, e.id, e.scope, d.id, d.type, d.created_at
+  from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id and d.event_id = (select event_id from asked)
+  where e.owner_id = $1 and e.removed_at is null order by e.id`;
+
+/** $1 event: one of the app's own. */
+const PUBLISHED = 'select name, owner_id, created_at from webhook_events where id = $1';
+
+/** $1 event: as it waits in the outbox, which has an index by age alone. */
+const WAITING = `
+  select ${OUTBOX_COLUMNS} from outbox where event_id = $1 limit 1`;
+
+/** Why an event was or was not delivered to an endpoint, and what that means. */
+export const REASONS = {
+  delivered: 'There is a delivery of it to this endpoint.',
+  created_later: 'The endpoint was created after the event.',
+  filtered: 'The endpoint does not subscribe to it, as it is now.',
+  disabled: 'The endpoint is disabled now.',
+  not_readable: 'You may not have it, as things stand now: you may not read what it tells of, or that is gone.',
+  waiting: 'It waits to be delivered.',
+  too_old: 'It is older than what is kept.',
+  changed_since: 'As things stand now you would get it. When it happened they stood otherwise.',
+} as const;
+
+/** One of them. */
+export type Reason = keyof typeof REASONS;
+
+/** What is told of an event and an endpoint. */
+interface Explanation {
+  event: string;
+  reason: Reason;
+  /** Of an event that the caller may have. */
+  name?: string;
+  deliveryId?: string;
+}
+
+type Endpoint = ReturnType<typeof showEndpoint>;
+
+/** What is known of an event. */
+interface Known {
+  id: string;
+  name: string;
+  /** When it was turned into deliveries; while that is not known, when it happened. */
+  at: string;
+  waits: boolean;
+  isReadable(): Promise<boolean>;
+}
+
+const DAY_MS = 86_400_000;
+const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
+
+/** Makes what explains. It reads what is stored, and decides what is not stored as a fan-out would now. */
+function createExplain(
+  host: Host,
+  settings: WebhookSettings,
+  { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
+) {
+  const { database, service } = host;
+  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
+  const sent = new Set(sentResources(host.resources).map(({ name }) => name));
+
+  /** Whether a fan-out would give the endpoint the event: by the record as given, or by the owner of a published one. */
+  async function wouldGet(
+    { scope }: Endpoint,
+    user: Viewer,
+    event: { resource: string; record: StoredRecord | undefined } | { owner: string | null },
+  ): Promise<boolean> {
+    const viewContext = { user, req: undefined, service };
+    try {
+      if (scope === 'global') {
+        const args = { ...viewContext, action: 'webhook', doc: undefined };
+        if (!(await allows(settings.globalPolicy, args, false))) return false;
+      }
+      if ('owner' in event) return scope === 'global' || event.owner === user.id;
+      const gateway = gateways.get(event.resource);
+      if (gateway === undefined || event.record === undefined) return false;
+      return await (scope === 'global'
+        ? gateway.inScope(event.record, viewContext)
+        : gateway.readableBy(event.record, viewContext));
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      // As at a fan-out: whoever a policy throws for may not have it.
+      host.log.error({ err: error, user: user.id }, 'a policy threw while an event was explained');
+      return false;
+    }
+  }
+
+  const eventOf = (event: OutgoingEvent) =>
+    event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
+
+  async function fromOutbox(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
+    const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING, values: [id] });
+    if (raw === undefined) return undefined;
+    const row = readOutboxRow(raw);
+    if (row.resource === null ? row.name !== OWN_ROW : !sent.has(row.resource)) return undefined;
+    const event = readOutgoing(row, gateways);
+    // Of an event with many endpoints the relay has dealt with some of them.
+    const waits = endpoint.id > event.after;
+    return { ...event, waits, isReadable: () => wouldGet(endpoint, user, eventOf(event)) };
+  }
+
+  async function fromPublished(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
+    const statement = { text: PUBLISHED, values: [id] };
+    const [row] = await database.read<[name: string, owner: string | null, at: string]>(statement);
+    if (row === undefined) return undefined;
+    const [name, owner, at] = row;
+    return { id, name, at, waits: false, isReadable: () => wouldGet(endpoint, user, { owner }) };
+  }
+
+  /** An event that another endpoint of the caller has got. */
+  function fromDeliveries(rows: readonly DeliveredRow[], endpoint: Endpoint, user: Viewer): Known | undefined {
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    const [id, , , deliveryId, name, at] = first;
+    if (name === TEST_EVENT) return undefined;
+    const audience = { owner: user.id, scope: endpoint.scope };
+    const isReadable = async () => (await readableBodies(audience, [deliveryId])).has(deliveryId);
+    return { id, name, at, waits: false, isReadable };
+  }
+
+  function reasonOf({ name, at, waits }: Known, { events, enabled, createdAt }: Endpoint): Reason {
+    // What waits goes to the endpoints that there are when its turn comes.
+    if (!waits && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
+    if (!subscribableAs(name).some((one) => events.includes(one))) return 'filtered';
+    if (!enabled) return 'disabled';
+    return waits ? 'waiting' : 'changed_since';
+  }
+
+  /**
+   * Explains what became of an event at an endpoint of the caller.
+   *
+   * @param asked the id of the event, or of one of the caller's deliveries of it
+   * @throws ApiError NOT_FOUND for an event of which nothing is known
+   */
+  return async function explain(endpoint: Endpoint, user: Viewer, asked: string): Promise<Explanation> {
+    const rows = await database.read<DeliveredRow>({
+      name: 'webhook_delivered',
+      text: DELIVERED,
+      values: [user.id, asked],
+    });
+    const own = rows.find(([, endpointId]) => endpointId === endpoint.id);
+    if (own !== undefined) return { event: own[0], reason: 'delivered', name: own[4], deliveryId: own[3] };
+    const id = rows[0]?.[0] ?? asked;
+    const known =
+      (await fromOutbox(id, endpoint, user)) ??
+      (await fromPublished(id, endpoint, user)) ??
+      fromDeliveries(rows, endpoint, user);
+    if (known === undefined) {
+      if (secondsOf(id) * 1000 < Date.now() - settings.keepDeliveriesDays * DAY_MS)
+        return { event: id, reason: 'too_old' };
+      throw new ApiError('NOT_FOUND');
+    }
+    // First of all: who may not have it learns nothing else of it.
+    if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
+    return { event: id, name: known.name, reason: reasonOf(known, endpoint) };
+  };
+}
+
+/** The route that tells why an event was or was not delivered. */
+export function explainRoute(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  shown: Pick<ShownDeliveries, 'readableBodies'>,
+): Route {
+  const { database } = host;
+  const explain = createExplain(host, settings, shown);
+  return {
+    method: 'GET',
+    path: '/webhooks/:id/explain',
+    policy: settings.policy,
+    tags: ['webhooks'],
+    summary: 'Why an event was or was not delivered to a webhook endpoint',
+    description:
+      'Whether there is a delivery, and when the endpoint was created, are facts. To which events it subscribes, whether it is enabled and what ' +
+      'you may read are looked at as they are now. Of an event that you may not have only `not_readable` is told.',
+    rateLimit: ASKING,
+    load: loadsOwn(database),
+    queryShape: explainQueryShape,
+    output: explanationShape,
+    errors: ['NOT_FOUND'],
+    operationId: 'explainWebhookEvent',
+    async handler(ctx) {
+      const asked = readExplainQuery(ctx.query);
+      const endpoint = ownEndpoint(ctx);
+      if (!isId(asked)) throw new ApiError('NOT_FOUND');
+      const { event, reason, name, deliveryId } = await explain(endpoint, ctx.user!, asked);
+      if (name !== undefined && reason !== 'delivered' && isKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
+        return { event, reason: 'not_readable', message: REASONS.not_readable };
+      }
+      const told = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
+      if (deliveryId === undefined) return told;
+      const values = [deliveryId, endpoint.id];
+      const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: READ_DELIVERY, values });
+      if (row === undefined) throw new ApiError('NOT_FOUND');
+      const { id, status, attempts, error } = showDelivery(row, undefined);
+      return { ...told, delivery: { id, status, attempts, error } };
+    },
+  };
+}
+
+/** The shape of an explanation in answers. */
+const explanationShape = z
+  .strictObject({
+    event: z.string(),
+    reason: z.enum(Object.keys(REASONS) as [Reason, ...Reason[]]),
+    message: z.string().meta({ description: 'What the reason means.' }),
+    name: z.string().optional(),
+    delivery: z
+      .strictObject({
+        id: z.string(),
+        status: z.enum(DELIVERY_STATUSES),
+        attempts: z.int(),
+        error: z.string().nullable(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'WebhookExplanation' });

@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Host } from '../../../declare/host.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { isId, newId } from '../../../platform/ids.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import { requestDelivery } from '../delivery/requested-deliveries.ts';
+import {
+  ASKING,
+  disabledError,
+  isKey,
+  type KeyLimits,
+  loadsManaged,
+  loadsOwn,
+  openEndpoint,
+  ownEndpoint,
+  ownerOf,
+} from '../endpoints/access.ts';
+import { TEST_EVENT } from '../events.ts';
+import { type Audience, NOT_READABLE } from '../readability/readability.ts';
+import type { WebhookSettings } from '../settings.ts';
+import {
+  DELIVERY_STATUSES,
+  type DeliveryRow,
+  type DeliveryStatus,
+  INSERT_TEST,
+  listDeliveries,
+  READ_DELIVERY,
+  REFUSE,
+  SEND_AGAIN,
+} from './deliveries-sql.ts';
+import { deliveryShape, newMessageId, type ShownDeliveries } from './delivery.ts';
+
+const DEFAULT_LIMIT = 50;
+
+const MOST = 100;
+
+/** The query of the delivery log. */
+const logQueryShape = z.object({
+  status: z.enum(DELIVERY_STATUSES).optional(),
+  limit: z.int().min(1).max(MOST).default(DEFAULT_LIMIT),
+});
+
+/**
+ * Reads the query of the delivery log.
+ *
+ * @throws ApiError BAD_REQUEST naming the parameter that is unknown, malformed or given twice
+ */
+function readLogQuery(query: Record<string, string | string[]>): {
+  status: DeliveryStatus | undefined;
+  limit: number;
+} {
+  const unknown = Object.keys(query).find((name) => name !== 'status' && name !== 'limit');
+  if (unknown !== undefined)
+    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use status, limit`);
+  const { status, limit = String(DEFAULT_LIMIT) } = query;
+  const known = DELIVERY_STATUSES.find((one) => one === status);
+  if (status !== undefined && known === undefined) {
+    throw new ApiError('BAD_REQUEST', `status must be one of ${DELIVERY_STATUSES.join(', ')}`);
+  }
+  const count = typeof limit === 'string' && /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
+  if (count < 1 || count > MOST) throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MOST}`);
+  return { status: known, limit: count };
+}
+
+/** For the worker to take it up, and to write the result back. */
+const MARGIN_MS = 1000;
+const FIRST_LOOK_MS = 20;
+const LONGEST_PAUSE_MS = 250;
+
+/** Waits until a delivery was attempted, and gives it as it then stands. `isLeft`: whether the caller has gone away. */
+type AwaitAttempt = (id: string, endpointId: string, isLeft: () => boolean) => Promise<DeliveryRow>;
+
+/**
+ * Makes what waits for attempts. It looks into the table, ever less often: whichever worker makes the attempt, and with Redis away,
+ * the row tells. Rejects with NOT_FOUND when the delivery was deleted meanwhile.
+ */
+function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
+  return async (id, endpointId, isLeft) => {
+    const end = performance.now() + timeoutMs + MARGIN_MS;
+    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+      await sleep(pause);
+      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values: [id, endpointId] };
+      const [row] = await database.read<DeliveryRow>(statement);
+      if (row === undefined) throw new ApiError('NOT_FOUND');
+      const [, , , status, attempts] = row;
+      const isMade = attempts > 0 && status !== 'sending';
+      if (isMade || isLeft() || performance.now() >= end) return row;
+    }
+  };
+}
+
+/** The routes of an endpoint's deliveries: the log, and sending at once what somebody asks for. */
+export function deliveryRoutes(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  { show, readableBodies }: ShownDeliveries,
+): Route[] {
+  const { database, queues } = host;
+  const awaitAttempt = createAwaitAttempt(database, settings);
+  const common = { policy: settings.policy, tags: ['webhooks'] };
+  const load = loadsManaged(database, limits);
+
+  const audienceOf = (ctx: RouteContext): Audience => ({
+    owner: ownerOf(ctx),
+    scope: ownEndpoint(ctx).scope,
+    key: isKey(ctx.auth) ? ctx.auth : undefined,
+  });
+  const showOne = async (ctx: RouteContext, row: DeliveryRow) => (await show(audienceOf(ctx), [row]))[0]!;
+
+  async function list(ctx: RouteContext) {
+    const { status, limit } = readLogQuery(ctx.query);
+    const { id } = ownEndpoint(ctx);
+    const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
+    return show(audienceOf(ctx), rows);
+  }
+
+  async function test(ctx: RouteContext) {
+    const { id: endpointId } = await openEndpoint(settings, ctx);
+    const id = newId();
+    const timestamp = new Date().toISOString();
+    const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
+    const values = [id, endpointId, newMessageId(), body];
+    const inserted = await database.write({ text: INSERT_TEST, values });
+    // It was disabled or removed a moment ago.
+    if (inserted.length === 0) throw disabledError();
+    await requestDelivery(queues, id);
+    return showOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
+  }
+
+  async function retry(ctx: RouteContext) {
+    const { id: endpointId } = await openEndpoint(settings, ctx);
+    const { deliveryId } = ctx.params;
+    if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
+    const values = [deliveryId, endpointId];
+    if (isKey(ctx.auth)) {
+      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values };
+      const [found] = await database.read<DeliveryRow>(statement);
+      if (found === undefined) throw new ApiError('NOT_FOUND');
+      limits.assertReads(ctx.auth, [found[1]]);
+    }
+    if (!(await readableBodies(audienceOf(ctx), [deliveryId])).has(deliveryId)) {
+      const [refused] = await database.write<DeliveryRow>({ text: REFUSE, values: [...values, NOT_READABLE] });
+      if (refused !== undefined) return showOne(ctx, refused);
+    }
+    const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    const delivery = await showOne(ctx, row);
+    if (delivery.status === 'pending') await requestDelivery(queues, deliveryId);
+    return delivery;
+  }
+
+  return [
+    {
+      ...common,
+      load: loadsOwn(database),
+      method: 'GET',
+      path: '/webhooks/:id/deliveries',
+      summary: 'Recent deliveries, newest first',
+      queryShape: logQueryShape,
+      errors: ['NOT_FOUND'],
+      operationId: 'listWebhookDeliveries',
+      output: deliveryShape.array(),
+      handler: list,
+    },
+    {
+      ...common,
+      load,
+      method: 'POST',
+      path: '/webhooks/:id/test',
+      summary: `Send a ${TEST_EVENT} event now`,
+      description:
+        'It waits for the attempt, at most for the time-out; where no worker made one by then, the delivery is still pending. A test is ' +
+        'one attempt, and one that fails does not count towards disabling the endpoint.',
+      rateLimit: ASKING,
+      output: deliveryShape,
+      errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
+      operationId: 'testWebhook',
+      handler: test,
+    },
+    {
+      ...common,
+      load,
+      method: 'POST',
+      path: '/webhooks/:id/deliveries/:deliveryId/retry',
+      summary: 'Send a delivery again now',
+      description:
+        'With the same message id and a fresh schedule; it does not wait for the attempt. One that the owner of the endpoint may no longer ' +
+        'read is not sent: it fails at once. One that waits for its next attempt is sent ' +
+        'now instead; one that is being sent stays as it is.',
+      rateLimit: ASKING,
+      output: deliveryShape,
+      errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
+      operationId: 'retryWebhookDelivery',
+      handler: retry,
+    },
+  ];
+}

@@ -1,0 +1,182 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import { snakeCase } from '../../../declare/naming.ts';
+import type { EncryptedColumn } from '../../../platform/crypto/encrypted-column.ts';
+import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import type { OutboxRow } from '../../../platform/outbox/table.ts';
+import type { Executor } from '../../../platform/postgres/database.ts';
+
+/**
+ * $1 deletion events, $2 resources, $3 records, $4 their owners, $5 the records as JSON, $6 or as ciphertext. Stores nothing if there are no
+ * endpoints.
+ */
+const INSERT_DELETED = `
+  insert into webhook_deleted_records (id, resource, record_id, owner_id, record, encrypted_record)
+  select r.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::text[]) as r
+  where exists (select from webhook_endpoints where removed_at is null)
+  on conflict (id) do nothing`;
+
+const KEPT = `
+  select d.resource, d.id, d.record, d.encrypted_record, d.record_id
+  from unnest($1::text[], $2::text[]) as r(resource, record_id)
+    join webhook_deleted_records d on d.record_id = r.record_id and d.resource = r.resource`;
+
+/** The newest copy of each record: a restored record can be deleted again. */
+const newest = (from: string) => `
+  select distinct on (resource, record_id) resource, id, record, encrypted_record
+  from (${from}) found order by resource, record_id, id desc`;
+
+/** $1 resources, $2 records. By webhook_deleted_records_record_id_index. */
+const READ_DELETED = newest(KEPT);
+
+/** The same, with deletions that still wait in the outbox. The outbox has no index by record, so use it for few records only. */
+const READ_DELETED_OR_WAITING = newest(`${KEPT}
+  union all
+  select o.resource, o.event_id, o.payload -> 'record', null, o.record_id
+  from unnest($1::text[], $2::text[]) as r(resource, record_id)
+    join outbox o on o.record_id = r.record_id and o.name = r.resource || '.deleted'`);
+
+/** $1 ms that copies are kept, $2 how many. By the primary key: ids begin with the second of their creation. Returns the number deleted. */
+export const DELETE_DELETED = `
+  with gone as (
+    delete from webhook_deleted_records where id in (
+      select id from webhook_deleted_records
+      where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
+      order by id limit $2 for update skip locked)
+    returning 1
+  )
+  select count(*) from gone`;
+
+/** A deleted record as it was when it was deleted. */
+interface DeletedRecord {
+  resource: string;
+  record: StoredRecord;
+}
+
+/**
+ * Copies of deleted records: the read policy of a record still decides whether an endpoint's owner may be sent its events after it is
+ * deleted. A copy is kept for as long as a delivery about the record can be sent; an erasure removes the personal values.
+ */
+export interface DeletedRecords {
+  /** Stores the records of deletion events, in the transaction that creates their deliveries. */
+  keep(rows: readonly OutboxRow[], tx: Executor): Promise<void>;
+  /**
+   * Reads the newest of each record. What the relay has not come to yet is read from the outbox. A record that cannot be decrypted is
+   * logged and left out; it must not stand in the way of the others.
+   */
+  read(records: readonly ExpandedRecord[]): Promise<DeletedRecord[]>;
+}
+
+type Row = [resource: string, eventId: string, record: Record<string, unknown> | null, encrypted: string | null];
+
+const recordContext = (eventId: string) => `webhook_deleted_records/record/${eventId}`;
+
+/** The column that holds deleted records with encrypted fields. */
+export const encryptedRecords: EncryptedColumn = {
+  name: 'webhook_deleted_records.encrypted_record',
+  table: 'webhook_deleted_records',
+  column: 'encrypted_record',
+  context: recordContext,
+};
+
+/** The encrypted fields of a resource, with their columns. */
+function encryptedFields({ declaration }: ResourceGateway): [name: string, column: string][] {
+  const fields = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => spec.encrypted);
+  return fields.map(([name]) => [name, snakeCase(name)]);
+}
+
+// A viewer without roles: if no record matters to this viewer, none matters to any other.
+const NO_ROLE = { id: '', roles: [] };
+
+/** Creates the store of deleted records. */
+export function createDeletedRecords({
+  database,
+  keyring,
+  resources,
+  log,
+}: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
+  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
+
+  /** Whether a deleted record is needed: only if policies, scope filter or field visibility look at records of its resource. */
+  const isKept = ({ name, resource }: OutboxRow) =>
+    resource !== null &&
+    name === `${resource}.deleted` &&
+    (gateways.get(resource)?.needsRecord(NO_ROLE, false) ?? false);
+
+  /** A record with encrypted values is encrypted as a whole: a key rotation would not reach ciphertexts inside the JSON. */
+  function stored(row: OutboxRow): [record: string | null, encrypted: string | null] {
+    const gateway = gateways.get(row.resource!)!;
+    const columns = row.payload.record as Record<string, unknown>;
+    const encrypted = encryptedFields(gateway).filter(([, column]) => (columns[column] ?? null) !== null);
+    if (encrypted.length === 0) return [JSON.stringify(columns), null];
+    const record = gateway.fromOutbox(columns);
+    const opened = Object.fromEntries(encrypted.map(([name, column]) => [column, record[name] ?? null]));
+    return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), recordContext(row.eventId))];
+  }
+
+  function open([resource, eventId, plain, encrypted]: Row): DeletedRecord {
+    const gateway = gateways.get(resource)!;
+    if (encrypted === null) return { resource, record: gateway.fromOutbox(plain!) };
+    const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordContext(eventId)));
+    for (const [name, column] of encryptedFields(gateway)) {
+      columns[column] = gateway.toColumn(name, columns[column], columns.id as string);
+    }
+    return { resource, record: gateway.fromOutbox(columns) };
+  }
+
+  function readable(row: Row): DeletedRecord[] {
+    try {
+      return [open(row)];
+    } catch (error) {
+      if (!(error instanceof DecryptionError)) throw error;
+      const [resource, event] = row;
+      log.error({ err: error, resource, event }, 'a deleted record cannot be decrypted; it is not readable');
+      return [];
+    }
+  }
+
+  return {
+    async keep(rows, tx) {
+      const kept = rows.filter(isKept);
+      if (kept.length === 0) return;
+      const records = kept.map(stored);
+      const owners = kept.map(({ resource, payload }) => {
+        const gateway = gateways.get(resource!)!;
+        return gateway.ownerOf(gateway.fromOutbox(payload.record as Record<string, unknown>));
+      });
+      const values = [
+        kept.map(({ eventId }) => eventId),
+        kept.map(({ resource }) => resource),
+        kept.map(({ recordId }) => recordId),
+        owners,
+        records.map(([record]) => record),
+        records.map(([, encrypted]) => encrypted),
+      ];
+      await tx.write({ name: 'webhook_deleted_insert', text: INSERT_DELETED, values });
+    },
+
+    async read(records) {
+      const valuesOf = (some: readonly ExpandedRecord[]) => [
+        some.map(({ resource }) => resource),
+        some.map(({ id }) => id),
+      ];
+      const kept = await database.read<Row>({
+        name: 'webhook_deleted_read',
+        text: READ_DELETED,
+        values: valuesOf(records),
+      });
+      const known = kept.flatMap(readable);
+      const unknown = records.filter(
+        ({ resource, id }) => !known.some((one) => one.resource === resource && one.record.id === id),
+      );
+      if (unknown.length === 0) return known;
+      // Both places in one statement: the relay may be moving a record from the outbox to the table.
+      const waiting = await database.read<Row>({
+        name: 'webhook_deleted_or_waiting',
+        text: READ_DELETED_OR_WAITING,
+        values: valuesOf(unknown),
+      });
+      return [...known, ...waiting.flatMap(readable)];
+    },
+  };
+}

@@ -1,0 +1,202 @@
+import { isActive } from '../../../declare/actor.ts';
+import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import { allows, type Viewer } from '../../../declare/policy.ts';
+import type { Auth } from '../../../declare/route.ts';
+import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import { isTransient } from '../../../platform/postgres/errors.ts';
+import { createRuleErrorLog, hideOnError } from '../../../records/access/rule-errors.ts';
+import type { KeyLimits } from '../endpoints/access.ts';
+import { OWNER_OF_GLOBAL, OWNER_OF_GLOBAL_OF } from '../endpoints/endpoints-sql.ts';
+import { TEST_EVENT } from '../events.ts';
+import type { WebhookSettings } from '../settings.ts';
+import type { DeletedRecords } from './deleted-records.ts';
+
+/**
+ * Creates the check whether a user may have global endpoints. A function of the policy that throws allows nothing, and is logged. It
+ * rejects only when the database is away.
+ */
+function createGlobalCheck(
+  { service, log }: Pick<Host, 'service' | 'log'>,
+  { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
+): (user: Viewer) => Promise<boolean> {
+  const onError = hideOnError(
+    createRuleErrorLog(log),
+    { resource: undefined, rule: 'webhooks({ globalPolicy })' },
+    undefined,
+  );
+  return (user) =>
+    allows(globalPolicy, { user, action: 'webhook', doc: undefined, req: undefined, service }, false, onError);
+}
+
+/**
+ * Whether the owner of an endpoint, or of a delivery's endpoint, may still have it. An endpoint that is not global always passes. Rejects
+ * when the database is away.
+ */
+export type GlobalGate = (of: 'endpoint' | 'delivery', id: string) => Promise<boolean>;
+
+/** Creates the gate. Undefined if the policy has no functions: then the claiming statement checks the roles. */
+export function createGlobalGate(
+  { database, service, log }: Pick<Host, 'database' | 'service' | 'log'>,
+  users: Pick<ResourceGateway, 'load'>,
+  { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
+): GlobalGate | undefined {
+  if (globalPolicy.functions.length === 0) return undefined;
+  const isAllowed = createGlobalCheck({ service, log }, { globalPolicy });
+  return async (of, id) => {
+    const statement =
+      of === 'endpoint'
+        ? { name: 'webhook_owner_of_global', text: OWNER_OF_GLOBAL }
+        : { name: 'webhook_owner_of_global_of', text: OWNER_OF_GLOBAL_OF };
+    const [row] = await database.read<[ownerId: string]>({ ...statement, values: [id] });
+    if (row === undefined) return true;
+    const [user] = await users.load(row);
+    return user !== undefined && isAllowed(user);
+  };
+}
+
+/** The error of a delivery that was not sent for this reason. Shown to the endpoint's owner. */
+export const NOT_READABLE = "The endpoint's owner may no longer read this record";
+
+/** The reader that a body is checked for: the owner of an endpoint, with the limits of the endpoint. */
+export interface Audience {
+  owner: string;
+  scope: 'own' | 'global';
+  /** The API key that the endpoint is bound to, or that made the request. Outside its scopes, and once it has ended, nothing is readable. */
+  key?: Auth | null | undefined;
+}
+
+/** What a delivery sends. */
+interface SentBody {
+  /** The event's name. */
+  type: string;
+  /** JSON: `{ type, timestamp, data }`. */
+  body: string;
+}
+
+/**
+ * Checks whether the owner of an endpoint may now read the bodies of deliveries. It makes one query for the owner and one for each
+ * resource, whatever the number of deliveries. A policy or scope function that throws makes the record unreadable, and is logged.
+ *
+ * @returns a verdict for each body, in order; undefined when nothing at all may be sent: the owner is deleted or not active, or may not
+ *   have a global endpoint, or the key has ended. Rejects only when the database is away
+ */
+export type CheckReadability = (
+  audience: Audience,
+  bodies: readonly SentBody[],
+) => Promise<readonly boolean[] | undefined>;
+
+type Data = Record<string, unknown>;
+type Find = (resource: string, id: string) => StoredRecord | undefined;
+
+/** The records that the check needs, loaded. */
+interface Lookup {
+  /** Finds the record that a delivery is about: as it is now, or as it was when it was deleted. */
+  subject: Find;
+  /** Finds a record that is expanded in the body: as it is now. */
+  current: Find;
+}
+
+const resourceOf = (type: string) => type.slice(0, type.indexOf('.'));
+const keyOf = (resource: string, id: string) => `${resource}/${id}`;
+
+function dataOf(body: string): Data {
+  const { data } = JSON.parse(body) as { data?: unknown };
+  return typeof data === 'object' && data !== null ? (data as Data) : {};
+}
+
+/** Loads records by id. A record that cannot be decrypted is logged and left out, so that the others are still loaded. */
+async function loadEach(
+  gateway: ResourceGateway,
+  ids: readonly string[],
+  log: Pick<Host, 'log'>['log'],
+): Promise<StoredRecord[]> {
+  try {
+    return await gateway.load(ids);
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    if (ids.length > 1) return (await Promise.all(ids.map((id) => loadEach(gateway, [id], log)))).flat();
+    log.error(
+      { err: error, resource: gateway.name, record: ids[0] },
+      'a record cannot be decrypted; it is not readable',
+    );
+    return [];
+  }
+}
+
+/** Creates the check. */
+export function createReadability(
+  { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
+  users: Pick<ResourceGateway, 'load'>,
+  { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
+  deleted: Pick<DeletedRecords, 'read'>,
+  limits: Pick<KeyLimits, 'reads' | 'ended'>,
+): CheckReadability {
+  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
+  const isGlobalAllowed = createGlobalCheck({ service, log }, { globalPolicy });
+
+  /** Whether the app publishes an event. Its name may begin with that of a resource and still be no change of a record. */
+  const isOfApp = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
+
+  /** An error in the check of one body makes that body unreadable; the other deliveries of the endpoint go on. */
+  async function refuseOnError(where: object, decide: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await decide();
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      log.error({ err: error, ...where }, 'the readability of a webhook could not be checked; it is not sent or shown');
+      return false;
+    }
+  }
+
+  async function lookUp(needed: readonly ExpandedRecord[], expanded: readonly ExpandedRecord[]): Promise<Lookup> {
+    const found = new Map<string, StoredRecord>();
+    const ids = Map.groupBy([...needed, ...expanded], ({ resource }) => resource);
+    await Promise.all(
+      Array.from(ids, async ([resource, list]) => {
+        const records = await loadEach(gateways.get(resource)!, [...new Set(list.map(({ id }) => id))], log);
+        for (const record of records) found.set(keyOf(resource, record.id), record);
+      }),
+    );
+    const missing = needed.filter(({ resource, id }) => !found.has(keyOf(resource, id)));
+    const last = new Map<string, StoredRecord>();
+    if (missing.length > 0)
+      for (const one of await deleted.read(missing)) last.set(keyOf(one.resource, one.record.id), one.record);
+    const current: Find = (resource, id) => found.get(keyOf(resource, id));
+    return { current, subject: (resource, id) => current(resource, id) ?? last.get(keyOf(resource, id)) };
+  }
+
+  return async ({ owner, scope, key }, bodies) => {
+    const [[user], ended] = await Promise.all([users.load([owner]), key ? limits.ended([key.id]) : []]);
+    if (user === undefined || !isActive(user) || ended.length > 0) return undefined;
+    const isGlobal = scope === 'global';
+    // One viewer for all deliveries: the scope of a resource is evaluated once for them.
+    const viewContext = { user, req: undefined, service };
+    if (isGlobal && !(await isGlobalAllowed(user))) return undefined;
+    const sent = bodies.map(({ type, body }) => {
+      const gateway = isOfApp(type) ? undefined : gateways.get(resourceOf(type));
+      return { type, gateway: gateway, data: gateway === undefined ? {} : dataOf(body) };
+    });
+    const needed: ExpandedRecord[] = [];
+    const expanded: ExpandedRecord[] = [];
+    for (const { gateway, data } of sent) {
+      if (gateway === undefined) continue;
+      if (gateway.needsRecord(user, isGlobal) && typeof data.id === 'string')
+        needed.push({ resource: gateway.name, id: data.id });
+      expanded.push(...gateway.expandedIn(data));
+    }
+    const { subject, current } = await lookUp(needed, expanded);
+    const verdicts: boolean[] = [];
+    for (const { type, gateway, data } of sent) {
+      // An event of the app belongs to one user, which never changes.
+      if (key && !limits.reads(key, [type])) verdicts.push(false);
+      else if (gateway === undefined) verdicts.push(isOfApp(type));
+      else {
+        const record = subject(gateway.name, String(data.id));
+        const where = { resource: gateway.name, record: data.id, user: owner };
+        const before = { data, record, find: current };
+        verdicts.push(await refuseOnError(where, () => gateway.stillReadable(before, viewContext, isGlobal)));
+      }
+    }
+    return verdicts;
+  };
+}

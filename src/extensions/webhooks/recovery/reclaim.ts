@@ -1,0 +1,140 @@
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { deliveryLeaseMs, TURN_LEASE_MS } from '../delivery/lease-store.ts';
+import type { WriteResults } from '../delivery/record-results.ts';
+import { isOpen, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
+import { globalRoles, type WebhookSettings } from '../settings.ts';
+
+/**
+ * Ends turns that were not renewed, so that their endpoints go on at once. What they had claimed may be on its way, their workers may
+ * even be alive: it becomes `sending` in its own row, under a lease of its own. $1 ms of that beyond the turn's, $2 how many turns.
+ * By webhook_turns_lease_index.
+ */
+const END_LOST_TURNS = `
+  with lost as materialized (
+    select endpoint_id, sending, lease_until from webhook_turns where lease_until < now() order by lease_until limit $2
+    for update skip locked
+  ), claimed as (
+    select key as id, value::int as attempts, lease_until from lost, jsonb_each_text(sending)
+  ), kept as (
+    update webhook_deliveries d set status = 'sending', attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1,
+      lease_until = c.lease_until + $1 * interval '1 millisecond'
+    from claimed c where d.id = c.id and d.status = 'pending' and d.attempts = c.attempts
+  )
+  update webhook_turns t set holder = null, lease_until = null, sending = '{}',
+    rate = coalesce(t.rate, '{}') || jsonb_build_object(
+      'lost', coalesce((t.rate ->> 'lost')::int, 0) + (select count(*) from jsonb_object_keys(t.sending)))
+  from lost
+  where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
+
+/**
+ * Deliveries whose worker died while it was sending them. `attempts` includes the lost attempt. $1 how many. By
+ * webhook_deliveries_lease_index.
+ */
+const LOST_DELIVERIES = `
+  select id, attempts, schedule_attempts from webhook_deliveries where status = 'sending' and lease_until < now()
+  order by lease_until limit $1`;
+
+/**
+ * A page of the endpoints that have pending deliveries, each by one look into webhook_deliveries_due_index however many it has.
+ * $1 the last endpoint of the page before, $2 endpoints of a page, $3 roles of the global policy. Gives endpoint, lane, whether it may
+ * be sent to now, and by how many ms its earliest delivery is overdue.
+ */
+function pendingEndpointsSql(users: UsersSql): string {
+  const first = (after: string) => `
+    select endpoint_id, next_attempt_at from webhook_deliveries where status = 'pending' and endpoint_id > ${after}
+    order by endpoint_id, next_attempt_at limit 1`;
+  return `
+  with recursive waiting as (
+    (${first('$1')})
+    union all
+    select next.* from waiting w cross join lateral (${first('w.endpoint_id')}) next
+  ), page as materialized (select * from waiting limit $2)
+  select p.endpoint_id, coalesce(e.slow, false), coalesce(${isOpen(users, '$3')}, false),
+    floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint
+  from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
+  order by p.endpoint_id`;
+}
+
+const PAGE = 500;
+
+/** The outcome of an attempt whose worker died. It says nothing about the receiver. */
+const workerLost = () => ({
+  ok: false,
+  at: new Date().toISOString(),
+  statusCode: null,
+  durationMs: null,
+  error: 'worker lost',
+  response: null,
+  retryAfterMs: null,
+  gone: false,
+  slow: null,
+});
+
+/** An endpoint with pending deliveries: whether it may be sent to now, and by how many ms its earliest delivery is overdue. */
+type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: number];
+
+/** Reads the endpoints that have pending deliveries, a page at a time. */
+export type PendingEndpoints = () => AsyncGenerator<PendingRow[]>;
+
+/** Creates the reader. */
+export function createPendingEndpoints(
+  { database }: Pick<Host, 'database'>,
+  users: ResourceGateway,
+  settings: Pick<WebhookSettings, 'globalPolicy'>,
+): PendingEndpoints {
+  const text = pendingEndpointsSql(usersSql(users));
+  const roles = globalRoles(settings);
+  return async function* pending() {
+    for (let after = ''; ; ) {
+      const page = await database.write<PendingRow>({ name: 'webhook_pending', text, values: [after, PAGE, roles] });
+      yield page;
+      if (page.length < PAGE) return;
+      after = page.at(-1)![0];
+    }
+  };
+}
+
+/** The sweeps that find work which dead workers held or lost jobs pointed at. They may run in many relays at once. */
+export function createReclaimSweeps(
+  { database, queues }: Pick<Host, 'database' | 'queues'>,
+  settings: WebhookSettings,
+  pending: PendingEndpoints,
+  writeResults: WriteResults,
+): Sweep[] {
+  async function returnLost(): Promise<void> {
+    const values = [deliveryLeaseMs(settings) - TURN_LEASE_MS, PAGE];
+    for (let found = PAGE; found === PAGE; ) {
+      found = (await database.write({ text: END_LOST_TURNS, values })).length;
+    }
+    await failLost();
+  }
+
+  /** Fails the attempts of dead workers. Such an attempt uses up the schedule and counts towards disabling its endpoint. */
+  async function failLost(): Promise<void> {
+    for (let found = PAGE; found === PAGE; ) {
+      const statement = { name: 'webhook_lost', text: LOST_DELIVERIES, values: [PAGE] };
+      const rows = await database.write<[id: string, attempt: number, scheduleAttempt: number]>(statement);
+      found = rows.length;
+      const outcome = workerLost();
+      if (found > 0)
+        await writeResults(rows.map(([id, attempt, scheduleAttempt]) => ({ id, attempt, scheduleAttempt, outcome })));
+    }
+  }
+
+  async function wakeOverdue(): Promise<void> {
+    for await (const page of pending()) {
+      const overdue = page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
+      await wakeUp(
+        queues,
+        overdue.map(([id, slow]) => ({ id, lane: laneOf(slow) })),
+      );
+    }
+  }
+
+  return [
+    { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: returnLost },
+    { name: 'webhooks: overdue deliveries', everyMs: settings.pollMs, run: wakeOverdue },
+  ];
+}

@@ -1,0 +1,110 @@
+import type { UsersSql } from '../endpoints/endpoints-sql.ts';
+import { isOpen } from '../endpoints/endpoints-sql.ts';
+import { TEST_EVENT } from '../events.ts';
+
+/** What a recovery can be: `stopped` is one whose endpoint was disabled or removed before it was through. */
+export const RECOVERY_STATUSES = ['running', 'finished', 'stopped'] as const;
+
+/** A recovery's row, in the order of `RECOVERY_COLUMNS`. */
+export type RecoveryRow = [
+  id: string,
+  endpointId: string,
+  status: (typeof RECOVERY_STATUSES)[number],
+  since: string,
+  total: number,
+  resent: number,
+  createdAt: string,
+  finishedAt: string | null,
+];
+
+/** The columns that a recovery is shown from. */
+const RECOVERY_COLUMNS = ['id', 'endpoint_id', 'status', 'since', 'total', 'resent', 'created_at', 'finished_at'];
+
+const COLUMNS = RECOVERY_COLUMNS.join(', ');
+
+/** A condition: the delivery `d` had failed when it was asked for a recovery, and it is none of a test. */
+const failedBy = (asked: string) => `d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.finished_at <= ${asked}`;
+
+/**
+ * $1 id, $2 endpoint, $3 since when. Counts what failed, and begins; gives the recovery, or the one that runs already. No row: the
+ * endpoint is disabled or removed, or somebody has begun one this moment. By webhook_deliveries_failed_index.
+ */
+export const BEGIN_RECOVERY = `
+  with asked as (
+    select id, date_trunc('milliseconds', now()) as at from webhook_endpoints where id = $2 and enabled and removed_at is null
+  ), made as (
+    insert into webhook_recoveries (id, endpoint_id, since, after_at, created_at, total)
+    select $1, a.id, $3, $3, a.at, (
+      select count(*) from webhook_deliveries d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBy('a.at')})
+    from asked a
+    on conflict (endpoint_id) where status = 'running' do nothing returning ${COLUMNS}
+  )
+  select * from made
+  union all
+  select ${COLUMNS} from webhook_recoveries where endpoint_id = $2 and status = 'running' and exists (select from asked)`;
+
+/** $1 id, $2 endpoint. */
+export const READ_RECOVERY = `select ${COLUMNS} from webhook_recoveries where id = $1 and endpoint_id = $2`;
+
+/** $1 how many. By webhook_recoveries_running_unique. */
+export const RUNNING_RECOVERIES = `select id from webhook_recoveries where status = 'running' limit $1`;
+
+/**
+ * One page of a recovery, one transaction: what failed is due again at once, with its whole schedule before it. $1 recovery, $2 how many,
+ * $3 roles of the global policy. Nothing is sent again while as many deliveries of the endpoint are overdue, so that new ones do
+ * not wait for old ones; when the endpoint gets disabled, the recovery ends there. No row: it has ended, or is in other hands.
+ *
+ * Gives the endpoint, its lane, how many are sent again, whether another page may follow at once, and the recovery.
+ */
+export function recoverPage(users: UsersSql): string {
+  return `
+  with seen as materialized (
+    select after_at, after_id from webhook_recoveries where id = $1
+  ), r as (
+    select r.*, coalesce(e.slow, false) as slow, coalesce(${isOpen(users, '$3')}, false) as open
+    from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${users.table} u on u.id = e.owner_id
+    where r.id = $1 and r.status = 'running' for update of r skip locked
+  ), waiting as (
+    -- With those of the next second: another process's page may be due after now(), which is older than the look at the table, and times
+    -- are rounded to ms.
+    select count(*) as n from (
+      select from webhook_deliveries d join r on r.endpoint_id = d.endpoint_id
+      where d.status = 'pending' and d.next_attempt_at <= now() + interval '1 second' limit $2) w
+  ), turn as (
+    -- Another process may have written a page between this statement's look at the table and its lock: what waits is then more.
+    select r.*, r.open and (select n from waiting) < $2 as ready
+    from r join seen on (seen.after_at, seen.after_id) = (r.after_at, r.after_id)
+  ), page as (
+    select d.id, d.created_at from webhook_deliveries d join turn t on t.endpoint_id = d.endpoint_id
+    where t.ready and (d.created_at, d.id) > (t.after_at, t.after_id) and ${failedBy('t.created_at')}
+    order by d.created_at, d.id limit $2
+  ), again as (
+    update webhook_deliveries d set status = 'pending', next_attempt_at = now(), schedule_attempts = 0, finished_at = null
+    from page, turn t where d.id = page.id and ${failedBy('t.created_at')}
+    returning d.id
+  ), done as (
+    select count(*)::int as seen, (select count(*)::int from again) as sent, max(created_at) as last_at,
+      (array_agg(id order by created_at desc, id desc))[1] as last_id
+    from page
+  ), moved as (
+    update webhook_recoveries w set resent = w.resent + done.sent,
+      after_at = coalesce(done.last_at, w.after_at), after_id = coalesce(done.last_id, w.after_id),
+      status = case when not t.open then 'stopped' when t.ready and done.seen < $2 then 'finished' else 'running' end,
+      finished_at = case when not t.open or (t.ready and done.seen < $2) then now() end
+    from turn t, done where w.id = t.id
+    returning t.slow, done.sent, t.ready and done.seen = $2 as more, ${RECOVERY_COLUMNS.map((column) => `w.${column}`).join(', ')}
+  )
+  select * from moved`;
+}
+
+/** $1 ms that recoveries are kept after they have ended. Those of endpoints that are gone go too. */
+export const DELETE_RECOVERIES = `
+  delete from webhook_recoveries r where finished_at < now() - $1 * interval '1 millisecond'
+    or not exists (select from webhook_endpoints e where e.id = r.endpoint_id and e.removed_at is null)`;
+
+/** $1 since when, $2 an endpoint or null for all: those with something to recover. By webhook_deliveries_failed_index. */
+export const FAILED_ENDPOINTS = `
+  select distinct d.endpoint_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+  where d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.created_at >= $1 and ($2::text is null or d.endpoint_id = $2)
+    and e.removed_at is null
+  order by 1`;

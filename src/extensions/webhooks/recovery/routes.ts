@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import type { Host } from '../../../declare/host.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { isId, newId } from '../../../platform/ids.ts';
+import {
+  ASKING,
+  disabledError,
+  type KeyLimits,
+  loadsManaged,
+  loadsOwn,
+  openEndpoint,
+  ownEndpoint,
+} from '../endpoints/access.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { type Recovering, recoveryShape, showRecovery } from './recoveries.ts';
+import { BEGIN_RECOVERY, READ_RECOVERY, type RecoveryRow } from './recoveries-sql.ts';
+
+const DAY_MS = 86_400_000;
+
+// Who asks for all that is kept has reckoned the time a moment ago.
+const MOMENT_MS = 60_000;
+
+/** The body that asks for a recovery. Gives `since` in UTC, to the millisecond. */
+function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
+  const error = (issue: { input?: unknown }) =>
+    issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
+  const since = z
+    .union([z.iso.datetime({ offset: true }), z.iso.date()], { error })
+    .refine((text) => Date.parse(text) <= Date.now(), { error: 'Must not be in the future', abort: true })
+    .refine((text) => Date.parse(text) >= Date.now() - keepDeliveriesDays * DAY_MS - MOMENT_MS, {
+      error: `Must not be more than ${keepDeliveriesDays} days ago: deliveries are kept no longer`,
+    })
+    .transform((text) => new Date(text).toISOString());
+  return z.strictObject({ since });
+}
+
+/** The routes that send again all that failed, and tell how far that is. */
+export function recoveryRoutes(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  { page }: Recovering,
+): Route[] {
+  const { database } = host;
+  const common = { policy: settings.policy, tags: ['webhooks'] };
+
+  async function read(id: string, endpointId: string): Promise<RecoveryRow> {
+    const [row] = await database.read<RecoveryRow>({ text: READ_RECOVERY, values: [id, endpointId] });
+    if (row === undefined) throw new ApiError('NOT_FOUND');
+    return row;
+  }
+
+  async function recover(ctx: RouteContext) {
+    const { id: endpointId } = await openEndpoint(settings, ctx);
+    const since: string = ctx.input.since;
+    const id = newId();
+    const begin = () => database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [id, endpointId, since] });
+    let [begun] = await begin();
+    // Somebody else began one this moment, which the statement could not see yet; or the endpoint is disabled.
+    if (begun === undefined) [begun] = await begin();
+    if (begun === undefined) throw disabledError();
+    const [runningId, , , itsSince] = begun;
+    if (itsSince !== since) {
+      throw new ApiError('CONFLICT', `A recovery since ${itsSince} is running; ask again once it has finished`);
+    }
+    if (runningId !== id) return showRecovery(begun);
+    return showRecovery((await page(id))?.recovery ?? (await read(id, endpointId)));
+  }
+
+  return [
+    {
+      ...common,
+      load: loadsManaged(database, limits),
+      method: 'POST',
+      path: '/webhooks/:id/recover',
+      summary: 'Send everything again that failed since a time',
+      description:
+        'With the same message ids and fresh schedules, in the background. `total` is what had failed when it was asked for; `resent` is ' +
+        'how much of it is on its way. What failed before and does not any more when its turn comes is left out. Asked again while ' +
+        'it runs, it answers with the recovery that runs. It stops when the endpoint gets disabled.',
+      rateLimit: ASKING,
+      input: recoverSchema(settings),
+      output: recoveryShape,
+      errors: ['BAD_REQUEST', 'CONFLICT', 'FORBIDDEN', 'NOT_FOUND'],
+      status: 202,
+      operationId: 'recoverWebhook',
+      handler: recover,
+    },
+    {
+      ...common,
+      load: loadsOwn(database),
+      method: 'GET',
+      path: '/webhooks/:id/recoveries/:recoveryId',
+      summary: 'How far a recovery is',
+      output: recoveryShape,
+      errors: ['NOT_FOUND'],
+      operationId: 'readWebhookRecovery',
+      async handler(ctx) {
+        const { id: endpointId } = ownEndpoint(ctx);
+        const { recoveryId } = ctx.params;
+        if (!isId(recoveryId)) throw new ApiError('NOT_FOUND');
+        return showRecovery(await read(recoveryId, endpointId));
+      },
+    },
+  ];
+}

@@ -1,0 +1,163 @@
+import type { Fields } from '../../declare/field.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
+import { type EmptiedField, type ErasureShare, erasureShares } from '../../records/schema/erasure-plan.ts';
+import { tablesOf } from '../../records/schema/tables-of.ts';
+import { REMOVED } from './endpoints/endpoints-sql.ts';
+import { OWN_ROW } from './fanout/outgoing-event.ts';
+
+/**
+ * The body of delivery `d` as jsonb. What a project publishes may have NUL and halves of characters in its texts, as JSON escapes
+ * them: Postgres reads no JSON with those, so each is a question mark here.
+ */
+const BODY_JSON = String.raw`case when strpos(d.body, '\u') = 0 then d.body
+    else regexp_replace(d.body, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1?', 'g') end::jsonb`;
+
+const quoted = (value: string | number | boolean) => quoteLiteral(String(value));
+
+// Never of a field that the receiver was not shown.
+const stillThere = ({ name, emptied }: EmptiedField) =>
+  `b.data->>${quoted(name)} ${emptied === null ? 'is not null' : `<> ${quoted(emptied)}`}`;
+
+/** Whether delivery `d` with the data `b.data` tells of a record that is the user's, by itself or by how it is stored. */
+function tellsOfRecord({ gateway, plan }: ErasureShare): string {
+  const field = quoted(plan.ownerField!);
+  const column = quoteIdentifier(plan.ownerColumn!);
+  const stored = tablesOf(gateway).map(
+    (table) => `exists (select from ${quoteIdentifier(table)} r where r."id" = b.data->>'id' and r.${column} = $1)`,
+  );
+  const personal = plan.personal.map(stillThere).join(' or ') || 'false';
+  const name = quoted(gateway.name);
+  // That a record is gone stays to be told, where nothing personal is told with it.
+  const told = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
+  const theirs = ['d.subject_id = $1', `b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(
+    ' or ',
+  );
+  return `split_part(d.type, '.', 1) = ${name} and ${told} and (${theirs})`;
+}
+
+/** Whether it has, expanded in a record of somebody else, one that is the user's. */
+function expandsRecord({ declaration, name }: ResourceGateway, shares: ReadonlyMap<string, ErasureShare>): string[] {
+  return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
+    const share = spec.populate ? shares.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
+    if (share === undefined) return [];
+    const theirs = `jsonb_build_object(${quoted(share.plan.ownerField!)}, $1::text)`;
+    const data = `b.data->${quoted(field)}`;
+    // Who gets it need not be told whose the expanded record is.
+    const stored = tablesOf(share.gateway).map(
+      (table) => `exists (
+        select from jsonb_path_query(${data}, '$.id') one(id) join ${quoteIdentifier(table)} r on r."id" = one.id #>> '{}'
+        where r.${quoteIdentifier(share.plan.ownerColumn!)} = $1)`,
+    );
+    const expanded = [`${data} @> ${theirs}`, `${data} @> jsonb_build_array(${theirs})`, ...stored].join(' or ');
+    return [`split_part(d.type, '.', 1) = ${quoted(name)} and (${expanded})`];
+  });
+}
+
+/** Empties the user's deleted records of one resource. Encrypted records are deleted, because SQL cannot read them. */
+function emptyDeleted({ gateway, plan }: ErasureShare): string {
+  const theirs = `resource = ${quoted(gateway.name)} and owner_id = $1`;
+  const personal = `array[${plan.personal.map(({ column }) => quoted(column)).join(', ')}]::text[]`;
+  return `
+  with gone as (
+    delete from webhook_deleted_records where ${theirs} and encrypted_record is not null returning 1
+  ), emptied as (
+    update webhook_deleted_records set record = record - ${personal} where ${theirs} and record ?| ${personal} returning 1
+  )
+  select 1 from gone union all select 1 from emptied`;
+}
+
+/** The statements that find what is sent, and is to be sent, to others about a user. */
+interface AboutUser {
+  /**
+   * $1 user, $2 the last delivery of the page before, $3 how many. Returns deliveries, whether they are about the user, and their
+   * encrypted body: `opened` decides those after decryption.
+   */
+  deliveries: string;
+  /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
+  opened: string;
+  /** $1 user. Remove personal values from the user's deleted records; delete encrypted ones. Return a row for each. */
+  emptyDeleted: readonly string[];
+  /** $1 user, $2 how many. Removes own rows of the outbox that tell of them: what else waits there has nothing personal any more. */
+  removeWaiting: string;
+}
+
+/** Makes them. What has no index by user is walked through: it is a month's at most, and erasures are few. */
+export function aboutUser(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUser {
+  const shares = new Map(erasureShares(resources, users).map((share) => [share.gateway.name, share]));
+  const terms = [
+    ...Array.from(shares.values(), tellsOfRecord),
+    ...resources.flatMap((gateway) => expandsRecord(gateway, shares)),
+    'exists (select from webhook_events e where e.id = d.event_id and e.owner_id = $1)',
+  ];
+  const waiting = Array.from(
+    shares.values(),
+    ({ gateway, plan }) =>
+      `split_part(payload->>'name', '.', 1) = ${quoted(gateway.name)} and payload->'record'->>${quoted(plan.ownerColumn!)} = $1`,
+  );
+  const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
+  return {
+    // "offset 0": a body is parsed once, and not wherever it is looked into.
+    deliveries: `
+  select d.id, ${isAbout}, d.encrypted_body
+  from webhook_deliveries d, lateral (
+    select case when d.encrypted_body is null then (${BODY_JSON})->'data' end as data offset 0) b
+  where d.id > $2 order by d.id limit $3`,
+    opened: `
+  select d.id, ${isAbout}, null
+  from (
+    select d.id, d.event_id, d.type, d.subject_id, o.body from unnest($2::text[], $3::text[]) as o(id, body)
+      join webhook_deliveries d on d.id = o.id
+  ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
+    emptyDeleted: Array.from(shares.values(), emptyDeleted),
+    removeWaiting: `
+  delete from outbox where id in (
+    select id from outbox where name = '${OWN_ROW}'
+      and (payload->>'owner' = $1 or ${waiting.map((term) => `(${term})`).join(' or ')}) limit $2)
+  returning 1`,
+  };
+}
+
+/** $1 owner, $2 the last id, $3 how many. By webhook_endpoints_owner_id_index. */
+export const ENDPOINTS_OF = `
+  select id, url, events, description, scope, enabled, created_at, updated_at from webhook_endpoints
+  where owner_id = $1 and removed_at is null and id > $2 order by id limit $3`;
+
+/** $1 owner, $2 the last id, $3 how many. */
+export const LOG_OF = `
+  select d.id, d.endpoint_id, d.type, d.status, d.attempts, d.status_code, d.created_at, d.finished_at, e.scope
+  from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
+  where e.owner_id = $1 and e.removed_at is null and d.id > $2 order by d.id limit $3`;
+
+/** $1 owner, $2 the last id, $3 how many. By webhook_deleted_records_owner_id_index. */
+export const DELETED_RECORDS_OF = `
+  select id, resource, record_id, created_at from webhook_deleted_records where owner_id = $1 and id > $2 order by id limit $3`;
+
+/** $1 owner, $2 the last id, $3 how many. */
+export const EVENTS_OF = `
+  select id, name, created_at from webhook_events where owner_id = $1 and id > $2 order by id limit $3`;
+
+/** Endpoints of $1, removed ones included. By webhook_endpoints_owner_id_index and _removed_owner_index: each is partial. */
+const EVER_OF = `
+    select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is null
+    union all select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is not null`;
+
+/** $1 owner, $2 how many. What the owner wrote goes at once; the rows go when nobody can send to them any more. */
+export const REMOVE_ENDPOINTS_OF = `
+  update webhook_endpoints set ${REMOVED}, url = '', description = null, last_error = null
+  where id in (select id from (${EVER_OF}) e where removed_at is null or url <> '' limit $2)
+  returning 1`;
+
+/** $1 owner, $2 how many. By webhook_deliveries_endpoint_event_unique. */
+export const REMOVE_LOG_OF = `
+  delete from webhook_deliveries where id in (
+    select d.id from (${EVER_OF}) e join webhook_deliveries d on d.endpoint_id = e.id limit $2)
+  returning 1`;
+
+/** $1 owner, $2 how many. */
+export const REMOVE_EVENTS_OF = `
+  delete from webhook_events where id in (select id from webhook_events where owner_id = $1 limit $2) returning 1`;
+
+/** $1 deliveries. */
+export const REMOVE_DELIVERIES = 'delete from webhook_deliveries where id = any($1::text[]) returning 1';

@@ -1,0 +1,56 @@
+/** What `withDeadline` rejects with when the work takes too long. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+const MAX_STEPS = 10;
+const MIN_STEP_MS = 30;
+
+/**
+ * Calls `late` after `ms`. Counted in steps, and with one more look at the sockets at the end: time in which this process was too busy
+ * to read a result is not held against the one that sent it.
+ *
+ * @returns stops the count
+ */
+function startCountdown(ms: number, late: () => void): () => void {
+  const steps = Math.max(1, Math.min(MAX_STEPS, Math.floor(ms / MIN_STEP_MS)));
+  let left = steps;
+  let last: NodeJS.Immediate | undefined;
+  const timer = setInterval(() => {
+    left -= 1;
+    if (left > 0) return;
+    clearInterval(timer);
+    last = setImmediate(late);
+  }, Math.max(ms, 0) / steps);
+  return () => {
+    clearInterval(timer);
+    clearImmediate(last);
+  };
+}
+
+/**
+ * Resolves as `work` does, or with `fallback` after `ms`. Only the waiting ends: the work itself goes on, and what becomes of it later,
+ * failures included, is ignored.
+ */
+export async function resolveWithin<T, F>(work: Promise<T>, ms: number, fallback: F): Promise<T | F> {
+  const { promise: late, resolve } = Promise.withResolvers<F>();
+  const stop = startCountdown(ms, () => resolve(fallback));
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    stop();
+  }
+}
+
+const LATE = Symbol('late');
+
+/** Like `resolveWithin`, but rejects with a `DeadlineError` after `ms`. */
+export async function withDeadline<T>(
+  work: Promise<T>,
+  ms: number,
+  message = `no answer within ${ms / 1000} s`,
+): Promise<T> {
+  const result = await resolveWithin(work, ms, LATE);
+  if (result === LATE) throw new DeadlineError(message);
+  return result as T;
+}

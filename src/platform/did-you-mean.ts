@@ -1,0 +1,31 @@
+/** Edits (insert, delete, replace, swap two neighbours) that turn one name into another. */
+function distance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replace = last[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwap = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      row[j] = Math.min(replace, last[j]! + 1, row[j - 1]! + 1, isSwap ? beforeLast[j - 2]! + 1 : Infinity);
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[to.length]!;
+}
+
+/**
+ * Suggests the known name that a misspelled one stands for, as the end of an error message.
+ *
+ * @returns `. Did you mean "title"?`, or an empty string when no known name is close
+ */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const folded = name.toLowerCase();
+  let best: { name: string; edits: number } | undefined;
+  for (const candidate of known) {
+    const edits = distance(folded, candidate.toLowerCase());
+    if (edits <= Math.max(name.length, candidate.length) / 3 && edits < (best?.edits ?? Infinity))
+      best = { name: candidate, edits };
+  }
+  return best === undefined ? '' : `. Did you mean "${best.name}"?`;
+}

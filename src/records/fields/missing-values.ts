@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { FieldSpec } from '../../declare/field.ts';
+
+/** Whether a value counts as missing where one is required: null and empty texts do. */
+export function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
+}
+
+/** The message for a missing required value. */
+export function missingMessage(spec: FieldSpec): string {
+  return spec.requiredMessage ?? 'Is required';
+}
+
+/** The schema with a check before it that a required value is set. */
+export function requiredSchema(spec: FieldSpec, schema: z.ZodType): z.ZodType {
+  if (!spec.required) return schema;
+  return z
+    .unknown()
+    .superRefine((value, issues) => {
+      if (isBlank(value)) issues.addIssue({ code: 'custom', message: missingMessage(spec) });
+    })
+    .pipe(schema);
+}
+
+/** A default as a new value: functions are called, objects cloned, so that no two records share one. */
+export function freshDefault(spec: FieldSpec): unknown {
+  const value = typeof spec.default === 'function' ? spec.default() : structuredClone(spec.default);
+  return value instanceof Date ? value.toISOString() : value;
+}
+
+/**
+ * A default as it is stored; undefined where there is none.
+ *
+ * @param schema of a set value of the field
+ * @throws Error for a default that breaks the field's own rules: an error of the declaration, not of the client
+ */
+export function checkedDefault(name: string, spec: FieldSpec, schema: z.ZodType): unknown {
+  const value = freshDefault(spec) ?? undefined;
+  if (value === undefined) return undefined;
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new Error(`the default of the field "${name}" breaks its own rules: ${parsed.error.issues[0]?.message}`);
+}

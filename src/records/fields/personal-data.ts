@@ -1,0 +1,55 @@
+import { singularize } from 'inflection';
+import type { FieldSpec } from '../../declare/field.ts';
+import { fieldTypeOf } from './field-type.ts';
+
+/** Words that name what identifies, locates or describes a person. Two words stand for names that are made of both. */
+const PERSONAL = [
+  ...['email', 'mail', 'phone', 'telephone', 'mobile', 'fax', 'address', 'street', 'zip', 'postcode', 'postal code'],
+  ...['iban', 'bic', 'bank account', 'account number', 'card number', 'credit card', 'salary', 'income', 'wage'],
+  ...['birth', 'birthday', 'dob', 'age', 'gender', 'sex', 'religion', 'ethnicity', 'nationality', 'health'],
+  ...['first name', 'last name', 'full name', 'given name', 'family name', 'middle name', 'maiden name', 'surname'],
+  ...['passport', 'ssn', 'social security', 'national id', 'tax id', 'tax number', 'vat number', 'driver license'],
+  ...['ip', 'ip address', 'latitude', 'longitude', 'location', 'avatar', 'photo', 'signature', 'fingerprint'],
+].map((name) => ` ${name} `);
+
+// Facts about personal data are not personal data: whether an address was verified, when a mail was sent.
+const ABOUT = / (verified|confirmed|valid|enabled|disabled|sent|opened|count|number of|at|required|template|type) $/;
+
+/** The words of a field name, each between spaces and in the singular: `homeAddresses` → ` home address `. */
+function wordsOf(name: string): string {
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replaceAll(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .split(/[^A-Za-z]+/);
+  const singular = words.filter((word) => word !== '').map((word) => singularize(word.toLowerCase()));
+  return ` ${singular.join(' ')} `;
+}
+
+/** Whether a name is that of personal data: `homeAddress`, `dateOfBirth`. Undefined for a name of facts about such data. */
+export function isPersonalName(name: string): boolean | undefined {
+  const words = wordsOf(name);
+  return ABOUT.test(words) ? undefined : PERSONAL.some((personal) => words.includes(personal));
+}
+
+/**
+ * Whether a field holds personal data: it is marked `pii()`, its type is personal, or it is named like personal data. Where it is not
+ * marked this is a guess: the OpenAPI document and the privacy report mention it, the audit trail masks it, an export contains it, and
+ * an erasure empties it.
+ */
+export function isPersonal(name: string, spec: FieldSpec): boolean {
+  if (spec.pii) return true;
+  // A declaration may be malformed here: its errors are reported later.
+  if (spec.inner?.spec !== undefined) return isPersonal(name, spec.inner.spec);
+  const { personal } = fieldTypeOf(spec);
+  if (personal !== undefined) return personal === 'always';
+  const named = isPersonalName(name);
+  if (named !== false) return named === true;
+  return Object.entries(spec.shape ?? {}).some(
+    ([member, field]) => field?.spec !== undefined && isPersonal(member, field.spec),
+  );
+}
+
+/** Whether a person can write anything about themselves in a field. */
+export function isFreeText(spec: FieldSpec): boolean {
+  return spec.inner === undefined ? fieldTypeOf(spec).freeText === true : isFreeText(spec.inner.spec);
+}

@@ -1,0 +1,254 @@
+import semver from 'semver';
+import { type Extension, type FeatureParts, type Job, ROLES } from '../declare/extension.ts';
+import type { AnyResource } from '../declare/resource.ts';
+import type { Route } from '../declare/route.ts';
+import type { ConfigErrors } from '../platform/config-errors.ts';
+import { didYouMean } from '../platform/did-you-mean.ts';
+import type { MailComposer } from '../platform/mail/worker.ts';
+import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
+import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
+import { placesOf } from '../records/configuration/option-errors.ts';
+import { archiveNames } from '../records/store/archive-table.ts';
+import { keptNames, overlongNames } from './migrations/relation-names.ts';
+import { operationIdOf, shownRoutes } from './openapi/documented-routes.ts';
+import { VERSION } from './version.ts';
+
+const OPTIONS = ['resources', 'extensions', 'settings', 'transports', 'listeners'];
+const LISTS = ['resources', 'extensions', 'transports'];
+/** What the name of a queue can be made of: BullMQ refuses a colon, and a slash parts extension and job. */
+const QUEUE_PART = /^[^:/]+$/;
+const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;
+
+/** The parts that an extension brings. */
+export interface ExtensionParts {
+  name: string;
+  parts: FeatureParts;
+}
+
+function isNamed(part: unknown): boolean {
+  return typeof (part as { name?: unknown } | null | undefined)?.name === 'string';
+}
+
+function isObject(part: unknown): boolean {
+  return (typeof part === 'object' && part !== null) || typeof part === 'function';
+}
+
+/**
+ * Checks what `createApp` was called with.
+ *
+ * @returns whether it is whole enough for the declarations in it to be checked
+ */
+export function checkAppOptions(options: object, errors: ConfigErrors): boolean {
+  const given = options as Record<string, unknown>;
+  for (const name of Object.keys(given)) {
+    if (OPTIONS.includes(name)) continue;
+    const hint = didYouMean(name, OPTIONS) || `; options: ${OPTIONS.join(', ')}`;
+    errors.report(`"${name}" is not an option of createApp${hint}`);
+  }
+  if (!['undefined', 'function'].includes(typeof given.listeners)) errors.at('listeners').report('must be a function');
+  const notLists = LISTS.filter((name) => !Array.isArray(given[name] ?? (name === 'resources' ? undefined : [])));
+  for (const name of notLists) errors.at(name).report('must be a list');
+  if (notLists.length > 0) return false;
+  const areNamed = (given.resources as unknown[]).every(isNamed);
+  if (!areNamed) errors.at('resources').report('each is made with defineResource or defineUser');
+  const strangers = [...((given.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
+  for (const [i, one] of strangers)
+    errors.at(`extensions[${i}]`).report(`${String(one)} is no extension; make it with defineExtension`);
+  return areNamed && strangers.length === 0;
+}
+
+function checkVersion({ name, requires }: Extension, errors: ConfigErrors): void {
+  if (requires === undefined) return;
+  if (semver.validRange(requires) === null)
+    errors.at(`extension "${name}": requires`).report(`"${requires}" is not a range of versions, like ">=${VERSION}"`);
+  // A pre-release of the required version is taken to have what the extension needs.
+  else if (!semver.satisfies(VERSION, requires, { includePrerelease: true }))
+    errors.report(`extension "${name}" needs Belfry ${requires}; this is ${VERSION}`);
+}
+
+/** Checks extensions, with their settings, before any is set up. */
+export function checkExtensions(extensions: readonly Extension[], errors: ConfigErrors): void {
+  for (const extension of extensions) {
+    const { name, setup } = extension;
+    if (typeof name !== 'string' || name === '' || typeof setup !== 'function')
+      errors.at(`extension "${name}"`).report('it needs a name and a function setup(host)');
+    checkVersion(extension, errors);
+  }
+  const names = extensions.map(({ name }) => name);
+  for (const [i, name] of names.entries()) {
+    if (names.indexOf(name) !== i) errors.report(`extension "${name}" is installed twice`);
+  }
+  for (const extension of extensions) extension.checkConfig?.(errors);
+}
+
+/** What has a name in the schema already: an extension, or something in words. */
+type Holder = Extension | string;
+
+function reportTaken(extension: Extension, table: string, name: string, holder: Holder, errors: ConfigErrors): void {
+  const at = errors.at(`extension "${extension.name}": table "${table}"`);
+  if (typeof holder === 'string') at.report(`"${name}" is ${holder}; rename it`);
+  else if (holder === extension) at.report(`"${name}" is there twice; rename one`);
+  // An extension that is installed twice is reported as that.
+  else if (holder.name !== extension.name) {
+    const what = name === table ? 'table' : 'index or key';
+    errors
+      .at(`${what} "${name}"`)
+      .report(`two extensions have it, "${holder.name}" and "${extension.name}"; rename one`);
+  }
+}
+
+/** The names in the schema that Belfry's own tables and those of resources take, each with what has it. */
+function namesInSchema(resources: readonly AnyResource[], core: ReadonlySet<string>): Map<string, Holder> {
+  const holders = new Map<string, Holder>(
+    [...core].map((name) => [name, "a table, an index or a key of Belfry's own"]),
+  );
+  for (const resource of resources) {
+    const { table } = placesOf(resource);
+    holders.set(primaryKeyName(table), `the primary key of the resource "${resource.name}"`);
+    if (!resource.softDelete) continue;
+    const [archive, ...parts] = archiveNames(table);
+    holders.set(archive!, `where the deleted records of "${resource.name}" are`);
+    for (const part of parts) holders.set(part, `an index or a key of the deleted records of "${resource.name}"`);
+  }
+  return holders;
+}
+
+/**
+ * Checks the tables of extensions: that they are tables, and that nothing else in the schema has their names. A table with the name of a
+ * resource's is reported with the resource.
+ *
+ * @param core the names that Belfry's own tables take
+ */
+export function checkTables(
+  extensions: readonly Extension[],
+  resources: readonly AnyResource[],
+  core: ReadonlySet<string>,
+  errors: ConfigErrors,
+): void {
+  const holders = namesInSchema(resources, core);
+  const ofResources = new Set(resources.map((resource) => placesOf(resource).table));
+  for (const extension of extensions) {
+    const at = (table: string) => errors.at(`extension "${extension.name}": table "${table}"`);
+    for (const [key, table] of Object.entries(extension.tables ?? {})) {
+      if (!isTable(table)) {
+        at(key).report("it is not a table; make it with drizzle's pgTable");
+        continue;
+      }
+      const { name } = getTableConfig(table);
+      for (const long of overlongNames(table)) {
+        at(name).report(
+          `the name "${long}" has ${Buffer.byteLength(long)} bytes, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; give a shorter one`,
+        );
+      }
+      const names = keptNames(table);
+      const taken = ofResources.has(name) ? undefined : names.find((one) => holders.has(one));
+      if (taken !== undefined) reportTaken(extension, name, taken, holders.get(taken)!, errors);
+      for (const one of names) if (!holders.has(one)) holders.set(one, extension);
+    }
+  }
+}
+
+/** The e-mail and the password of the user resource, by which accounts sign in; undefined where it does not declare both. */
+export function accountFields(resources: readonly AnyResource[]) {
+  const { email, password } = resources.find((resource) => resource.name === 'user')?.fields ?? {};
+  return email && password && { email: email.spec, password: password.spec };
+}
+
+/** Checks the fields by which accounts sign in. */
+export function checkAccountFields(resources: readonly AnyResource[], errors: ConfigErrors): void {
+  const fields = accountFields(resources);
+  if (fields === undefined) return;
+  const at = (name: string) => errors.at(`resource "user": field "${name}"`);
+  for (const name of ['email', 'password'] as const) {
+    const { kind } = fields[name].type;
+    if (kind !== name)
+      at(name).report(
+        `accounts sign in by it, and its type is ${kind}; declare it with f.${name}(), or set settings.auth.enabled to false`,
+      );
+  }
+  if (fields.email.type.kind === 'email' && !fields.email.unique)
+    at('email').report('accounts sign in by it; add unique()');
+}
+
+/** Whether `setup` returned parts. A promise of them would be an extension that brings nothing. */
+export function isParts(returned: unknown): returned is FeatureParts {
+  return typeof returned === 'object' && returned !== null && !Array.isArray(returned) && !('then' in returned);
+}
+
+function checkJob(job: Partial<Job> | null | undefined, errors: ConfigErrors): void {
+  if (typeof job?.run !== 'function') {
+    errors.report('it needs a function run(id)');
+    return;
+  }
+  const { role, concurrency, attempts } = job;
+  if (role !== undefined && !ROLES.includes(role))
+    errors.at('role').report(`"${role}" is none that a process plays; roles: ${ROLES.join(', ')}`);
+  for (const [name, value] of Object.entries({ concurrency, attempts })) {
+    if (value !== undefined && !(Number.isInteger(value) && value > 0))
+      errors.at(name).report('must be a whole number from 1');
+  }
+}
+
+/** Checks the jobs of an extension: what no queue takes, and what no process would ever do. */
+export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors): void {
+  const at = errors.at(`extension "${name}"`);
+  const jobs = Object.entries(parts.jobs ?? {});
+  if (jobs.length > 0 && !QUEUE_PART.test(name))
+    at.report('its name is part of those of its queues, which have no : and no /; rename it');
+  for (const [job, declared] of jobs) {
+    const inJob = at.at(`job "${job}"`);
+    if (!QUEUE_PART.test(job)) inJob.report('its name is part of that of a queue, which has no : and no /; rename it');
+    checkJob(declared, inJob);
+  }
+}
+
+/**
+ * Puts the e-mails of all features together, and reports kinds that two of them make.
+ *
+ * @param core those of Belfry itself
+ */
+export function mailsOf(
+  extensions: readonly ExtensionParts[],
+  core: NonNullable<FeatureParts['mails']>,
+  errors: ConfigErrors,
+): Record<string, MailComposer> {
+  const mails = { ...core };
+  const makers = new Map(Object.keys(core).map((kind) => [kind, 'Belfry']));
+  for (const { name, parts } of extensions) {
+    for (const [kind, composer] of Object.entries(parts.mails ?? {})) {
+      const maker = makers.get(kind);
+      if (maker !== undefined)
+        errors.at(`extension "${name}": mail "${kind}"`).report(`${maker} makes it already; rename it`);
+      makers.set(kind, `extension "${name}"`);
+      mails[kind] = composer;
+    }
+  }
+  return mails;
+}
+
+/**
+ * Reports extensions whose `api` would replace a member that the app, or every object, has.
+ *
+ * @param members those of the app, by name
+ */
+export function checkApis(extensions: readonly ExtensionParts[], members: object, errors: ConfigErrors): void {
+  for (const { name, parts } of extensions) {
+    // `await` would wait for ever for an app that has a `then`.
+    if (parts.api !== undefined && (name in members || name === 'then'))
+      errors.at(`extension "${name}"`).report(`its api would stand in place of app.${name}; rename it`);
+  }
+}
+
+/** Checks the operationIds of all routes in the OpenAPI document. */
+export function checkOperationIds(routes: readonly Route[], errors: ConfigErrors): void {
+  const place = (route: Route) => `route ${route.method} ${route.path}`;
+  const shown = shownRoutes(routes);
+  for (const route of shown) {
+    if (route.operationId !== undefined && !OPERATION_ID.test(route.operationId))
+      errors.at(place(route)).report(`operationId "${route.operationId}" must look like publishPost`);
+  }
+  for (const [id, same] of Map.groupBy(shown, operationIdOf)) {
+    if (same.length > 1)
+      errors.report(`${same.map(place).join(' and ')} share the operationId "${id}"; set operationId on one of them`);
+  }
+}

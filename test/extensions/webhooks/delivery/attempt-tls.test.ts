@@ -1,0 +1,77 @@
+import { afterAll, expect, test } from 'vitest';
+import { deliver, targetOf } from '../../../../src/extensions/webhooks/delivery/attempt.ts';
+import { secretContext } from '../../../../src/extensions/webhooks/endpoints/endpoint.ts';
+import { createSigningKeys, newSecret } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { createGuardedAgent } from '../../../../src/platform/address-guard.ts';
+import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
+import { createLog } from '../../../../src/platform/log.ts';
+import { startRawReceiver } from '../../../fakes/receiver-raw.ts';
+import { startTlsReceiver } from '../../../fakes/receiver-tls.ts';
+
+const TIMEOUT_MS = 2000;
+const keyring = createKeyring([Buffer.alloc(32, 1).toString('base64')]);
+const secret = keyring.encrypt(newSecret(), secretContext('e'));
+const closers: (() => unknown)[] = [];
+afterAll(() => Promise.all(closers.map((close) => close())));
+
+/** One attempt at a name that resolves to 127.0.0.1, by a sender that trusts `ca` and nobody else. */
+function attempt(host: string, port: number, ca: string) {
+  const made = { allowPrivate: true, connectTimeoutMs: TIMEOUT_MS, resolve: async () => ['127.0.0.1'], tls: { ca } };
+  const agents = [createGuardedAgent(made), createGuardedAgent(made)] as const;
+  closers.push(
+    () => agents[0].destroy(),
+    () => agents[1].destroy(),
+  );
+  const sender = {
+    agent: agents[0],
+    freshAgent: agents[1],
+    keys: createSigningKeys(keyring),
+    log: createLog('silent', 'test'),
+    settings: { allowPrivate: true, requireHttps: true, timeoutMs: TIMEOUT_MS },
+  };
+  const target = targetOf(sender, { id: 'e', url: `https://${host}:${port}/`, secrets: [secret] });
+  return deliver(sender, target, { messageId: 'msg_1', body: '{}' });
+}
+
+const HOST = 'hooks.example.com';
+const { ca: other } = await startTlsReceiver('expired.example.com').then((one) => {
+  one.close();
+  return one;
+});
+
+test('a valid certificate of the host is a success', async () => {
+  const receiver = await startTlsReceiver(HOST);
+  closers.push(receiver.close);
+  expect(await attempt(HOST, receiver.port, receiver.ca)).toMatchObject({ ok: true, statusCode: 200 });
+});
+
+test.each<[string, { shown: string; called: string; trusted?: string }, string]>([
+  ['of another host', { shown: HOST, called: 'other.example.com' }, 'tls certificate not valid'],
+  ['that nobody vouches for', { shown: HOST, called: HOST, trusted: other }, 'tls certificate not valid'],
+  ['that has expired', { shown: 'expired.example.com', called: 'expired.example.com' }, 'tls certificate not valid'],
+])('a certificate %s costs a failed attempt, and nothing is sent', async (_, { shown, called, trusted }, error) => {
+  const receiver = await startTlsReceiver(shown);
+  closers.push(receiver.close);
+  const outcome = await attempt(called, receiver.port, trusted ?? receiver.ca);
+  expect(outcome).toMatchObject({ ok: false, statusCode: null, error });
+  expect(receiver.requests).toBe(0);
+});
+
+test.each(['TLSv1', 'TLSv1.1'] as const)(
+  'a receiver that speaks %s and nothing newer is not spoken to',
+  async (version) => {
+    const receiver = await startTlsReceiver(HOST, version);
+    closers.push(receiver.close);
+    const outcome = await attempt(HOST, receiver.port, receiver.ca);
+    expect(outcome).toMatchObject({ ok: false, statusCode: null, error: 'tls handshake failed' });
+    expect(receiver.requests).toBe(0);
+  },
+);
+
+test('plain text on the TLS port is a failed handshake', async () => {
+  const receiver = await startRawReceiver((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n'), { early: true });
+  closers.push(receiver.close);
+  const { port } = new URL(receiver.url);
+  const outcome = await attempt(HOST, Number(port), other);
+  expect(outcome).toMatchObject({ ok: false, statusCode: null, error: 'tls handshake failed' });
+});

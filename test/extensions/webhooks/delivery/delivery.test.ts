@@ -1,0 +1,221 @@
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../src/index.ts';
+import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
+import { type Person, startTestApp } from '../../../support/app.ts';
+
+const note = defineResource('note', {
+  fields: { text: f.text().required(), internal: f.string().hidden().default('hidden'), owner: f.ref('user').owner() },
+  policies: { read: 'owner | admin' },
+});
+
+const schedule = [20, 40];
+// The sweep never runs here: nothing of this may depend on it.
+const pollMs = 3_600_000;
+const { person, app } = await startTestApp({
+  resources: [defineUser(), note],
+  extensions: [webhooks({ retrySchedule: schedule, timeoutMs: 400, pollMs, disableAfterFailures: 2 })],
+});
+
+let receiver: Receiver;
+let ann: Person;
+let endpoint: { id: string; secret: string };
+
+async function subscribe(who: Person, url: string, events = ['note.created']) {
+  const { status, body } = await who.call('POST', '/api/webhooks', { url, events });
+  expect(status).toBe(201);
+  return body.data;
+}
+const write = async (text: string) => (await ann.call('POST', '/api/notes', { text })).body.data;
+const log = async () => (await ann.call('GET', `/api/webhooks/${endpoint.id}/deliveries`)).body.data;
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
+const finished = () =>
+  vi.waitUntil(
+    async () => {
+      const list = await log();
+      const done = list.length > 0 && list.every(({ status }: { status: string }) => /succeeded|failed/.test(status));
+      return done ? list : undefined;
+    },
+    { timeout: 60_000, interval: 20 },
+  );
+
+const opened: Receiver[] = [];
+beforeEach(async () => {
+  receiver = await startReceiver();
+  opened.push(receiver);
+  ann = await person('Ann');
+  endpoint = await subscribe(ann, receiver.url);
+});
+afterAll(() => Promise.all(opened.map((one) => one.close())));
+
+test('a change arrives signed, with the contract’s headers and body, and two independent verifiers accept it', async () => {
+  receiver.answer((_, res) => res.end('thank you'));
+  const record = await write('grüße');
+  const [request] = await receiver.received(1);
+  const { headers, body, method } = request!;
+  expect(method).toBe('POST');
+  expect(headers['content-type']).toBe('application/json');
+  expect(headers['webhook-id']).toMatch(/^msg_[0-9a-f]{32}$/);
+  expect(headers['content-length']).toBe(String(Buffer.byteLength(body)));
+  const payload = { type: 'note.created', timestamp: expect.stringMatching(/Z$/), data: record };
+  expect(new Webhook(endpoint.secret).verify(body, headers as Record<string, string>)).toEqual(payload);
+  expect(verifyWebhook(endpoint.secret, headers, body)).toEqual(payload);
+  expect(body).not.toContain('internal');
+  expect(await finished()).toEqual([
+    {
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      type: 'note.created',
+      messageId: headers['webhook-id'],
+      status: 'succeeded',
+      attempts: 1,
+      statusCode: 200,
+      durationMs: expect.any(Number),
+      error: null,
+      nextAttemptAt: null,
+      response: 'thank you',
+      payload: body,
+      payloadTruncated: false,
+      attemptLog: [{ at: expect.any(String), statusCode: 200, durationMs: expect.any(Number), error: null }],
+    },
+  ]);
+  expect((await ann.call('GET', `/api/webhooks/${endpoint.id}`)).body.data).toMatchObject({
+    status: 'active',
+    lastSuccessAt: expect.any(String),
+    lastFailureAt: null,
+  });
+});
+
+test('a receiver that recovers gets the same id and the same bytes, under a new signature', async () => {
+  receiver.answer(500, 503, 204);
+  await write('again');
+  const [first, second, third] = await receiver.received(3);
+  for (const request of [second!, third!]) {
+    expect(request.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+    expect(request.body).toBe(first!.body);
+    verifyWebhook(endpoint.secret, request.headers, request.body);
+  }
+  expect(second!.at - first!.at).toBeGreaterThanOrEqual(schedule[0]! * 0.8 - 2);
+  const [delivery] = await finished();
+  expect(delivery).toMatchObject({ status: 'succeeded', attempts: 3, statusCode: 204, error: null });
+  expect(delivery.attemptLog.map(({ statusCode, error }: never) => [statusCode, error])).toEqual([
+    [500, 'status 500'],
+    [503, 'status 503'],
+    [204, null],
+  ]);
+});
+
+test('1 + length of the schedule attempts are made, then the delivery has failed and the endpoint is failing', async () => {
+  receiver.answer(404);
+  await write('never');
+  expect(await finished()).toMatchObject([{ status: 'failed', attempts: 3, statusCode: 404, nextAttemptAt: null }]);
+  expect(receiver.requests).toHaveLength(3);
+  const { data } = (await ann.call('GET', `/api/webhooks/${endpoint.id}`)).body;
+  expect(data).toMatchObject({ status: 'failing', consecutiveFailures: 1, lastError: 'status 404', enabled: true });
+  receiver.answer(200);
+  await write('well');
+  await receiver.received(4);
+  await until(async () => (await ann.call('GET', `/api/webhooks/${endpoint.id}`)).body.data.consecutiveFailures === 0);
+});
+
+test('any 2xx is a success; a redirect is a failed attempt and its target is never called', async () => {
+  const target = await startReceiver();
+  opened.push(target);
+  receiver.answer((_, res) => res.writeHead(307, { location: target.url }).end(), 202);
+  await write('moved');
+  const [delivery] = await finished();
+  expect(delivery).toMatchObject({ status: 'succeeded', attempts: 2, statusCode: 202 });
+  expect(delivery.attemptLog[0]).toMatchObject({ statusCode: 307, error: 'redirect' });
+  expect(target.requests).toHaveLength(0);
+});
+
+test('a receiver that does not answer in time costs a failed attempt', async () => {
+  receiver.answer(() => new Promise(() => undefined), 200);
+  await write('late');
+  const [delivery] = await finished();
+  expect(delivery.attemptLog[0]).toMatchObject({ statusCode: null, error: 'timeout' });
+  // The setting's time-out, not the usual one.
+  expect(delivery.attemptLog[0].durationMs).toBeGreaterThanOrEqual(399);
+  expect(delivery.attemptLog[0].durationMs).toBeLessThan(10_000);
+  expect(delivery).toMatchObject({ status: 'succeeded', attempts: 2 });
+});
+
+test('a closed port is an ordinary failed attempt, retried', async () => {
+  await receiver.close();
+  opened.splice(opened.indexOf(receiver), 1);
+  await write('nobody');
+  expect(await finished()).toMatchObject([
+    { status: 'failed', attempts: 3, statusCode: null, error: 'connection refused' },
+  ]);
+});
+
+test('Retry-After postpones the next attempt beyond every wait of the schedule', async () => {
+  receiver.answer((_, res) => res.writeHead(503, { 'retry-after': '1' }).end(), 204);
+  await write('busy');
+  const [first, second] = await receiver.received(2);
+  expect(second!.at - first!.at).toBeGreaterThanOrEqual(998);
+  expect(await finished()).toMatchObject([{ status: 'succeeded', attempts: 2 }]);
+});
+
+test('410 disables the endpoint at once, with one event, and its waiting deliveries stop', async () => {
+  const told: unknown[] = [];
+  app.on('webhook.disabled', (payload) => told.push(payload));
+  receiver.answer(410);
+  await write('gone');
+  await until(() => told.length > 0);
+  expect(told).toEqual([
+    { webhook: expect.objectContaining({ id: endpoint.id, status: 'disabled' }), owner: ann.id, reason: 'gone' },
+  ]);
+  expect(await finished()).toMatchObject([{ status: 'failed', attempts: 1, statusCode: 410 }]);
+  await write('after');
+  const other = await startReceiver();
+  opened.push(other);
+  await subscribe(ann, other.url);
+  await write('for the other');
+  await other.received(1);
+  expect(receiver.requests).toHaveLength(1);
+  const { data } = (await ann.call('GET', `/api/webhooks/${endpoint.id}`)).body;
+  expect(data).toMatchObject({ enabled: false, disabledReason: 'gone' });
+});
+
+test('an endpoint is disabled after as many failed deliveries in a row as the setting says; enabling it starts over', async () => {
+  const told: { reason: string; webhook: { id: string } }[] = [];
+  app.on('webhook.disabled', (payload: never) => told.push(payload));
+  receiver.answer(500);
+  await Promise.all([write('one'), write('two'), write('three')]);
+  await until(() => told.some(({ webhook }) => webhook.id === endpoint.id));
+  expect(told.filter(({ webhook }) => webhook.id === endpoint.id)).toMatchObject([{ reason: 'failing' }]);
+  const before = receiver.requests.length;
+  receiver.answer(204);
+  const { body } = await ann.call('PATCH', `/api/webhooks/${endpoint.id}`, { enabled: true });
+  expect(body.data).toMatchObject({ status: 'active', consecutiveFailures: 0, disabledReason: null });
+  await write('four');
+  await receiver.received(before + 1);
+  await finished();
+});
+
+test('a delivery that comes while its endpoint is being served does not wait for the sweep', async () => {
+  let release = () => {};
+  receiver.answer((_, res) => new Promise<void>((resolve) => (release = resolve)).then(() => res.end()), 204);
+  await write('first');
+  await receiver.received(1);
+  await write('second');
+  // Long enough for the relay to have asked for another drain while this one is at work.
+  await until(async () => (await log()).length === 2);
+  release();
+  await receiver.received(2);
+  await finished();
+});
+
+test('an endpoint that is deleted while a retry waits is not called again', async () => {
+  receiver.answer(500);
+  await write('retry');
+  await receiver.received(1);
+  expect((await ann.call('DELETE', `/api/webhooks/${endpoint.id}`)).status).toBe(204);
+  const calls = receiver.requests.length;
+  const other = await startReceiver();
+  opened.push(other);
+  await subscribe(ann, other.url);
+  await write('other');
+  await other.received(1);
+  expect(receiver.requests.length).toBeLessThanOrEqual(calls + 1); // one may have been under way
+});

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createRate, type RateState } from '../../../../src/extensions/webhooks/delivery/rate-limit.ts';
+
+const START = 1_900_000_000_000;
+
+test('no window of the rule, wherever it begins, holds more than the limit, whoever counts', () => {
+  const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 700 }), fc.boolean()), { minLength: 1, maxLength: 300 });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 8 }), fc.constantFrom(1, 2), steps, (limit, windowSeconds, list) => {
+      const rule = { limit, windowSeconds };
+      let now = START;
+      let rate = createRate(rule, {}, now);
+      const begun: number[] = [];
+      for (const [pause, changes] of list) {
+        now += pause;
+        if (changes) rate = createRate(rule, JSON.parse(JSON.stringify(rate.state(now))) as RateState, now);
+        if (rate.take(now)) begun.push(now);
+      }
+      for (const at of begun) {
+        expect(begun.filter((other) => other >= at && other < at + windowSeconds * 1000).length).toBeLessThanOrEqual(
+          limit,
+        );
+      }
+    }),
+  );
+});
+
+test('the wait it tells is enough, and none is told when there is room', () => {
+  const rate = createRate({ limit: 3, windowSeconds: 1 }, {}, START);
+  expect(rate.waitMs(START)).toBe(0);
+  for (const after of [0, 250, 500]) expect(rate.take(START + after)).toBe(true);
+  expect(rate.take(START + 600)).toBe(false);
+  const waitMs = rate.waitMs(START + 600);
+  expect(waitMs).toBeLessThanOrEqual(500);
+  expect(rate.take(START + 600 + waitMs)).toBe(true);
+  expect(rate.take(START + 600 + waitMs)).toBe(false);
+});
+
+test('a request counts until the slice in which it began is out of the window, not longer', () => {
+  const rate = createRate({ limit: 1, windowSeconds: 100 }, {}, START);
+  expect(rate.take(START)).toBe(true);
+  expect(rate.waitMs(START)).toBe(110_000);
+  expect(rate.take(START + 109_999)).toBe(false);
+  expect(rate.take(START + 110_000)).toBe(true);
+});
+
+test('handing the state on to another process neither prolongs nor shortens the wait', () => {
+  const rule = { limit: 1, windowSeconds: 1 };
+  const before = createRate(rule, {}, START);
+  expect(before.take(START)).toBe(true);
+  expect(createRate(rule, before.state(START + 500), START + 500).waitMs(START + 500)).toBe(600);
+});
+
+test('after the limit was lowered, the wait lasts until enough requests no longer count', () => {
+  const before = createRate({ limit: 3, windowSeconds: 1 }, {}, START);
+  for (const after of [0, 200, 400]) expect(before.take(START + after)).toBe(true);
+  const lowered = createRate({ limit: 2, windowSeconds: 1 }, before.state(START + 400), START + 400);
+  // Two of the three must be out of the window for another one to fit; the second began in the slice that ends at 300 ms.
+  expect(lowered.waitMs(START + 400)).toBe(900);
+});
+
+test('a shorter window still counts what a longer one has just counted', () => {
+  const before = createRate({ limit: 1, windowSeconds: 60 }, {}, START);
+  expect(before.take(START)).toBe(true);
+  expect(createRate({ limit: 1, windowSeconds: 1 }, before.state(START), START).take(START)).toBe(false);
+});
+
+test('a clock that was put back while counting: the wait ends with the oldest request, not with the first one counted', () => {
+  const rate = createRate({ limit: 2, windowSeconds: 1 }, {}, START);
+  expect([rate.take(START + 500), rate.take(START)]).toEqual([true, true]);
+  expect(rate.waitMs(START)).toBe(1100);
+});
+
+test('what a holder that died may have begun counts from when that was found out', () => {
+  const rate = createRate({ limit: 3, windowSeconds: 1 }, { lost: 2 }, START);
+  expect([rate.take(START), rate.take(START)]).toEqual([true, false]);
+});
+
+test('a limit that was raised holds at once, another window goes on from what was counted', () => {
+  const before = createRate({ limit: 1, windowSeconds: 1 }, {}, START);
+  expect(before.take(START)).toBe(true);
+  const raised = createRate({ limit: 2, windowSeconds: 1 }, before.state(START), START);
+  expect([raised.take(START), raised.take(START)]).toEqual([true, false]);
+  const longer = createRate({ limit: 2, windowSeconds: 60 }, before.state(START), START);
+  expect([longer.take(START), longer.take(START)]).toEqual([true, false]);
+});
+
+test('a clock that was put back: what was counted ahead of it holds for one window, not until the clock is there again', () => {
+  const rule = { limit: 2, windowSeconds: 1 };
+  const rate = createRate(rule, {}, START);
+  while (rate.take(START));
+  const back = START - 3_600_000;
+  const after = createRate(rule, rate.state(START), back);
+  expect(after.take(back)).toBe(false);
+  expect(after.waitMs(back)).toBeLessThanOrEqual(1100);
+  expect(after.take(back + after.waitMs(back))).toBe(true);
+});

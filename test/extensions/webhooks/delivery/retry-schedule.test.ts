@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  DEFAULT_RETRY_SCHEDULE,
+  nextAttemptDelay,
+  parseSchedule,
+} from '../../../../src/extensions/webhooks/delivery/retry-schedule.ts';
+
+const DAY = 86_400_000;
+
+describe('parseSchedule', () => {
+  test('the default is the contract’s', () => {
+    expect(DEFAULT_RETRY_SCHEDULE).toEqual(parseSchedule(['5s', '30s', '2m', '10m', '30m', '2h', '6h']));
+  });
+
+  test('milliseconds and every unit', () => {
+    expect(parseSchedule([1500, '500ms', '30s', '5m', '2h', '1d', 0, ' 7s '])).toEqual([
+      1500, 500, 30_000, 300_000, 7_200_000, 86_400_000, 0, 7_000,
+    ]);
+    expect(parseSchedule([])).toEqual([]);
+  });
+
+  test('every entry that is no wait is listed', () => {
+    expect(() => parseSchedule(['5s', '5 s', 10, -1, '1w'])).toThrow(/retrySchedule: "5 s", -1, "1w" is not a wait/);
+  });
+
+  test.each([
+    '',
+    's',
+    '5',
+    '-5s',
+    '1.5h',
+    '5S',
+    '1e3s',
+    '5s5m',
+    '366d',
+    1.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    366 * DAY,
+    null,
+    {},
+  ])('%j', (entry) => {
+    expect(() => parseSchedule([entry as string])).toThrow('retrySchedule');
+  });
+
+  test('what it gives, it reads again unchanged', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 365 * DAY })), (waits) => {
+        expect(parseSchedule(waits)).toEqual(waits);
+      }),
+    );
+  });
+});
+
+describe('nextAttemptDelay', () => {
+  const schedule = [1_000, 10_000, 5_000];
+  const middle = () => 0.5;
+
+  test.each([
+    ['first wait', { attempt: 1 }, 1_000],
+    ['second wait', { attempt: 2 }, 10_000],
+    ['last wait', { attempt: 3 }, 5_000],
+    ['used up', { attempt: 4 }, null],
+    ['long used up', { attempt: 400 }, null],
+    ['shortest by jitter', { attempt: 1, random: () => 0 }, 800],
+    ['longest by jitter', { attempt: 1, random: () => 1 - Number.EPSILON }, 1_200],
+    ['Retry-After beyond the wait', { attempt: 1, retryAfterMs: 7_000 }, 7_000],
+    ['Retry-After below the wait', { attempt: 2, retryAfterMs: 7_000 }, 10_000],
+    ['Retry-After beyond every wait', { attempt: 1, retryAfterMs: 120_000 }, 120_000],
+    ['Retry-After of 24 hours', { attempt: 1, retryAfterMs: DAY }, DAY],
+    ['Retry-After capped at 24 hours', { attempt: 1, retryAfterMs: 10 * 365 * DAY }, DAY],
+    ['Retry-After infinite', { attempt: 1, retryAfterMs: Number.POSITIVE_INFINITY }, DAY],
+    ['Retry-After capped at a longer wait', { attempt: 1, retryAfterMs: 9 * DAY, schedule: [1_000, 3 * DAY] }, 3 * DAY],
+    ['Retry-After does not revive a used-up schedule', { attempt: 4, retryAfterMs: 1 }, null],
+    ['Retry-After null', { attempt: 1, retryAfterMs: null }, 1_000],
+    ['Retry-After negative', { attempt: 1, retryAfterMs: -1 }, 1_000],
+  ])('%s', (_, plan, expected) => {
+    expect(nextAttemptDelay({ schedule, random: middle, ...plan })).toBe(expected);
+  });
+
+  test('an empty schedule never retries', () => {
+    expect(nextAttemptDelay({ schedule: [], attempt: 1, retryAfterMs: 5 })).toBeNull();
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])('attempt %s is a mistake of the caller', (attempt) => {
+    expect(() => nextAttemptDelay({ schedule, attempt })).toThrow(RangeError);
+  });
+
+  test('is whole, within 20% of the schedule, or exactly what the receiver may ask for', () => {
+    const waits = fc.array(fc.integer({ min: 0, max: 365 * DAY }), { minLength: 1, maxLength: 10 });
+    const asked = fc.option(fc.integer({ min: 0, max: 1000 * DAY }));
+    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(waits, fc.nat(), asked, random, (schedule, index, retryAfterMs, drawn) => {
+        const attempt = (index % schedule.length) + 1;
+        const wait = schedule[attempt - 1]!;
+        const allowed = Math.min(retryAfterMs ?? 0, Math.max(DAY, ...schedule));
+        const delay = nextAttemptDelay({ schedule, attempt, retryAfterMs, random: () => drawn })!;
+        expect(Number.isInteger(delay)).toBe(true);
+        expect(delay).toBeGreaterThanOrEqual(Math.max(wait * 0.8, allowed));
+        expect(delay).toBeLessThanOrEqual(Math.max(wait * 1.2, allowed));
+      }),
+    );
+  });
+
+  test('n failed attempts in a row make 1 + length(schedule) attempts', () => {
+    let attempts = 1;
+    while (nextAttemptDelay({ schedule: DEFAULT_RETRY_SCHEDULE, attempt: attempts }) !== null) attempts += 1;
+    expect(attempts).toBe(8);
+  });
+});

@@ -1,0 +1,86 @@
+import { Agent } from 'undici';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ClaimedDelivery, ClaimedEndpoint } from '../../../../src/extensions/webhooks/delivery/claim.ts';
+import type { Turn } from '../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
+import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
+import { type ServeParts, serve } from '../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
+import { createLog } from '../../../../src/platform/log.ts';
+import { startReceiver } from '../../../fakes/receiver.ts';
+
+const CHUNK = 5;
+
+function deliveries(name: string): ClaimedDelivery[] {
+  return Array.from({ length: CHUNK }, (_, i) => ({
+    id: `${name}${i}`,
+    messageId: `msg_${name}${i}`,
+    type: 'note.created',
+    body: `{"type":"note.created","data":{"id":"${name}${i}"}}`,
+    encryptedBody: null,
+    attempt: 1,
+    scheduleAttempt: 1,
+    dueAt: 0,
+  }));
+}
+
+test('an endpoint that an API key redirects in the middle of a turn gets only what the key may read', async () => {
+  const [mine, theirs] = [await startReceiver(), await startReceiver()];
+  const agent = new Agent();
+  onTestFinished(async () => void (await Promise.all([mine.close(), theirs.close(), agent.close()])));
+  const endpoint: ClaimedEndpoint = {
+    id: 'endpoint',
+    owner: 'owner',
+    scope: 'own',
+    key: null,
+    url: mine.url,
+    secrets: [],
+    slow: false,
+    ordered: false,
+    rateLimit: null,
+    rate: null,
+    now: 0,
+    turn: 'own',
+  };
+  const key = { via: 'api-key' as const, id: 'key', scopes: ['webhooks:*'] };
+  const redirected = (): Turn => {
+    const claims = [{ endpoint: { ...endpoint, key, url: theirs.url }, deliveries: deliveries('second') }];
+    return {
+      claim: async () => claims.shift(),
+      mayBegin: () => true,
+      waitMs: () => 0,
+      isOutdated: () => false,
+      noteResult: () => undefined,
+      end: async () => undefined,
+    };
+  };
+  const results: [id: string, error: string | null][] = [];
+  const log = createLog('silent', 'test');
+  const parts: Partial<ServeParts> = {
+    host: { log } as ServeParts['host'],
+    sender: {
+      agent,
+      freshAgent: agent,
+      keys: () => [],
+      log,
+      settings: { allowPrivate: true, requireHttps: false, timeoutMs: 5000 },
+    },
+    // As an owner may read everything, and this key nothing.
+    check: async ({ key }, bodies) => bodies.map(() => !key),
+    slots: createRequestSlots(10, { slow: 5, untried: 5, doubtful: 8, requested: 2 }),
+    recordResult: async ({ id, outcome }) => void results.push([id, outcome.error]),
+    share: { fast: 1, slow: 1 },
+    chunk: { fast: CHUNK, slow: CHUNK },
+    sliceMs: 60_000,
+    windows: new Map(),
+    isStopping: () => false,
+  };
+
+  const refused = () => results.filter(([, error]) => error !== null);
+  // A turn ends before the second claim when an answer takes more than a second, as it may on a busy machine.
+  for (let turns = 0; turns < 20 && refused().length === 0; turns++) {
+    await serve(parts as ServeParts, redirected(), 'fast', { endpoint, deliveries: deliveries('first') });
+  }
+  expect(theirs.requests).toEqual([]);
+  expect(mine.requests.length).toBeGreaterThan(0);
+  expect(refused().length).toBeGreaterThan(0);
+  for (const [, error] of refused()) expect(error).toBe("The endpoint's owner may no longer read this record");
+});

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { createApp } from '../../../../src/index.ts';
+import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
+import { blog } from '../../../fixtures/blog/app.ts';
+import { startTestApp } from '../../../support/app.ts';
+import { startBlog } from '../../../support/processes.ts';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+const { env, person } = await startTestApp(blog, { start: { roles: ['web', 'relay'] } });
+const client = new Client({ connectionString: env.DATABASE_URL });
+await client.connect();
+afterAll(() => client.end());
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 120_000, interval: 100 });
+
+/** A delivery whose receiver has it and does not answer yet, sent by a worker in a process of its own. */
+async function inFlight() {
+  const worker = startBlog('webhook-worker', env);
+  const receiver: Receiver = await startReceiver();
+  let release: () => void = () => undefined;
+  receiver.answer(
+    (_, res) =>
+      new Promise<void>((resolve) => {
+        release = () => resolve(void res.writeHead(204).end());
+      }),
+    204,
+  );
+  const ann = await person('Ann');
+  const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] });
+  await ann.call('POST', '/api/posts', { title: 'x' });
+  await receiver.received(1, 120_000);
+  const log = async () => (await ann.call('GET', `/api/webhooks/${body.data.id}/deliveries`)).body.data;
+  return { worker, receiver, ann, release: () => release(), endpoint: body.data.id as string, log };
+}
+
+test('SIGTERM: what is in flight is finished and written before the worker ends', async () => {
+  const { worker, receiver, release, log } = await inFlight();
+  worker.child.kill('SIGTERM');
+  // The receiver takes its time; the worker waits for it.
+  expect(await Promise.race([worker.ended, sleep(700, 'still there')])).toBe('still there');
+  release();
+  expect(await worker.ended).toBe(0);
+  expect(await log()).toMatchObject([{ status: 'succeeded', attempts: 1, statusCode: 204 }]);
+  expect(receiver.requests).toHaveLength(1);
+  await receiver.close();
+});
+
+test('SIGKILL in the middle of a request: the endpoint’s other deliveries go on, and one more is sent of that one, with the same id and the same bytes', async () => {
+  const { worker, receiver, ann, endpoint, log } = await inFlight();
+  worker.child.kill('SIGKILL');
+  await worker.ended;
+  expect(await log()).toMatchObject([{ status: 'sending' }]);
+  // However slow the machine is, the lease of the lost attempt does not end before the other delivery is sent.
+  await client.query(
+    `update webhook_deliveries set lease_until = now() + interval '1 hour' where status = 'sending' and endpoint_id = $1`,
+    [endpoint],
+  );
+  const next = createApp(blog, env);
+  onTestFinished(() => next.close());
+  await next.start({ roles: ['webhook-worker'] });
+  await ann.call('POST', '/api/posts', { title: 'y' });
+  // Once the dead worker's turn and its job are taken over.
+  await receiver.received(2, 120_000);
+  const statuses = async () => (await log()).map(({ status }: { status: string }) => status);
+  await until(async () => (await statuses())[0] === 'succeeded');
+  expect(await statuses()).toEqual(['succeeded', 'sending']);
+  // As if the time of its lease, and then that of its retry, had come.
+  await client.query(
+    `update webhook_deliveries set lease_until = now() - make_interval(secs => 1) where status = 'sending' and endpoint_id = $1`,
+    [endpoint],
+  );
+  await until(async () => (await log())[1].error === 'worker lost');
+  await client.query(
+    `update webhook_deliveries set next_attempt_at = now() - make_interval(secs => 1) where status = 'pending' and endpoint_id = $1`,
+    [endpoint],
+  );
+  await until(async () => (await log())[1].status === 'succeeded');
+  expect((await log()).slice(1)).toMatchObject([
+    { attempts: 2, attemptLog: [{ error: 'worker lost' }, { statusCode: 204 }] },
+  ]);
+  const [first, , second, ...more] = receiver.requests;
+  expect(more).toEqual([]);
+  expect(second!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+  expect(second!.body).toBe(first!.body);
+  await receiver.close();
+});

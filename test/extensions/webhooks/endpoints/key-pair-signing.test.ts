@@ -1,0 +1,262 @@
+import { createPublicKey, verify } from 'node:crypto';
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, describe, expect, test } from 'vitest';
+import {
+  newKeyPair,
+  newSecret,
+  privateSigningKey,
+  sign,
+  signingKey,
+} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { verifyWebhook, type WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
+import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
+import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
+import { type Received, startReceiver } from '../../../fakes/receiver.ts';
+import { anyCharacter } from '../../../support/any-text.ts';
+import { type Person, startTestApp } from '../../../support/app.ts';
+
+// The reference vector of Svix, the first to sign so: its server's own test and its documentation have these keys.
+const vector = {
+  privateKey: 'whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==',
+  publicKey: 'whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=',
+  id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+  timestamp: 1_614_265_330,
+  body: '{"test": 2432232314}',
+  signature: 'v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==',
+};
+const headersOf = (signature: string, id = vector.id, timestamp = vector.timestamp) => ({
+  'webhook-id': id,
+  'webhook-timestamp': String(timestamp),
+  'webhook-signature': signature,
+});
+const options = { now: vector.timestamp * 1000 };
+const codeOf = (act: () => unknown) => {
+  try {
+    act();
+    return 'accepted';
+  } catch (error) {
+    return (error as WebhookVerificationError).code;
+  }
+};
+
+describe('a signature', () => {
+  test('is that of the reference vector, of text and of bytes', () => {
+    const key = privateSigningKey(vector.privateKey);
+    expect(sign([key], vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
+    expect(sign([key], vector.id, vector.timestamp, Buffer.from(vector.body))).toBe(vector.signature);
+  });
+
+  test('of a new pair verifies here and by node:crypto itself, and with another key by neither', () => {
+    const [pair, other] = [newKeyPair(), newKeyPair()];
+    fc.assert(
+      fc.property(fc.string({ unit: anyCharacter }), (text) => {
+        const body = JSON.stringify({ text });
+        const signature = sign([privateSigningKey(pair.privateKey)], 'msg_a', vector.timestamp, body);
+        const headers = headersOf(signature, 'msg_a');
+        expect(verifyWebhook(pair.publicKey, headers, body, options)).toEqual({ text });
+        expect(codeOf(() => verifyWebhook(other.publicKey, headers, body, options))).toBe('SIGNATURE_MISMATCH');
+        expect(codeOf(() => verifyWebhook(pair.publicKey, headers, `${body} `, options))).toBe('SIGNATURE_MISMATCH');
+        const x = Buffer.from(pair.publicKey.slice(5), 'base64').toString('base64url');
+        const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+        const signed = Buffer.from(`msg_a.${vector.timestamp}.${body}`);
+        expect(verify(null, signed, key, Buffer.from(signature.slice(4), 'base64'))).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('a private key is whsk_ and 64 bytes, the public one whpk_ and its last 32; never the same twice', () => {
+    const { privateKey, publicKey } = newKeyPair();
+    expect([privateKey, publicKey]).toEqual([
+      expect.stringMatching(/^whsk_[A-Za-z0-9+/]{86}==$/),
+      expect.stringMatching(/^whpk_[A-Za-z0-9+/]{43}=$/),
+    ]);
+    expect(Buffer.from(privateKey.slice(5), 'base64').subarray(32)).toEqual(Buffer.from(publicKey.slice(5), 'base64'));
+    expect(newKeyPair().privateKey).not.toBe(privateKey);
+  });
+
+  test.each([
+    ['empty', ''],
+    ['a public key', vector.publicKey],
+    ['cut short', vector.privateKey.slice(0, -4)],
+    ['of halves that do not belong together', vector.privateKey.replace('LlX0dR', 'LlaaaR')],
+  ])('a private key that is %s is refused without being printed', (_, key) => {
+    expect(() => privateSigningKey(key)).toThrow(/^A private signing key is whsk_ followed by [^+/]+$/);
+  });
+});
+
+describe('verifying', () => {
+  const { id, timestamp, body, signature, publicKey } = vector;
+  const check = (headers: object, key = publicKey, raw: string | Uint8Array = body) =>
+    codeOf(() => verifyWebhook(key, headers as Headers, raw, options));
+  const secret = newSecret();
+  const shared = sign([signingKey(secret)], id, timestamp, body);
+
+  test.each([
+    ['alone', signature, 'accepted'],
+    ['beside one by the secret', `${shared} ${signature}`, 'accepted'],
+    ['beside another key’s', `v1a,${'A'.repeat(86)}== ${signature}`, 'accepted'],
+    ['named v1', signature.replace('v1a', 'v1'), 'SIGNATURE_MISMATCH'],
+    ['named v2a', signature.replace('v1a', 'v2a'), 'SIGNATURE_MISMATCH'],
+    ['without padding', signature.replace('==', ''), 'SIGNATURE_MISMATCH'],
+    ['same bytes, other base64', signature.replace('Ag==', 'Ah=='), 'SIGNATURE_MISMATCH'],
+    ['cut short', `${signature.slice(0, 40)}==`, 'SIGNATURE_MISMATCH'],
+    ['only one by the secret', shared, 'SIGNATURE_MISMATCH'],
+    [
+      'a MAC keyed with the public key',
+      sign([signingKey(`whsec_${publicKey.slice(5)}`)], id, timestamp, body),
+      'SIGNATURE_MISMATCH',
+    ],
+  ])('a signature that is %s', (_, header, expected) => {
+    expect(check(headersOf(header))).toBe(expected);
+  });
+
+  test('the secret does not look at signatures by the key', () => {
+    expect(check(headersOf(signature), secret)).toBe('SIGNATURE_MISMATCH');
+    expect(check(headersOf(`${signature} ${shared}`), secret)).toBe('accepted');
+  });
+
+  test.each([
+    'whpk_',
+    'whpk_***',
+    `whpk_${'A'.repeat(44)}`,
+    `${publicKey}=`,
+    publicKey.replace('ir4=', 'ir5='),
+    vector.privateKey,
+  ])('the key %s is refused', (key) => {
+    expect(check(headersOf(signature), key)).toBe('INVALID_SECRET');
+  });
+
+  test('the id, the time and the body are signed; bytes are taken as they come', () => {
+    expect(check(headersOf(signature), publicKey, new TextEncoder().encode(body))).toBe('accepted');
+    expect(check(headersOf(signature, 'msg_other'))).toBe('SIGNATURE_MISMATCH');
+    expect(check(headersOf(signature, id, timestamp + 1))).toBe('SIGNATURE_MISMATCH');
+    expect(codeOf(() => verifyWebhook(publicKey, headersOf(signature), body))).toBe('TIMESTAMP_TOO_OLD');
+  });
+});
+
+const note = defineResource('note', {
+  fields: { text: f.text(), owner: f.ref('user').owner() },
+  policies: { read: 'owner' },
+});
+const encryptionKey = Buffer.alloc(32, 7).toString('base64');
+const { person, env } = await startTestApp(
+  { resources: [defineUser(), note], extensions: [webhooks({ maxEndpointsPerUser: 100 })] },
+  { env: () => ({ SVC_ENCRYPTION_KEYS: encryptionKey }) },
+);
+const client = new Client({ connectionString: env.DATABASE_URL });
+await client.connect();
+const receiver = await startReceiver();
+afterAll(async () => {
+  await client.end();
+  await receiver.close();
+});
+const ann = await person('Ann');
+const create = (who: Person, more: object) =>
+  who.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'], ...more });
+const rotate = (id: string, body?: object) => ann.call('POST', `/api/webhooks/${id}/rotate-secret`, body);
+const row = async (id: string) => (await client.query('select * from webhook_endpoints where id = $1', [id])).rows[0];
+const accepts = (key: string, { headers, body }: Received) =>
+  codeOf(() => verifyWebhook(key, headers, body)) === 'accepted';
+/** The message that a test sends. */
+async function sent(id: string): Promise<Received> {
+  const before = receiver.requests.length;
+  expect((await ann.call('POST', `/api/webhooks/${id}/test`)).body.data.status).toBe('succeeded');
+  return receiver.requests[before]!;
+}
+const kinds = ({ headers }: Received) =>
+  String(headers['webhook-signature'])
+    .split(' ')
+    .map((one) => one.split(',')[0]);
+
+describe('an endpoint', () => {
+  test('that does not ask for it has one signature, and nothing of a key', async () => {
+    for (const more of [{}, { signing: 'v1' }]) {
+      const { body } = await create(ann, more);
+      expect(body.data).not.toHaveProperty('publicKey');
+      expect(body.data).not.toHaveProperty('signing');
+      expect(kinds(await sent(body.data.id))).toEqual(['v1']);
+    }
+  });
+
+  test('that asks for v1a shows its public key always, its private key never, and keeps that encrypted', async () => {
+    const { status, body } = await create(ann, { signing: 'v1a' });
+    const { id, secret, publicKey, signing } = body.data;
+    expect([status, signing, secret, publicKey]).toEqual([
+      201,
+      'v1a',
+      expect.stringMatching(/^whsec_/),
+      expect.stringMatching(/^whpk_[A-Za-z0-9+/]{43}=$/),
+    ]);
+    expect((await ann.call('GET', `/api/webhooks/${id}`)).body.data).toMatchObject({ signing, publicKey });
+    expect(
+      (await ann.call('GET', '/api/webhooks')).body.data.find((one: { id: string }) => one.id === id),
+    ).toMatchObject({
+      publicKey,
+    });
+    const stored = await row(id);
+    expect(JSON.stringify([body, { ...stored, secret: '' }])).not.toContain('whsk_');
+    const kept = createKeyring([encryptionKey]).decrypt(stored.secret, `webhook_endpoints/secret/${id}`);
+    expect(kept).toMatch(/^whsec_\S+ whsk_\S+$/);
+
+    const message = await sent(id);
+    expect(kinds(message)).toEqual(['v1', 'v1a']);
+    expect([accepts(secret, message), accepts(publicKey, message)]).toEqual([true, true]);
+    // A library that knows only v1 finds the signature that it knows.
+    expect(() => new Webhook(secret).verify(message.body, message.headers as Record<string, string>)).not.toThrow();
+  });
+
+  test('rotated: both kinds of both, the new ones first; then, after the grace time, of the new ones', async () => {
+    const first = (await create(ann, { signing: 'v1a' })).body.data;
+    const { status, headers, body } = await rotate(first.id);
+    const second = body.data;
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(second.publicKey).not.toBe(first.publicKey);
+    expect((await ann.call('GET', `/api/webhooks/${first.id}`)).body.data.publicKey).toBe(second.publicKey);
+    const during = await sent(first.id);
+    expect(kinds(during)).toEqual(['v1', 'v1a', 'v1', 'v1a']);
+    const keys = [first.secret, first.publicKey, second.secret, second.publicKey];
+    expect(keys.map((key) => accepts(key, during))).toEqual([true, true, true, true]);
+    const [newV1, newV1a] = String(during.headers['webhook-signature']).split(' ');
+    const only = (signature: string) => ({ ...during, headers: { ...during.headers, 'webhook-signature': signature } });
+    expect([accepts(second.secret, only(newV1!)), accepts(second.publicKey, only(newV1a!))]).toEqual([true, true]);
+
+    await client.query(
+      'update webhook_endpoints set previous_secret_until = now() - make_interval(secs => 1) where id = $1',
+      [first.id],
+    );
+    const after = await sent(first.id);
+    expect(keys.map((key) => accepts(key, after))).toEqual([false, false, true, true]);
+  });
+
+  test('changes to v1a and back by rotating; what was signed before goes on for the grace time', async () => {
+    const { id, secret } = (await create(ann, {})).body.data;
+    const changed = (await rotate(id, { signing: 'v1a' })).body.data;
+    expect(changed.publicKey).toMatch(/^whpk_/);
+    const message = await sent(id);
+    expect(kinds(message)).toEqual(['v1', 'v1a', 'v1']);
+    expect([secret, changed.secret, changed.publicKey].map((key) => accepts(key, message))).toEqual([true, true, true]);
+    const back = (await rotate(id, { signing: 'v1' })).body.data;
+    expect(back).not.toHaveProperty('publicKey');
+    expect(kinds(await sent(id))).toEqual(['v1', 'v1', 'v1a', 'v1']);
+    expect((await row(id)).public_key).toBeNull();
+  });
+
+  test.each([
+    ['create', (body: object) => create(ann, body)],
+    ['rotation', async (body: object) => rotate((await create(ann, {})).body.data.id, body)],
+  ])('422 for an unknown signing at a %s', async (_, act) => {
+    for (const signing of ['v2', '', 1, null, ['v1a']]) {
+      const { status, body } = await act({ signing });
+      expect([status, body.error.details]).toEqual([422, { signing: 'Must be one of: v1, v1a' }]);
+    }
+    expect((await act({ privateKey: 'whsk_' })).status).toBe(422);
+  });
+
+  test('a rotation without a body, or with an empty one, keeps how it signs', async () => {
+    const { id } = (await create(ann, { signing: 'v1a' })).body.data;
+    for (const body of [undefined, {}]) expect((await rotate(id, body)).body.data.signing).toBe('v1a');
+  });
+});

@@ -1,0 +1,249 @@
+import { Client } from 'pg';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
+import { startReceiver } from '../../../fakes/receiver.ts';
+import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+
+const note = defineResource('note', {
+  fields: { text: f.text(), owner: f.ref('user').owner() },
+  policies: { read: 'owner' },
+});
+const diary = defineResource('diary', {
+  fields: { owner: f.ref('user').owner() },
+  policies: { read: 'owner' },
+  webhooks: false,
+});
+const draft = defineResource('draft', { fields: { text: f.text() }, policies: { read: 'admin' } });
+const riddle = defineResource('riddle', {
+  fields: { text: f.text() },
+  policies: {
+    read: () => {
+      throw new Error('bug');
+    },
+  },
+});
+const extension = webhooks({
+  pollMs: 100,
+  maxEndpointsPerUser: 100,
+  events: { 'invoice.paid': { schema: z.object({}) } },
+});
+const made = { resources: [defineUser(), note, diary, draft, riddle], extensions: [extension] } as const;
+const running = await startTestApp(made);
+const { person, env, call } = running;
+const app = running.app as unknown as ReturnType<typeof createApp<typeof made.resources, typeof made.extensions>>;
+const client = new Client({ connectionString: env.DATABASE_URL });
+await client.connect();
+const receiver = await startReceiver();
+const opened: { close(): Promise<unknown> }[] = [receiver];
+afterAll(async () => {
+  await client.end();
+  await Promise.all(opened.map((one) => one.close()));
+});
+
+let ann: Person;
+let bob: Person;
+let root: Person;
+beforeEach(async () => {
+  [ann, bob, root] = [await person('Ann'), await person('Bob'), await person('Root', ['user', 'admin'])];
+});
+async function subscribe(who: Person, events: string[], scope = 'own'): Promise<string> {
+  const { status, body } = await who.call('POST', '/api/webhooks', { url: receiver.url, events, scope });
+  expect(status).toBe(201);
+  return body.data.id;
+}
+const ask = (who: { call: typeof call }, endpoint: string, event: string) =>
+  who.call('GET', `/api/webhooks/${endpoint}/explain?event=${event}`);
+async function explained(who: Person, endpoint: string, event: string) {
+  const { status, body } = await ask(who, endpoint, event);
+  expect([status, body.error]).toEqual([200, undefined]);
+  return body.data;
+}
+const deliveryOf = (endpoint: string) =>
+  vi.waitUntil(
+    async () =>
+      (
+        await client.query(
+          `select id, event_id from webhook_deliveries where endpoint_id = $1 and status = 'succeeded'`,
+          [endpoint],
+        )
+      ).rows[0],
+    { timeout: 60_000, interval: 20 },
+  );
+const fannedOut = () =>
+  vi.waitUntil(async () => (await client.query('select from outbox where available_at <= now()')).rowCount === 0, {
+    timeout: 60_000,
+    interval: 20,
+  });
+/** The event of a record that waits in the outbox. */
+async function waiting(name: string, record: object, resource = name.split('.')[0]): Promise<string> {
+  const at = new Date().toISOString();
+  const id = `${Math.floor(Date.now() / 1000).toString(16)}${String(Math.random()).slice(2, 18).padEnd(16, '0')}`;
+  await client.query(
+    `insert into outbox (event_id, name, resource, record_id, payload, available_at) values ($1, $2, $3, $4, $5, now() + interval '1 hour')`,
+    [id, name, resource, 'f'.repeat(24), { record: { id: 'f'.repeat(24), created_at: at, updated_at: at, ...record } }],
+  );
+  return id;
+}
+const told = (reason: string) => ({ event: expect.any(String), reason, message: expect.stringMatching(/\.$/) });
+
+test('delivered: with the delivery and how it stands, by the event’s id or by any delivery of it', async () => {
+  const [first, second] = [await subscribe(ann, ['note.created']), await subscribe(ann, ['note.*'])];
+  await ann.call('POST', '/api/notes', { text: 'x' });
+  const [one, two] = [await deliveryOf(first), await deliveryOf(second)];
+  for (const asked of [one.event_id, one.id, two.id]) {
+    expect(await explained(ann, first, asked)).toEqual({
+      ...told('delivered'),
+      event: one.event_id,
+      name: 'note.created',
+      delivery: { id: one.id, status: 'succeeded', attempts: 1, error: null },
+    });
+  }
+});
+
+test.each([
+  ['filtered', ['user.created'], async () => undefined],
+  ['disabled', ['note.*'], (id: string) => ann.call('PATCH', `/api/webhooks/${id}`, { enabled: false })],
+  ['changed_since', ['user.created'], (id: string) => ann.call('PATCH', `/api/webhooks/${id}`, { events: ['*'] })],
+])('%s', async (reason, events, act) => {
+  const [got, other] = [await subscribe(ann, ['note.*']), await subscribe(ann, events)];
+  if (reason === 'disabled') await act(other);
+  await ann.call('POST', '/api/notes', { text: 'x' });
+  const { event_id } = await deliveryOf(got);
+  if (reason !== 'disabled') await act(other);
+  expect(await explained(ann, other, event_id)).toEqual({ ...told(reason), event: event_id, name: 'note.created' });
+});
+
+test('created later than the event was dealt with', async () => {
+  const got = await subscribe(ann, ['note.*']);
+  await ann.call('POST', '/api/notes', { text: 'x' });
+  const { id } = await deliveryOf(got);
+  const later = await subscribe(ann, ['note.*']);
+  expect(await explained(ann, later, id)).toMatchObject({ reason: 'created_later', name: 'note.created' });
+});
+
+test('waiting: an event that is not dealt with yet; what else keeps it from the endpoint is told first', async () => {
+  const event = await waiting('note.created', { owner: ann.id, text: 'x' });
+  const [all, other] = [await subscribe(ann, ['*']), await subscribe(ann, ['user.*'])];
+  expect(await explained(ann, all, event)).toEqual({ ...told('waiting'), event, name: 'note.created' });
+  expect(await explained(ann, other, event)).toMatchObject({ reason: 'filtered' });
+});
+
+test('of an event that the relay has dealt with in part: an endpoint that it has passed does not wait', async () => {
+  const [first, second, third] = [
+    await subscribe(ann, ['*']),
+    await subscribe(ann, ['*']),
+    await subscribe(ann, ['*']),
+  ];
+  const event = await waiting('note.created', { owner: ann.id, text: 'x' });
+  await client.query(
+    `update outbox set name = 'webhooks.event', payload = payload || jsonb_build_object('name', name, 'after', $2::text, 'position', id)
+     where event_id = $1`,
+    [event, second],
+  );
+  expect(await explained(ann, first, event)).toMatchObject({ reason: 'changed_since', name: 'note.created' });
+  expect(await explained(ann, second, event)).toMatchObject({ reason: 'changed_since' });
+  expect(await explained(ann, third, event)).toMatchObject({ reason: 'waiting' });
+});
+
+test('404: an event of a resource that is never sent, though it stands in the outbox', async () => {
+  const endpoint = await subscribe(ann, ['*']);
+  expect((await ask(ann, endpoint, await waiting('diary.created', { owner: ann.id }))).status).toBe(404);
+});
+
+test.each([
+  ['a record of somebody else', () => waiting('note.created', { owner: bob.id, text: 'secret' })],
+  ['a record for admins', () => waiting('draft.created', { text: 'secret' })],
+  ['a record whose policy throws', () => waiting('riddle.created', { text: 'secret' })],
+  [
+    'an event published for somebody else',
+    async () => (await app.webhooks.publish('invoice.paid', {}, { owner: bob.id })).id,
+  ],
+  ['an event published for nobody', async () => (await app.webhooks.publish('invoice.paid', {})).id],
+])('not_readable: of %s nothing else is told, whatever the endpoint subscribes to', async (_, happen) => {
+  const [all, other] = [await subscribe(ann, ['*']), await subscribe(ann, ['user.deleted'])];
+  const event = await happen();
+  await fannedOut();
+  for (const endpoint of [all, other])
+    expect(await explained(ann, endpoint, event)).toEqual({ ...told('not_readable'), event });
+});
+
+test('not_readable: a record that is gone, of which a global endpoint knows and an own one never did', async () => {
+  const [global, own] = [await subscribe(root, ['note.*'], 'global'), await subscribe(root, ['*'])];
+  const { id } = (await ann.call('POST', '/api/notes', { text: 'x' })).body.data;
+  const { event_id } = await deliveryOf(global);
+  expect(await explained(root, own, event_id)).toEqual({ ...told('not_readable'), event: event_id });
+  await app.service('note').delete(id);
+  expect(await explained(root, own, event_id)).toEqual({ ...told('not_readable'), event: event_id });
+});
+
+test('a global endpoint is told by what global ones get, until its owner may not have one any more', async () => {
+  const endpoint = await subscribe(root, ['user.*'], 'global');
+  const event = await waiting('note.created', { owner: ann.id, text: 'x' });
+  expect(await explained(root, endpoint, event)).toMatchObject({ reason: 'filtered' });
+  const { id } = await app.webhooks.publish('invoice.paid', {}, { owner: ann.id });
+  await fannedOut();
+  expect(await explained(root, endpoint, id)).toMatchObject({ reason: 'filtered', name: 'invoice.paid' });
+  await app.service('user').update(root.id, { roles: ['user'] });
+  for (const asked of [event, id])
+    expect(await explained(root, endpoint, asked)).toEqual({ ...told('not_readable'), event: asked });
+});
+
+test('a published event that reached nobody is known all the same', async () => {
+  const endpoint = await subscribe(ann, ['note.*']);
+  const { id } = await app.webhooks.publish('invoice.paid', {}, { owner: ann.id });
+  await fannedOut();
+  expect(await explained(ann, endpoint, id)).toEqual({ ...told('filtered'), event: id, name: 'invoice.paid' });
+  const later = await subscribe(ann, ['*']);
+  expect(await explained(ann, later, id)).toMatchObject({ reason: 'created_later' });
+});
+
+test('too_old: what happened before all that is kept; 404 for what never happened, as far as is known', async () => {
+  const endpoint = await subscribe(ann, ['*']);
+  const idAt = (daysAgo: number) => `${Math.floor(Date.now() / 1000 - daysAgo * 86_400).toString(16)}${'a'.repeat(16)}`;
+  const old = idAt(15);
+  expect(await explained(ann, endpoint, old)).toEqual({ ...told('too_old'), event: old });
+  for (const event of [idAt(1), idAt(-1), 'f'.repeat(24), 'nonsense', '%00', 'msg_1']) {
+    const { status, body } = await ask(ann, endpoint, event);
+    expect([event, status, body.error.code]).toEqual([event, 404, 'NOT_FOUND']);
+  }
+});
+
+test('404 for a test of another endpoint, for a delivery and for an endpoint of somebody else; 401 signed out', async () => {
+  const [mine, other, bobs] = [
+    await subscribe(ann, ['*']),
+    await subscribe(ann, ['*']),
+    await subscribe(bob, ['note.*']),
+  ];
+  const { id } = (await ann.call('POST', `/api/webhooks/${mine}/test`)).body.data;
+  expect(await explained(ann, mine, id)).toMatchObject({ reason: 'delivered', name: 'webhook.test' });
+  expect((await ask(ann, other, id)).status).toBe(404);
+  await bob.call('POST', '/api/notes', { text: 'x' });
+  const delivery = await deliveryOf(bobs);
+  for (const asked of [delivery.id, delivery.event_id]) expect((await ask(ann, mine, asked)).status).toBe(404);
+  for (const endpoint of [bobs, 'f'.repeat(24), 'nonsense']) expect((await ask(ann, endpoint, id)).status).toBe(404);
+  expect((await ask({ call }, mine, id)).status).toBe(401);
+});
+
+test.each(['', '?event=', '?event=a&event=b', '?event[eq]=a', '?events=a', '?event=a&limit=1'])(
+  'the query %j: 400',
+  async (query) => {
+    const endpoint = await subscribe(ann, ['*']);
+    const { status, body } = await ann.call('GET', `/api/webhooks/${endpoint}/explain${query}`);
+    expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
+  },
+);
+
+test('10 a minute for each client', async () => {
+  const endpoint = await subscribe(ann, ['*']);
+  const limited = createApp(
+    { ...made, settings: { rateLimit: { enabled: true } } },
+    { ...env, REDIS_PREFIX: `${env.REDIS_PREFIX}-limited` },
+  );
+  opened.push(limited);
+  const { url } = await limited.start({ port: 0, roles: ['web'] });
+  const statuses = [];
+  for (let i = 0; i < 11; i++)
+    statuses.push((await ask({ call: clientOf(url, ann.token) }, endpoint, 'f'.repeat(24))).status);
+  expect(statuses).toEqual([...Array(10).fill(404), 429]);
+});

@@ -1,0 +1,333 @@
+import { Client } from 'pg';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { ResourceGateway } from '../../../../src/declare/host.ts';
+import { createRecovering } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
+import { completeSettings, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
+import { createApp, defineUser, webhooks } from '../../../../src/index.ts';
+import { createLog } from '../../../../src/platform/log.ts';
+import { openDatabase } from '../../../../src/platform/postgres/database.ts';
+import type { NewJob, Queues } from '../../../../src/platform/queues.ts';
+import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
+import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+
+const user = defineUser();
+const made = {
+  resources: [user],
+  extensions: [
+    webhooks({ retrySchedule: ['1h'], pollMs: 50, cleanMs: 50, events: { 'number.drawn': { schema: z.unknown() } } }),
+  ],
+} as const;
+// Web alone: pages are taken and messages sent when a test says so.
+const { app, person, call, env } = await startTestApp(made, { start: { roles: ['web'] } });
+const client = new Client({ connectionString: env.DATABASE_URL });
+await client.connect();
+const database = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
+const woken: string[] = [];
+const queues = { add: async (_: string, jobs: NewJob[]) => void woken.push(...jobs.map(({ data }) => data.id)) };
+const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
+/** What carries recoveries out, as each process makes one of its own. */
+const recovering = () =>
+  createRecovering(
+    { database, queues: queues as unknown as Queues },
+    gateway,
+    completeSettings(webhookSettings.parse({}), false),
+  );
+
+const receiver: Receiver = await startReceiver();
+const opened: { close(): Promise<unknown> }[] = [receiver];
+afterAll(async () => {
+  await Promise.all(opened.map((one) => one.close()));
+  await client.end();
+  await database.close();
+});
+
+let ann: Person;
+let endpoint: string;
+beforeEach(async () => {
+  ann = await person('Ann');
+  const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['user.updated'] });
+  endpoint = body.data.id;
+  woken.length = 0;
+});
+
+const HOUR = 3_600_000;
+let batches = 0;
+/** Deliveries of the endpoint that failed, an hour old and a second younger each; the columns that differ. */
+async function failed(count: number, differ: Record<string, unknown> = {}): Promise<void> {
+  batches += 1;
+  const columns = Object.keys(differ);
+  await client.query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, status, attempts, schedule_attempts, error,
+       created_at, finished_at)
+     select lpad($1 || '0' || lpad(to_hex(i), 6, '0'), 24, '0'), $2, $1 || '-' || i, 'msg_' || $1 || '_' || i, 'number.drawn', '{}',
+       'failed', 2, 2, 'status 500', now() - interval '1 hour' + i * interval '1 second', now() - interval '1 minute'
+     from generate_series(1, $3) i`,
+    [String(batches), endpoint, count],
+  );
+  if (columns.length === 0) return;
+  const sets = columns.map((column, i) => `${column} = $${i + 2}`).join(', ');
+  await client.query(`update webhook_deliveries set ${sets} where event_id like $1 || '-%'`, [
+    String(batches),
+    ...Object.values(differ),
+  ]);
+}
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+const day = ago(24 * HOUR);
+const recover = (since: unknown = day, who: { call: typeof call } = ann) =>
+  who.call('POST', `/api/webhooks/${endpoint}/recover`, { since });
+const progress = async (id: string) => (await ann.call('GET', `/api/webhooks/${endpoint}/recoveries/${id}`)).body.data;
+const counts = async () => {
+  const { rows } = await client.query(
+    'select status, count(*)::int as n from webhook_deliveries where endpoint_id = $1 group by 1',
+    [endpoint],
+  );
+  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+};
+/** As when all that was sent again has arrived. */
+const deliverAll = () =>
+  client.query(
+    `update webhook_deliveries set status = 'succeeded', finished_at = now() where endpoint_id = $1 and status = 'pending'`,
+    [endpoint],
+  );
+
+describe('asking', () => {
+  test('202: what failed since then is on its way at once, with its whole schedule, and nothing else is', async () => {
+    await failed(3);
+    await failed(1, { created_at: ago(48 * HOUR) });
+    await failed(1, { type: 'webhook.test' });
+    await failed(1, { status: 'succeeded' });
+    await failed(1, { status: 'pending', finished_at: null, next_attempt_at: ago(-HOUR) });
+    const { status, body } = await recover();
+    expect(status).toBe(202);
+    expect(body.data).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      status: 'finished',
+      since: day,
+      total: 3,
+      resent: 3,
+      createdAt: expect.stringMatching(/Z$/),
+      finishedAt: expect.stringMatching(/Z$/),
+    });
+    expect(await progress(body.data.id)).toEqual(body.data);
+    const { rows } = await client.query(
+      `select attempts, schedule_attempts, finished_at, message_id like 'msg_%' as kept from webhook_deliveries
+       where endpoint_id = $1 and status = 'pending' and next_attempt_at <= now()`,
+      [endpoint],
+    );
+    expect(rows).toEqual(Array(3).fill({ attempts: 2, schedule_attempts: 0, finished_at: null, kept: true }));
+    expect(await counts()).toEqual({ failed: 2, succeeded: 1, pending: 4 });
+  });
+
+  test('with nothing that failed it is finished at once', async () => {
+    expect((await recover()).body.data).toMatchObject({ status: 'finished', total: 0, resent: 0 });
+  });
+
+  test.each([
+    [() => ago(-HOUR).replace('Z', '+00:00'), 'Must not be in the future'],
+    [() => ago(-HOUR), 'Must not be in the future'],
+    [() => ago(15 * 24 * HOUR), 'Must not be more than 14 days ago: deliveries are kept no longer'],
+    ['0000-01-01', 'Must not be more than 14 days ago: deliveries are kept no longer'],
+    ['yesterday', 'Must be an ISO 8601 date, or date and time'],
+    ['2026-02-30', 'Must be an ISO 8601 date, or date and time'],
+    ['2026-01-01T00:00:00', 'Must be an ISO 8601 date, or date and time'],
+    [1_700_000_000_000, 'Must be an ISO 8601 date, or date and time'],
+    [{}, 'Must be an ISO 8601 date, or date and time'],
+    [null, 'Is required'],
+  ])('since %j: 422', async (since, message) => {
+    const { status, body } = await recover(typeof since === 'function' ? since() : since);
+    expect([status, body.error.code, body.error.details]).toEqual([422, 'VALIDATION_ERROR', { since: message }]);
+  });
+
+  test.each([undefined, {}, { since: day, until: day }, []])('the body %j: 422', async (body) => {
+    expect((await ann.call('POST', `/api/webhooks/${endpoint}/recover`, body)).status).toBe(422);
+  });
+
+  test('since may be a date, or a time with an offset; exactly as long ago as deliveries are kept will do', async () => {
+    const iso = ago(2 * HOUR);
+    const offset = new Date(Date.parse(iso) + 2 * HOUR).toISOString().replace('Z', '+02:00');
+    expect((await recover(offset)).body.data.since).toBe(iso);
+    expect((await recover(day.slice(0, 10))).body.data.since).toBe(`${day.slice(0, 10)}T00:00:00.000Z`);
+    expect((await recover(ago(14 * 24 * HOUR))).status).toBe(202);
+  });
+
+  test('400 for a disabled endpoint: nothing is stored', async () => {
+    await failed(1);
+    await ann.call('PATCH', `/api/webhooks/${endpoint}`, { enabled: false });
+    const { status, body } = await recover();
+    expect([status, body.error.message]).toEqual([400, 'The webhook is disabled; enable it first']);
+    expect(await counts()).toEqual({ failed: 1 });
+    const { rowCount } = await client.query('select from webhook_recoveries where endpoint_id = $1', [endpoint]);
+    expect(rowCount).toBe(0);
+  });
+
+  test('404 for an endpoint or a recovery that is somebody else’s, malformed or unknown; 401 signed out', async () => {
+    const bob = await person('Bob');
+    const { id } = (await recover()).body.data;
+    expect((await recover(day, bob)).status).toBe(404);
+    expect((await recover(day, { call })).status).toBe(401);
+    const own = (await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['user.updated'] })).body.data.id;
+    for (const [who, path] of [
+      [bob, `${endpoint}/recoveries/${id}`],
+      [ann, `${own}/recoveries/${id}`],
+      [ann, `${endpoint}/recoveries/${'f'.repeat(24)}`],
+      [ann, `${endpoint}/recoveries/nonsense`],
+      [ann, `nonsense/recoveries/${id}`],
+    ] as const) {
+      expect([path, (await who.call('GET', `/api/webhooks/${path}`)).status]).toEqual([path, 404]);
+    }
+    expect((await call('GET', `/api/webhooks/${endpoint}/recoveries/${id}`)).status).toBe(401);
+  });
+
+  test('403 for a global endpoint whose owner may not have one any more', async () => {
+    const boss = await person('Boss', ['user', 'admin']);
+    const body = { url: receiver.url, events: ['*'], scope: 'global' };
+    endpoint = (await boss.call('POST', '/api/webhooks', body)).body.data.id;
+    await app.service('user').update(boss.id, { roles: ['user'] });
+    expect((await recover(day, boss)).status).toBe(403);
+  });
+
+  test('10 a minute for each client', async () => {
+    const limited = createApp(
+      { ...made, settings: { rateLimit: { enabled: true } } },
+      { ...env, REDIS_PREFIX: `${env.REDIS_PREFIX}-limited` },
+    );
+    opened.push(limited);
+    const { url } = await limited.start({ port: 0, roles: ['web'] });
+    const who = { call: clientOf(url, ann.token) };
+    const statuses = [];
+    for (let i = 0; i < 12; i++) statuses.push((await recover(day, who)).status);
+    expect(statuses).toEqual([...Array(10).fill(202), 429, 429]);
+  });
+});
+
+describe('asked twice', () => {
+  test('while it runs, ten at once get the same recovery, and each delivery is sent again once', async () => {
+    await failed(1200);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => recover()));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+    const [id, ...others] = new Set(answers.map(({ body }) => body.data.id));
+    expect(others).toEqual([]);
+    expect(await progress(id)).toMatchObject({ status: 'running', total: 1200, resent: 500, finishedAt: null });
+    expect(await counts()).toEqual({ failed: 700, pending: 500 });
+  });
+
+  test('while one of another time runs: 409, naming it', async () => {
+    await failed(600);
+    await recover();
+    const { status, body } = await recover(ago(HOUR));
+    expect([status, body.error.code, body.error.message]).toEqual([
+      409,
+      'CONFLICT',
+      `A recovery since ${day} is running; ask again once it has finished`,
+    ]);
+  });
+
+  test('after it has finished: only what has failed again', async () => {
+    await failed(5);
+    await recover();
+    await client.query(
+      `update webhook_deliveries set status = 'failed', finished_at = now() where id = (
+         select id from webhook_deliveries where endpoint_id = $1 limit 1)`,
+      [endpoint],
+    );
+    expect((await recover()).body.data).toMatchObject({ status: 'finished', total: 1, resent: 1 });
+  });
+});
+
+describe('pages', () => {
+  test('whoever is left goes on where another process died, with no delivery left out or counted twice', async () => {
+    await failed(1250);
+    const { id } = (await recover()).body.data;
+    await deliverAll();
+    // One page, and its process is gone.
+    expect(await recovering().page(id)).toMatchObject({ more: true });
+    expect(await progress(id)).toMatchObject({ status: 'running', resent: 1000 });
+    await deliverAll();
+    expect(await recovering().page(id)).toMatchObject({ more: false });
+    expect(await progress(id)).toMatchObject({ status: 'finished', total: 1250, resent: 1250 });
+    expect(await recovering().page(id)).toBeUndefined();
+    expect(await counts()).toEqual({ succeeded: 1000, pending: 250 });
+    expect(woken).toEqual([endpoint, endpoint]);
+  });
+
+  test('of several processes at once one takes the page', async () => {
+    await failed(1250);
+    const { id } = (await recover()).body.data;
+    for (let resent = 500; resent < 1250; ) {
+      await deliverAll();
+      await Promise.all(Array.from({ length: 5 }, () => recovering().page(id)));
+      const now = await progress(id);
+      expect(now.resent).toBe(Math.min(resent + 500, 1250));
+      resent = now.resent;
+    }
+    expect(await counts()).toEqual({ succeeded: 1000, pending: 250 });
+  });
+
+  test('while 500 deliveries of the endpoint are overdue none is added: new events do not wait for old ones', async () => {
+    await failed(600);
+    const { id } = (await recover()).body.data;
+    expect(await recovering().page(id)).toMatchObject({ more: false });
+    expect(await progress(id)).toMatchObject({ status: 'running', resent: 500 });
+    await deliverAll();
+    await recovering().page(id);
+    expect(await progress(id)).toMatchObject({ status: 'finished', resent: 600 });
+  });
+
+  test('what does not fail any more when its turn comes, and what failed later, is left out', async () => {
+    await failed(600);
+    const { id } = (await recover()).body.data;
+    await deliverAll();
+    await client.query(
+      `update webhook_deliveries set status = 'succeeded' where endpoint_id = $1 and id in (
+         select id from webhook_deliveries where endpoint_id = $1 and status = 'failed' order by id desc limit 40)`,
+      [endpoint],
+    );
+    await failed(7, { finished_at: ago(-1000) });
+    await recovering().page(id);
+    expect(await progress(id)).toMatchObject({ status: 'finished', total: 600, resent: 560 });
+    expect((await counts()).failed).toBe(7);
+  });
+
+  test.each([
+    [
+      'the endpoint is disabled',
+      () => ann.call('PATCH', `/api/webhooks/${endpoint}`, { enabled: false }),
+      'stays failed',
+    ],
+    ['its owner is disabled', () => app.service('user').update(ann.id, { status: 'disabled' }), 'stays failed'],
+    ['its owner is deleted', () => app.service('user').delete(ann.id), 'is deleted'],
+  ])('it stops when %s', async (_, act, left) => {
+    await failed(700);
+    const { id } = (await recover()).body.data;
+    await deliverAll();
+    await act();
+    expect(await recovering().page(id)).toMatchObject({ more: false });
+    const { rows } = await client.query('select status, resent, finished_at from webhook_recoveries where id = $1', [
+      id,
+    ]);
+    expect(rows).toEqual([{ status: 'stopped', resent: 500, finished_at: expect.any(Date) }]);
+    expect(await counts()).toEqual(left === 'is deleted' ? {} : { succeeded: 500, failed: 200 });
+  });
+});
+
+test('in a running app all of it arrives once, and the recoveries of a deleted endpoint go', {
+  timeout: 300_000,
+}, async () => {
+  // What the tests before have left to send is in its way on a busy machine.
+  await client.query('delete from webhook_recoveries');
+  await client.query('delete from webhook_deliveries');
+  await failed(1300);
+  const { id } = (await recover()).body.data;
+  const second = createApp(made, env);
+  opened.push(second);
+  await second.start({ roles: ['relay', 'webhook-worker'] });
+  await vi.waitUntil(async () => (await counts()).succeeded === 1300, { timeout: 120_000, interval: 100 });
+  expect(await progress(id)).toMatchObject({ status: 'finished', total: 1300, resent: 1300 });
+  expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(receiver.requests.length);
+  await ann.call('DELETE', `/api/webhooks/${endpoint}`);
+  await vi.waitUntil(
+    async () => (await client.query('select from webhook_recoveries where id = $1', [id])).rowCount === 0,
+    { timeout: 120_000, interval: 100 },
+  );
+});

@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { newSecret, sign, signingKey } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { verifyWebhook, WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
+
+const file = new URL('../../../../src/extensions/webhooks/verify-webhook.ts', import.meta.url);
+const secret = newSecret();
+const body = JSON.stringify({ type: 'post.created', timestamp: '2030-01-01T00:00:00.000Z', data: { title: 'Zoë 😀' } });
+
+function request(text = body): Request {
+  const now = Math.floor(Date.now() / 1000);
+  const headers = {
+    'webhook-id': 'msg_abc',
+    'webhook-timestamp': String(now),
+    'webhook-signature': sign([signingKey(secret)], 'msg_abc', now, body),
+  };
+  return new Request('https://receiver.example.com/', { method: 'POST', headers, body: text });
+}
+
+/** A receiver as Workers, Deno and Bun run it. */
+async function handle(received: Request, read: 'text' | 'bytes'): Promise<Response> {
+  try {
+    const raw = read === 'text' ? await received.text() : new Uint8Array(await received.arrayBuffer());
+    return Response.json(verifyWebhook(secret, received.headers, raw).data);
+  } catch (error) {
+    if (!(error instanceof WebhookVerificationError)) throw error;
+    return new Response(error.code, { status: 400 });
+  }
+}
+
+test.each(['text', 'bytes'] as const)('a fetch handler verifies a Request by its headers and %s', async (read) => {
+  expect(await (await handle(request(), read)).json()).toEqual({ title: 'Zoë 😀' });
+  const changed = await handle(request(body.replace('Zoë', 'Zoe')), read);
+  expect([changed.status, await changed.text()]).toEqual([400, 'SIGNATURE_MISMATCH']);
+});
+
+test('it needs no global of Node: without them it verifies just the same', async () => {
+  const script = `
+    const { env } = process;
+    const headers = new Headers(JSON.parse(env.HEADERS));
+    for (const name of ['Buffer', 'process', 'global', 'setImmediate', 'clearImmediate']) delete globalThis[name];
+    const { verifyWebhook } = await import(env.FILE);
+    const payload = verifyWebhook(env.SECRET, headers, env.BODY);
+    const codes = [['whsec_***', headers], ['x', headers], [env.SECRET, new Headers()]].map(([secret, given]) => {
+      try {
+        return verifyWebhook(secret, given, env.BODY);
+      } catch ({ code }) {
+        return code;
+      }
+    });
+    console.log(JSON.stringify([payload, codes, typeof Buffer]));`;
+  const env = {
+    FILE: file.href,
+    SECRET: secret,
+    BODY: body,
+    HEADERS: JSON.stringify(Object.fromEntries(request().headers)),
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
+  expect(JSON.parse(stdout)).toEqual([
+    JSON.parse(body),
+    ['INVALID_SECRET', 'INVALID_SECRET', 'MISSING_HEADER'],
+    'undefined',
+  ]);
+});
+
+test('it imports nothing but node:crypto, since receivers take the file alone', () => {
+  const source = readFileSync(file, 'utf8');
+  expect(source.match(/from '(.*)'|import\(|require\(/g)).toEqual(["from 'node:crypto'"]);
+  expect(source).not.toMatch(/\b(Buffer|process|global|setImmediate|__dirname)\b\.?/);
+});
