@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { IN_TURN } from '../../src/extensions/webhooks/delivery/lease-store.ts';
+import { IS_LEASED } from '../../src/extensions/webhooks/delivery/lease-store.ts';
 
 /** Runs something on a connection of its own: those that last do not outlive a restart of Postgres. */
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -24,7 +24,7 @@ export interface Held {
 // What a turn that nobody renewed had claimed is `sending` in its own row: its attempt counts already.
 const HELD = `
   select message_id as "messageId", attempts - case when status = 'sending' then 1 else 0 end as attempts
-  from webhook_deliveries d where status = 'sending' or ${IN_TURN}`;
+  from webhook_deliveries d where status = 'sending' or ${IS_LEASED}`;
 
 /** The deliveries that workers hold. */
 export function heldDeliveries(databaseUrl: string): Promise<Held[]> {
@@ -35,7 +35,7 @@ const HELD_AT_FAULTS = 'unnest($1::text[], $2::int[]) as h(message_id, attempts)
 const END_TURNS = `
   update webhook_turns t set lease_until = now() from webhook_deliveries d
     join ${HELD_AT_FAULTS} on d.message_id = h.message_id and d.attempts = h.attempts
-  where t.endpoint_id = d.endpoint_id and ${IN_TURN}`;
+  where t.endpoint_id = d.endpoint_id and ${IS_LEASED}`;
 const END_LEASES = `
   update webhook_deliveries d set lease_until = now() from ${HELD_AT_FAULTS}
   where d.message_id = h.message_id and d.attempts = h.attempts + 1 and d.status = 'sending'`;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { createGuard } from '../platform/limits/guard.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createRedisBreaker } from '../platform/redis-breaker.ts';
 import {
   abandon,
   clearFailures,
@@ -68,8 +68,15 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
   const { maxAttempts, windowMinutes, lockMinutes } = settings.auth.lockout;
   if (maxAttempts === 0) return NO_LOCKOUT;
   const rule = { maxAttempts, windowMs: windowMinutes * MINUTE_MS, lockMs: lockMinutes * MINUTE_MS };
-  const guard = createGuard(log, metrics, 'failed sign-ins');
-  const store = createLockoutStore(redis.commands, guard, `${env.redisPrefix}:lockout:`, rule);
+  const breaker = createRedisBreaker({
+    log,
+    messages: {
+      opened: 'failed sign-ins are counted in this process alone: Redis is away',
+      closed: 'failed sign-ins are counted in Redis again',
+    },
+    onRefused: () => metrics.redisFallbacks.inc({ what: 'failed sign-ins' }),
+  });
+  const store = createLockoutStore(redis.commands, breaker, `${env.redisPrefix}:lockout:`, rule);
   const turns = createTurns();
   // A name may be an e-mail: Redis is told neither whose it is nor how long.
   const keyOf = (name: string) => createHash('sha256').update(name).digest('hex');

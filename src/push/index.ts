@@ -28,21 +28,21 @@ export interface Push {
   enqueueWithin: TransactionalPushSender['enqueueWithin'];
   /** `app.push`. */
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
-  /** Routes, pages, worker and sweeps; taps are noted. */
+  /** Routes, pages, worker, sweeps and the listener that records taps. */
   parts: FeatureParts;
   captured: Captured;
-  /** Which tokens devices may be registered with, and sent to as raw ones. */
+  /** Decides which tokens can be registered, or passed to a send as raw tokens. */
   tokenRule: TokenRule;
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
 }
 
 /**
- * Makes push notifications. Nothing is connected yet.
+ * Creates push notifications. Opens no connection.
  *
- * @param own asked in order, outside production after that of simulated devices; a device that none accepts is captured there, and
- *   fails in production
- * @param users only devices of active users are sent to; undefined in an app without accounts
+ * @param own tried in order; outside production, the transport of simulated devices is tried first. A device that no transport accepts
+ *   is captured outside production and fails in production
+ * @param users restricts sends to devices of active users; undefined in an app without accounts
  */
 export function createPush(platform: Platform, own: readonly Transport[], users?: UserTable): Push {
   const simulates = platform.env.nodeEnv !== 'production';
@@ -50,7 +50,7 @@ export function createPush(platform: Platform, own: readonly Transport[], users?
   const finished = createFinishedSignals(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
-  // Only a transport that declares `accepts` is known to take tokens of Expo.
+  // A transport without `accepts` takes every device, which does not show that it can handle Expo tokens.
   const takesExpo: TokenRule['takesExpo'] = (type, token) =>
     own.some(
       (one) =>

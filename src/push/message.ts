@@ -14,15 +14,15 @@ import { boundedArray } from '../platform/bounded-array.ts';
 import { type ErrorDetails, MAX_DETAILS, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 
-/** Entries of each of `to`, `deviceIds` and `tokens`: what can be checked and stored while the caller waits. */
+/** Maximum entries in each of `to`, `deviceIds` and `tokens`: as many as can be validated and stored while the caller waits. */
 const AUDIENCE_MAX = 100_000;
-/** Every provider's limit of a payload: https://firebase.google.com/docs/cloud-messaging, RFC 8030 section 7.2, APNs. */
+/** The payload limit of every provider: https://firebase.google.com/docs/cloud-messaging, RFC 8030 section 7.2, APNs. */
 const PAYLOAD_MAX_BYTES = 4096;
 const URL_MAX = 2048;
 const NAME_MAX = 200;
 const INTEGER_MAX = 2 ** 31 - 1;
 
-/** What a notification says, with all defaults filled: what transports get. */
+/** The content of a notification with all defaults filled, as passed to transports. */
 export interface PushContent {
   title?: string;
   /** iOS only. */
@@ -39,27 +39,27 @@ export interface PushContent {
   group?: string;
   collapseId?: string;
   priority: 'high' | 'normal';
-  /** Seconds that the provider keeps it for a device that is offline. */
+  /** Seconds for which the provider keeps the notification for an offline device. */
   ttl?: number;
   silent?: boolean;
-  /** Carries `url` as well. */
+  /** Includes `url`. */
   data?: Record<string, unknown>;
 }
 
-/** Whom a message goes to; each list without duplicates. */
+/** The recipients of a message. No list contains duplicates. */
 export interface Audience {
   userIds: readonly string[];
   deviceIds: readonly string[];
   tokens: readonly string[];
-  /** Of the tokens. */
+  /** The platform of the raw tokens. */
   platform: DevicePlatform;
 }
 
-/** Whom a message goes to, and what it says. */
+/** A validated push message: recipients and content. */
 export interface PushMessage {
   audience: Audience;
   content: PushContent;
-  /** `to` and `deviceIds` as they were given. */
+  /** `to` and `deviceIds` as passed by the caller. */
   given: { to?: string | string[]; deviceIds?: string[] };
 }
 
@@ -150,12 +150,12 @@ function detailsOf(error: z.ZodError): ErrorDetails {
   return Object.fromEntries(details);
 }
 
-/** What providers carry whatever the platform: when that alone is too much, no device can receive it. */
+/** Bytes that count on every platform: if they exceed the limit, no device can receive the message. */
 function payloadBytes({ title = '', subtitle = '', body = '', data }: PushContent): number {
   return Buffer.byteLength(title + subtitle + body) + Buffer.byteLength(data === undefined ? '' : JSON.stringify(data));
 }
 
-/** The rules that look at more than one field. */
+/** Errors of the rules that involve more than one field. */
 function crossFieldErrors(fields: Fields, content: PushContent, rule: TokenRule): ErrorDetails {
   const details: ErrorDetails = {};
   const { to, deviceIds, tokens, platform } = fields;
@@ -183,21 +183,21 @@ function crossFieldErrors(fields: Fields, content: PushContent, rule: TokenRule)
 
 function contentOf(fields: Fields): PushContent {
   const { to: _to, deviceIds: _ids, tokens: _tokens, platform: _platform, ...given } = fields;
-  // An empty text is no text: it must not stand in for the title or body that a message needs.
+  // An empty text does not satisfy the rule that a message needs a title or a body.
   const texts = (['title', 'subtitle', 'body'] as const).filter((text) => given[text] === '');
   const content = { ...given, sound: given.silent ? false : (given.sound ?? 'default') } as PushContent;
   for (const text of texts) delete content[text];
-  // A copy by way of JSON: what was checked, and not what the caller's getters and toJSON say next time.
+  // Copied through JSON, so that getters and toJSON methods of the caller cannot change the data after validation.
   if (given.data !== undefined) content.data = JSON.parse(JSON.stringify(given.data));
   if (given.url !== undefined) content.data = { ...content.data, url: given.url };
   return content;
 }
 
 /**
- * Checks a push message and fills its defaults. It needs a title or a body, or `silent` with `data`, and somebody to go
- * to; texts can be stored, lists have at most 100,000 entries, and what no provider could carry is refused.
+ * Validates a push message and fills its defaults. A message needs recipients, and either a title or body or `silent` with `data`.
+ * Lists have at most 100,000 entries. A message that exceeds the payload limit of every provider is refused.
  *
- * @param rule which raw tokens are taken
+ * @param rule decides which raw tokens are accepted
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
 export function readMessage(input: unknown, rule: TokenRule): PushMessage {

@@ -8,10 +8,10 @@ import type { Platform } from '../platform/platform.ts';
 import { readPush } from './history/read-push.ts';
 import { messageShape } from './message.ts';
 
-/** Of each client: a send may reach everybody. */
+/** Limit per client: one send can reach every user. */
 const SENDS = { limit: 60, windowMs: 60_000 };
 const MAX_DEVICES = 100;
-/** A page beyond it says nothing that a later one would not. */
+/** Highest page number that can be requested. */
 const MAX_PAGES = 100_000;
 
 const time = z.iso.datetime();
@@ -102,7 +102,7 @@ function readQuery(query: RouteContext['query']): { page: number; limit: number 
   throw new ApiError('BAD_REQUEST', `${name} must be a whole number from 1 to ${most}`);
 }
 
-/** The routes by which admins, and scripts of theirs, send pushes and see what became of them. */
+/** The routes with which admins and their scripts send pushes and read the results. */
 export function pushRoutes({ database }: Pick<Platform, 'database'>, sender: PushSender): Route[] {
   const common = { policy: 'admin', scope: 'push:send', tags: ['push'] };
   return [
@@ -112,7 +112,7 @@ export function pushRoutes({ database }: Pick<Platform, 'database'>, sender: Pus
       path: '/push',
       summary: 'Send a push message',
       description:
-        'It waits for the results, for a while; for a large audience, and where they take longer, the status is `queued` and they can be read later.',
+        'Waits a short time for the results. For a large audience, or if the results take longer, the status is `queued`; read the results later.',
       body: 'json',
       bodyShape: messageShape,
       output: resultShape,
@@ -127,7 +127,7 @@ export function pushRoutes({ database }: Pick<Platform, 'database'>, sender: Pus
       ...common,
       method: 'GET',
       path: '/push/:id',
-      summary: 'What became of a push, device by device',
+      summary: 'Read the results of a push, device by device',
       queryShape,
       output: pushShape,
       errors: ['BAD_REQUEST', 'NOT_FOUND'],

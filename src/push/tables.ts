@@ -16,25 +16,25 @@ const pushId = () =>
     .notNull()
     .references(() => pushes.id, { onDelete: 'cascade' });
 
-/** Push messages. Raw tokens stand in the results, or in the audience that is still looked up. */
+/** Push messages. Raw tokens are stored in the results, or in the audience while its devices are being looked up. */
 const pushes = pgTable(
   'pushes',
   {
     id: text('id').primaryKey(),
-    /** What transports get. */
+    /** The content passed to transports. */
     message: jsonb('message').notNull(),
-    /** `to` and `deviceIds` as they were given. */
+    /** `to` and `deviceIds` as passed by the caller. */
     audience: jsonb('audience').notNull(),
     /** `queued` until every device was tried once. */
     status: text('status').notNull(),
     /** Devices found so far. */
     devices: integer('devices').notNull(),
     /**
-     * Chunks that were not tried yet, and one for an audience that is not looked up whole. Whoever brings it to zero sets the
-     * status: once, however many workers there are.
+     * Chunks that were not tried yet, plus one while the audience is not fully looked up. The statement that brings the count to zero
+     * sets the status, so it is set once, however many workers there are.
      */
     openChunks: integer('open_chunks').notNull(),
-    /** Devices that accepted it, captured ones included. */
+    /** Devices for which the push was accepted, including captured ones. */
     okDevices: integer('ok_devices').notNull().default(0),
     capturedDevices: integer('captured_devices').notNull().default(0),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
@@ -44,12 +44,12 @@ const pushes = pgTable(
   },
   (table) => [
     index('pushes_created_at_index').on(table.createdAt),
-    // For erasures: a push that found no device has no results by which to find its user. Few rows.
+    // For erasures: a push without devices has no results by which to find its user. Few rows.
     index('pushes_unsent_index').on(table.id).where(sql`status = 'no-devices'`),
   ],
 );
 
-/** Whom a push goes to besides the devices in `push_results`. A row goes once all of its devices are there. */
+/** Recipients whose devices are not yet in `push_results`. The row is deleted once all devices are stored. */
 const pushAudiences = pgTable(
   'push_audiences',
   {
@@ -57,51 +57,51 @@ const pushAudiences = pgTable(
     userIds: text('user_ids').array().notNull(),
     deviceIds: text('device_ids').array().notNull(),
     tokens: text('tokens').array().notNull(),
-    /** Of the raw tokens. */
+    /** The platform of the raw tokens. */
     platform: text('platform').notNull(),
-    /** Of the longer of the lists of users and devices. */
+    /** Length of the longer of the lists `user_ids` and `device_ids`. */
     registered: integer('registered').notNull(),
-    /** Raw tokens. */
+    /** Number of raw tokens. */
     raw: integer('raw').notNull(),
     /** `registered` (users and devices), then `tokens`. */
     stage: text('stage').notNull(),
-    /** Entries of the lists of this stage that are done. */
+    /** Number of entries of the current stage that were processed. */
     done: integer('done').notNull(),
-    /** The last device that was found for the next entries; null: none yet. */
+    /** Id of the last device found for the next entries; null before the first. */
     afterDevice: text('after_device'),
-    /** Of the next chunk and the next result. */
+    /** Number of the next chunk; `next_position`: position of the next result. */
     nextChunk: integer('next_chunk').notNull(),
     nextPosition: integer('next_position').notNull(),
-    /** When somebody last looked devices up. */
+    /** When devices were last looked up. */
     touchedAt: timestamptz('touched_at').notNull().defaultNow(),
   },
   (table) => [index('push_audiences_touched_at_index').on(table.touchedAt)],
 );
 
-/** A push's work: each chunk is what one job sends, by one transport. */
+/** The chunks of a push: one job sends one chunk through one transport. */
 const pushChunks = pgTable(
   'push_chunks',
   {
     pushId: pushId(),
     chunk: integer('chunk').notNull(),
-    /** Null: no transport accepts these devices. */
+    /** Null if no transport accepts these devices. */
     transport: text('transport'),
-    /** Its devices: positions in `push_results`, both ends included. */
+    /** Positions of its devices in `push_results`, inclusive. */
     firstPosition: integer('first_position').notNull(),
     lastPosition: integer('last_position').notNull(),
-    /** Of a large audience: small pushes go before it. */
+    /** Part of a large audience: small pushes are sent first. */
     bulk: boolean('bulk').notNull().default(false),
-    /** How often it was claimed: who has it, too. */
+    /** Number of claims. Also the fencing token: only the latest claim may store results. */
     attempts: integer('attempts').notNull().default(0),
-    /** Claims since its last answers: so many workers were lost with it, but for the last. */
+    /** Claims since results were last stored: all but the last ended with a lost worker. */
     unanswered: integer('unanswered').notNull().default(0),
-    /** Not before then: some of its devices are tried again. */
+    /** Earliest time of the next try. */
     dueAt: timestamptz('due_at').notNull().defaultNow(),
-    /** Until then it belongs to the worker that claimed it. */
+    /** When the claim expires. */
     claimedUntil: timestamptz('claimed_until'),
     /** When all of its devices were tried once. */
     answeredAt: timestamptz('answered_at'),
-    /** When there was nothing more to try. */
+    /** When the last try ended. */
     finishedAt: timestamptz('finished_at'),
   },
   (table) => [
@@ -116,43 +116,43 @@ const pushResults = pgTable(
   {
     pushId: pushId(),
     position: integer('position').notNull(),
-    /** Null: a raw token. */
+    /** Null for a raw token. */
     deviceId: text('device_id'),
     userId: text('user_id'),
     platform: text('platform').notNull(),
-    /** Raw tokens only: a registered device's is read when it is sent to, and not at all when it is gone by then. */
+    /** Raw tokens only. The token of a registered device is read at the time of sending. */
     token: text('token'),
     tokenHash: text('token_hash'),
     maskedToken: text('masked_token').notNull(),
-    /** What the device was called when the push was stored: the device may be removed later. Null: it had no name, or a raw token. */
+    /** Name of the device when the push was stored, because the device can be removed later. Null without a name or for a raw token. */
     deviceName: text('device_name'),
-    /** Null: no answer yet. */
+    /** Null before the first result. */
     ok: boolean('ok'),
     /** The provider's id of the notification. */
     providerId: text('provider_id'),
     error: text('error'),
-    /** Of the last try. */
+    /** Time of the last try. */
     sentAt: timestamptz('sent_at'),
     answeredAt: timestamptz('answered_at'),
-    /** When it is tried again; null: `ok` is final. */
+    /** Time of the next try; null if `ok` is final. */
     retryAt: timestamptz('retry_at'),
-    /** Tries before the last: `[{ sentAt, answeredAt, error, retryAt }]`. */
+    /** Earlier tries: `[{ sentAt, answeredAt, error, retryAt }]`. */
     earlier: jsonb('earlier'),
-    /** What the provider reported later: `{ ok, error, unregistered, transport, at }`. */
+    /** The provider's later report: `{ ok, error, unregistered, transport, at }`. */
     receipt: jsonb('receipt'),
-    /** When its user tapped it first. */
+    /** When the user first tapped the notification. */
     openedAt: timestamptz('opened_at'),
   },
   (table) => [
     primaryKey({ columns: [table.pushId, table.position] }),
     uniqueIndex('push_results_device_index').on(table.deviceId, table.pushId).where(sql`device_id is not null`),
     uniqueIndex('push_results_token_index').on(table.pushId, table.tokenHash).where(sql`token_hash is not null`),
-    // For erasures and exports. Answers do not change its columns, so only inserts pay for it.
+    // For erasures and exports. Storing results does not change its columns, so only inserts maintain it.
     index('push_results_user_index').on(table.userId, table.pushId, table.position).where(sql`user_id is not null`),
   ],
 );
 
-/** Transports whose providers call device after device gone: a row each, from the first such answer to the next success. */
+/** Consecutive devices that a provider reported as gone, per transport. The next success deletes the row. */
 const pushGone = pgTable('push_gone', {
   transport: text('transport').primaryKey(),
   devices: integer('devices').notNull(),

@@ -3,10 +3,10 @@ import { withDeadline } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PushContent } from './message.ts';
 
-/** No provider gives out shorter ones; a letter that is one would blot out whole sentences. */
+/** Shorter tokens are not redacted: no provider issues them, and a one-letter token would redact whole sentences. */
 const SHORTEST_SECRET = 8;
 
-/** What is never told of a device: its token; of a browser also the part of the endpoint that is secret, and the key. */
+/** The secrets of a device: its token; for a browser also the secret part of the endpoint and the keys. */
 function secretsOf({ platform, token }: { platform: DevicePlatform; token: string }): string[] {
   const subscription = platform === 'web' ? readSubscription(token) : undefined;
   if (subscription === undefined) return [token];
@@ -14,16 +14,16 @@ function secretsOf({ platform, token }: { platform: DevicePlatform; token: strin
   return [token, endpoint.slice(endpoint.lastIndexOf('/') + 1), keys.auth];
 }
 
-/** A text of a transport or its provider without the tokens of these devices: it may repeat what it was sent. */
+/** Redacts the tokens of these devices in a text of a transport or provider, which may repeat its input. */
 export function withoutTokens(text: string, devices: readonly { platform: DevicePlatform; token: string }[]): string {
   const secrets = devices.flatMap(secretsOf).filter((secret) => secret.length >= SHORTEST_SECRET);
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
 }
 
-/** Causes of causes that are told; one may be its own. */
+/** Maximum depth of error causes, because a cause can be its own cause. */
 const DEEPEST_CAUSE = 4;
 
-/** Anything can be thrown, also what cannot be made a text. */
+/** Handles every thrown value, including one whose conversion to a string throws. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);
@@ -32,7 +32,7 @@ function textOf(thrown: unknown): string {
   }
 }
 
-/** What was thrown as an error that can be logged: message, stack and causes, and nothing else that hangs on it. */
+/** Converts a thrown value to an error that is safe to log: only message, stack and causes, with tokens redacted. */
 export function errorWithoutTokens(
   thrown: unknown,
   devices: readonly { platform: DevicePlatform; token: string }[],
@@ -48,58 +48,58 @@ export function errorWithoutTokens(
   return error;
 }
 
-/** A device as transports see it. */
+/** A device as passed to transports. */
 export interface TransportDevice {
-  /** Null: a raw token. */
+  /** Null for a raw token. */
   id: string | null;
   platform: DevicePlatform;
-  /** Whole; of a browser the JSON of its PushSubscription. */
+  /** The unmasked token; for a browser, the JSON of its PushSubscription. */
   token: string;
-  /** The user's id; null for a raw token. */
+  /** User id; null for a raw token. */
   user: string | null;
   locale: string | null;
 }
 
-/** A transport's answer for one device. */
+/** A transport's result for one device. */
 export interface TransportResult {
   ok: boolean;
   /** The provider's id of the notification. */
   id?: string;
-  /** Shown in results, and stored: it must hold no token and no secret. */
+  /** Stored and shown in results, so it must contain no token and no secret. */
   error?: string;
-  /** The provider says that the token is gone: the device is removed. */
+  /** The provider reports that the token is no longer valid: the device is removed. */
   unregistered?: boolean;
-  /** With `unregistered`: epoch ms since when the provider knows it. A device that registered again after that is kept. */
+  /** With `unregistered`: epoch ms at which the token became invalid. A device that registered again after that is kept. */
   goneSince?: number;
-  /** The provider refuses credentials, project, topic or key: nothing is wrong with the device. It is kept, and an alarm raised. */
+  /** The provider refuses the credentials, project, topic or key. The device is kept and an alarm is raised. */
   misconfigured?: boolean;
-  /** It may work later. Without any of these three, the message or the device is what is wrong, and will stay so. */
+  /** A later try may succeed. Without `unregistered`, `misconfigured` or `retryable`, the failure is permanent. */
   retryable?: boolean;
-  /** With `retryable`: the least time in ms that the provider asks to wait. */
+  /** With `retryable`: the minimum wait in ms that the provider asks for. */
   retryAfterMs?: number;
 }
 
-/** What a call of `send` is about. */
+/** The push that a call of `send` belongs to. */
 export interface SendContext {
-  /** Of the push: the same when a chunk is sent again after a crash, or a device is tried again. */
+  /** Id of the push. The same for every retry, and when a chunk is sent again after a crash. */
   id: string;
-  /** Epoch ms at which the message's `ttl` runs out; missing without `ttl`. Nothing is tried again after it. */
+  /** Epoch ms at which the message's `ttl` expires; missing without `ttl`. There are no retries after it. */
   expiresAt?: number;
 }
 
-/** A message and the devices that it goes to. */
+/** A message and its devices. */
 export interface Sending {
   message: PushContent;
   devices: readonly TransportDevice[];
   context: SendContext;
 }
 
-/** Delivers push messages. A device goes to the first transport that accepts it. */
+/** Delivers push messages. Each device is sent to through the first transport that accepts it. */
 export interface Transport {
   readonly name: string;
   /**
-   * Sends a message to up to 500 devices. Gives one result per device, in the same order, within 60 seconds. Several calls
-   * may be under way at once.
+   * Sends a message to up to 500 devices. Returns one result per device, in the same order, within 60 seconds. Calls can run
+   * concurrently.
    */
   send(
     message: PushContent,
@@ -107,35 +107,35 @@ export interface Transport {
     context: SendContext,
   ): Promise<readonly TransportResult[]> | readonly TransportResult[];
   /**
-   * Sends several messages at once, to up to 500 devices in all: those of small pushes, gathered. Gives the results of each, in
-   * the same order, within 60 seconds. Without it, `send` is called for each, side by side.
+   * Sends the messages of several small pushes, to up to 500 devices in total. Returns the results of each message, in the same
+   * order, within 60 seconds. Without this method, `send` is called for each message concurrently.
    */
   sendMany?(
     sendings: readonly Sending[],
   ): Promise<readonly (readonly TransportResult[])[]> | readonly (readonly TransportResult[])[];
-  /** Whether it takes a device. Default: every one. A device goes to the first transport that accepts it. */
+  /** Whether the transport handles a device. Default: every device. */
   accepts?(device: TransportDevice): boolean;
-  /** Bytes of a message as the provider counts them for devices of a platform. With `limitBytes`: more is refused unsent. */
+  /** Bytes of a message as the provider counts them for a platform. Needs `limitBytes`: a larger message is refused before sending. */
   sizeOf?(message: PushContent, platform: DevicePlatform): number;
   readonly limitBytes?: number;
   /**
-   * Asks the provider whether it takes the credentials; called when a push-worker starts. Rejects with a clear message when
-   * it refuses them, and resolves when it cannot be reached: that says nothing about credentials.
+   * Checks the credentials with the provider; called when a push-worker starts. Rejects with a clear message if the provider
+   * refuses them. Resolves if the provider cannot be reached.
    */
   check?(): Promise<void>;
-  /** Closes connections; called when the push-worker has stopped, after the last `send`. */
+  /** Closes connections; called when the push-worker stops, after the last `send`. */
   close?(): Promise<void>;
 }
 
 /** The name of the transport of simulated devices. */
 export const SIMULATED = 'simulated';
 
-/** Time for one call of a transport; what is not answered by then counts as failed. */
+/** Timeout in ms for one call of a transport. Devices without a result by then have failed. */
 const SEND_TIMEOUT_MS = 60_000;
 const ERROR_MAX = 500;
 const METHODS = ['sendMany', 'accepts', 'sizeOf', 'check', 'close'] as const;
 
-/** Every malformed or doubled transport, a line each. */
+/** The configuration errors of transports, one line each: malformed or duplicate ones. */
 export function transportConfigErrors(transports: readonly Transport[]): readonly string[] {
   const errors: string[] = [];
   const names = new Set<string>();
@@ -157,7 +157,7 @@ export function transportConfigErrors(transports: readonly Transport[]): readonl
   return errors;
 }
 
-/** Whether a transport accepts a device. One whose `accepts` throws does not. */
+/** Whether a transport accepts a device. A transport whose `accepts` throws does not accept it. */
 export function takesDevice(transport: Transport, device: TransportDevice, log: Logger): boolean {
   try {
     return transport.accepts?.(device) ?? true;
@@ -182,7 +182,7 @@ function storable(text: unknown, fallback: string | undefined): string | undefin
   return text.slice(0, ERROR_MAX).replaceAll('\0', '').toWellFormed();
 }
 
-/** A result as it is stored and shown. What it says repeats no token of `devices`. */
+/** Normalizes a result for storing and showing it, with the tokens of `devices` redacted. */
 function normalized(result: TransportResult | undefined, devices: readonly TransportDevice[]): TransportResult {
   if (typeof result !== 'object' || result === null) {
     return { ok: false, error: 'The transport gave no result for this device' };
@@ -203,16 +203,16 @@ function normalized(result: TransportResult | undefined, devices: readonly Trans
   return { ...failed, retryable: true, ...(asked ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
 }
 
-/** Calls a transport. Rejects when it does, when it is late, and when it returns no list. */
+/** Calls a transport. Rejects if the transport rejects, times out, or does not return an array. */
 async function callInTime(call: () => unknown): Promise<readonly unknown[]> {
   const results = await withDeadline(Promise.resolve(call()), SEND_TIMEOUT_MS);
-  if (!Array.isArray(results)) throw new Error('its answer is not a list of results');
+  if (!Array.isArray(results)) throw new Error('the transport did not return an array of results');
   return results;
 }
 
 /**
- * Calls a transport. Never throws: whatever is not answered is a failed result, retryable when the transport threw or was
- * late. Gives exactly one result per device, of one class at most: gone before misconfigured before retryable.
+ * Calls a transport. Never throws: a missing result becomes a failed one, retryable if the transport threw or timed out.
+ * Returns exactly one result per device, with at most one class: gone before misconfigured before retryable.
  */
 async function resultsOf(
   transport: Transport,
@@ -238,9 +238,9 @@ async function resultsOf(
 }
 
 /**
- * Hands messages to a transport: in one call where it takes several, else in calls side by side. Never throws.
+ * Sends messages through a transport: in one call if it has `sendMany`, otherwise in concurrent calls. Never throws.
  *
- * @returns a promise for each, of one result per device in order
+ * @returns one promise per message, each with one result per device in order
  */
 export function sendThrough(
   transport: Transport,

@@ -39,7 +39,7 @@ afterAll(async () => {
   await platform.close();
   await sql.end();
 });
-const [jobsSweep, retentionSweep] = pushSweeps(platform, new Set(['fake']));
+const [jobsSweep, , retentionSweep] = pushSweeps(platform, new Set(['fake']));
 
 beforeEach(() => {
   sent.length = 0;

@@ -21,6 +21,7 @@ const thing = defineResource('thing', {
     kind: f.enum(['a', 'B', 'ä']).filterable(ORDERED),
     integer: f.integer().filterable(),
     number: f.number().filterable(),
+    decimal: f.decimal().filterable(),
     flag: f.boolean().filterable(),
     at: f.date().filterable(),
     id1: f.id().filterable(ORDERED),
@@ -28,6 +29,7 @@ const thing = defineResource('thing', {
     strings: f.array(f.string().trim(false)).filterable(LIST),
     integers: f.array(f.integer()).filterable(LIST),
     numbers: f.array(f.number()).filterable(LIST),
+    decimals: f.array(f.decimal()).filterable(LIST),
     flags: f.array(f.boolean()).filterable(LIST),
     days: f.array(f.date()).filterable(LIST),
     refs: f.array(f.ref('thing')).filterable(LIST),
@@ -69,6 +71,16 @@ const MORE = ['{}', '"', "'", '{a,b}', 'a,b', '0', '-', 'a-b', 'a b', '\n'];
 const IDS = ['0'.repeat(24), 'f'.repeat(24), `a${'0'.repeat(23)}`];
 const INTEGERS = [-(2 ** 53 - 1), -1, 0, 1, 9, 10, 2 ** 53 - 1];
 const NUMBERS = [0, 0.1, -0.1, 0.30000000000000004, 1e308, -1e308, 5e-324, 1e21, 1e-7, 10, 9];
+const DECIMALS = [
+  '0',
+  '-0.5',
+  '0.1',
+  '9',
+  '10',
+  '10.000000000000000001',
+  '9007199254740993',
+  '-12345678901234567890.5',
+];
 const DATES = [
   '0001-01-01T00:00:00.000Z',
   '1999-12-31T23:59:59.999Z',
@@ -82,6 +94,7 @@ const POOL: Record<string, readonly unknown[]> = {
   kind: ['a', 'B', 'ä'],
   integer: INTEGERS,
   number: NUMBERS,
+  decimal: DECIMALS,
   flag: [true, false],
   at: DATES,
   id1: IDS,
@@ -91,6 +104,7 @@ const ITEMS: Record<string, readonly unknown[]> = {
   strings: [...TEXTS, ...MORE],
   integers: INTEGERS,
   numbers: NUMBERS,
+  decimals: DECIMALS,
   flags: [true, false],
   days: DATES,
   refs: IDS,

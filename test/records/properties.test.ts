@@ -15,6 +15,7 @@ const thing = defineResource('thing', {
     site: f.url().unique(),
     count: f.integer().min(-5).filterable().sortable(),
     price: f.number().filterable(),
+    amount: f.decimal({ precision: 12, scale: 2 }).filterable().sortable(),
     live: f.boolean().filterable(),
     at: f.date().filterable().sortable(),
     kind: f.enum(['a', 'b']).default('a').filterable(),

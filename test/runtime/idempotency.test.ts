@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { ApiError, createApp, defineResource, defineUser, f, softDelete, webhooks } from '../../src/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
-import { idempotencySweep } from '../../src/runtime/http/idempotency/sweep.ts';
+import { idempotencySweep } from '../../src/runtime/http/idempotency/index.ts';
 import { type Answer, clientOf, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { envOfOneRole, startBlog } from '../support/processes.ts';

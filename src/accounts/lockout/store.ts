@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { Guard } from '../../platform/limits/guard.ts';
+import type { RedisBreaker } from '../../platform/redis-breaker.ts';
 import { CLEAN, type Decided, type LockoutRule, type LockoutState, lifetime } from './state.ts';
 
 /** Changes what is remembered under a key. It may be called several times: the state can change under it. */
@@ -59,13 +59,18 @@ function createMemory() {
 }
 
 /** @param prefix carried by every key */
-export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, rule: LockoutRule): LockoutStore {
+export function createLockoutStore(
+  redis: Redis,
+  breaker: RedisBreaker,
+  prefix: string,
+  rule: LockoutRule,
+): LockoutStore {
   redis.defineCommand('belfryLockoutSwap', { numberOfKeys: 1, lua: SWAP });
   const memory = createMemory();
 
   /** The text of a state and the time by Redis, which is the same for all processes. */
   async function read(key: string): Promise<[text: string, now: number]> {
-    const [text, [seconds, micros]] = await guard.ask(() => Promise.all([redis.get(key), redis.time()]));
+    const [text, [seconds, micros]] = await breaker.run(() => Promise.all([redis.get(key), redis.time()]));
     return [text ?? '', Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)];
   }
 
@@ -78,7 +83,7 @@ export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, r
       const left = Math.ceil(lifetime(state, rule, now));
       const next = left > 0 ? [text, JSON.stringify(state), left] : [text, ''];
       // Where another was quicker, that one got on, so this ends.
-      if ((await guard.ask(() => (redis as Scripted).belfryLockoutSwap(key, ...next))) === 1) return answer;
+      if ((await breaker.run(() => (redis as Scripted).belfryLockoutSwap(key, ...next))) === 1) return answer;
     }
   }
 
@@ -88,14 +93,14 @@ export function createLockoutStore(redis: Redis, guard: Guard, prefix: string, r
       try {
         return await changeShared(whole, decide);
       } catch {
-        // The guard has logged it.
+        // The circuit breaker has logged it.
         return memory.change(whole, decide, rule);
       }
     },
     async clear(key) {
       const whole = prefix + key;
       memory.clear(whole);
-      await guard.ask(() => redis.del(whole)).catch(() => undefined);
+      await breaker.run(() => redis.del(whole)).catch(() => undefined);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Host } from '../../declare/host.ts';
+import { createRedisBreaker } from '../../platform/redis-breaker.ts';
 import { FIELDS, streamKey } from './entry.ts';
 import type { RealtimeSettings } from './settings.ts';
 
@@ -17,8 +18,6 @@ export interface Appender {
 const DEADLINE_MS = 300;
 // Nothing waits for a tick, and a process that has just started is busy.
 const TICK_DEADLINE_MS = 5000;
-const COUNTED_MS = 50;
-const RETRY_MS = 1000;
 /** Characters that are sent before the next are. */
 const MAX_AT_ONCE = 2_000_000;
 
@@ -37,61 +36,42 @@ function inParts<E extends readonly [string, string]>(entries: readonly E[]): E[
   return parts;
 }
 
-/** Makes what adds to the stream. It never waits long for Redis, and while that is away it asks once a second. */
+/** Creates what adds to the stream. It never waits long for Redis, and while Redis is away it tries once a second. */
 export function createAppender(
   { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
   { windowEvents, windowSeconds }: Pick<RealtimeSettings, 'windowEvents' | 'windowSeconds'>,
 ): Appender {
   const key = streamKey(env.redisPrefix);
-  let away = false;
-  let retryAt = 0;
+  const breaker = createRedisBreaker({
+    log,
+    messages: { opened: 'events for open streams wait in Postgres: Redis is away' },
+    waitForTrial: true,
+  });
 
-  async function send(entries: readonly (readonly [string, string])[]): Promise<boolean> {
+  async function send(entries: readonly (readonly [string, string])[]): Promise<void> {
     const pipeline = redis.commands.pipeline();
     for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
     const results = await pipeline.exec();
     const failed = results?.find(([error]) => error !== null);
     if (failed !== undefined) throw failed[0];
-    return true;
-  }
-
-  function leave(error: unknown): false {
-    if (!away) log.warn({ err: error }, 'events for open streams wait in Postgres: Redis is away');
-    away = true;
-    retryAt = performance.now() + RETRY_MS;
-    return false;
-  }
-
-  async function addPart(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
-    if (away && performance.now() < retryAt) return false;
-    const late = Promise.withResolvers<never>();
-    let left = deadlineMs;
-    // Counted while this process has time to read an answer: that it is busy is no fault of Redis.
-    const timer = setInterval(() => {
-      left -= COUNTED_MS;
-      if (left <= 0) late.reject(new Error(`no answer within ${deadlineMs} ms`));
-    }, COUNTED_MS);
-    try {
-      await Promise.race([send(entries), late.promise]);
-      away = false;
-      return true;
-    } catch (error) {
-      return leave(error);
-    } finally {
-      clearInterval(timer);
-    }
   }
 
   async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
-    for (const part of inParts(entries)) if (!(await addPart(deadlineMs, part))) return false;
-    return true;
+    try {
+      for (const part of inParts(entries)) await breaker.run(() => send(part), deadlineMs);
+      return true;
+    } catch {
+      // The breaker has logged it.
+      return false;
+    }
   }
 
   return {
     add: (entries, deadlineMs = DEADLINE_MS) => addWithin(deadlineMs, entries),
     async tick() {
       if (!(await addWithin(TICK_DEADLINE_MS, [[FIELDS.tick, '']]))) return;
-      await redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000).catch(leave);
+      const trim = () => redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000);
+      await breaker.run(trim, TICK_DEADLINE_MS).catch(() => undefined);
     },
   };
 }

@@ -24,12 +24,12 @@ import { recoveryRoutes } from './recovery/routes.ts';
 import { completeSettings, type WebhookOptions, webhookSettings } from './settings.ts';
 import { createStatusReader, type StatusReader } from './status.ts';
 import {
+  endpointLeases,
   webhookDeletedRecords,
   webhookDeliveries,
   webhookEndpoints,
   webhookEvents,
   webhookRecoveries,
-  webhookTurns,
 } from './tables.ts';
 import { webhookData } from './user-data.ts';
 
@@ -58,7 +58,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       webhook_deleted_records: webhookDeletedRecords,
       webhook_events: webhookEvents,
       webhook_recoveries: webhookRecoveries,
-      webhook_turns: webhookTurns,
+      webhook_turns: endpointLeases,
     },
     settings: webhookSettings,
     options,

@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { IN_TURN } from './delivery/lease-store.ts';
+import { IS_LEASED } from './delivery/lease-store.ts';
 import { isOpen, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from './events.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
@@ -11,8 +11,8 @@ const PENDING = `
 
 /** What is being sent: claimed in a turn, or by itself. By the primary key, and by webhook_deliveries_lease_index. */
 const SENDING = `
-  select d.endpoint_id, true as in_turn from webhook_turns t cross join lateral jsonb_object_keys(t.sending) s(id)
-    join webhook_deliveries d on d.id = s.id where t.lease_until is not null and ${IN_TURN}
+  select d.endpoint_id, true as is_leased from webhook_turns t cross join lateral jsonb_object_keys(t.sending) s(id)
+    join webhook_deliveries d on d.id = s.id where t.lease_until is not null and ${IS_LEASED}
   union all
   select endpoint_id, false from webhook_deliveries where status = 'sending' and lease_until is not null`;
 
@@ -37,8 +37,8 @@ function queueSql(users: UsersSql): string {
   with waiting as (
     select p.n, p.due, p.first, coalesce(${isOpen(users, '$1')}, false) as open
     from (${PENDING}) p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
-  ), sending as (select count(*) as n, count(*) filter (where in_turn) as in_turn from (${SENDING}) s)
-  select greatest(coalesce(sum(due) filter (where open), 0) - (select in_turn from sending), 0)::bigint, coalesce(sum(n - due) filter (where open), 0)::bigint,
+  ), sending as (select count(*) as n, count(*) filter (where is_leased) as is_leased from (${SENDING}) s)
+  select greatest(coalesce(sum(due) filter (where open), 0) - (select is_leased from sending), 0)::bigint, coalesce(sum(n - due) filter (where open), 0)::bigint,
     coalesce(sum(n) filter (where not open), 0)::bigint,
     (select n from sending),
     floor(extract(epoch from now() - min(first) filter (where open and due > 0)) * 1000)::bigint,

@@ -82,19 +82,23 @@ export const webhookEndpoints = pgTable(
 );
 
 /**
- * Whose turn it is to send to an endpoint. Whoever holds the turn may send the deliveries that stand in `sending`; they stay
- * `pending` in their own rows until their results are written. Made when an endpoint is first sent to.
+ * The right to send to an endpoint. The holder of a lease may send the deliveries in `sending`; they stay `pending` in their own rows
+ * until their results are written. A row is created when an endpoint is first sent to.
+ *
+ * The SQL name is older than the word lease. It stays: during a rolling deploy, processes of both versions use the table.
  */
-export const webhookTurns = pgTable(
+export const endpointLeases = pgTable(
   'webhook_turns',
   {
     endpointId: text('endpoint_id').primaryKey(),
     holder: text('holder'),
-    /** The holder renews it while it lives. */
+    /** The holder renews the lease while it lives. */
     leaseUntil: timestamptz('lease_until'),
-    /** Attempts that each delivery had before, by id. */
+    /** Attempts that each delivery had before this one, by delivery id. */
     sending: jsonb('sending').notNull().default({}),
-    /** What is known of its requests of late, where they are limited. */
+    /** Deliveries that a client asked for (a test, a retry) and that no worker has claimed yet. The holder sends them first. */
+    requested: text('requested').array().notNull().default(sql`'{}'`),
+    /** The endpoint's recent requests, if it has a rate limit. */
     rate: jsonb('rate'),
   },
   (table) => [index('webhook_turns_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`)],

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { createMicroBatch } from '../micro-batch.ts';
-import type { Guard } from './guard.ts';
+import type { RedisBreaker } from '../redis-breaker.ts';
 
-/** How many in the window so far, this one included, and how many ms of it are left. */
+/** Requests in the window so far, this one included, and the ms that are left of it. */
 export type Count = readonly [count: number, leftMs: number];
 
 /** Adds one to a key whose window begins with its first. */
@@ -40,15 +40,15 @@ const MAX_COUNTS = 1000;
  * call: one round trip, and atomic. So is what comes while a call is under way: under load calls are few, however the requests
  * are spread.
  *
- * The counter's promise rejects as the guard does.
+ * The counter's promise rejects as the breaker does.
  */
-export function createCounter(redis: Redis, guard: Guard): Counter {
+export function createCounter(redis: Redis, breaker: RedisBreaker): Counter {
   redis.defineCommand('belfryCount', { lua: COUNT });
 
   async function count(batch: Counted[]): Promise<void> {
     const byKey = Map.groupBy(batch, ({ key }) => key);
     const more = [...byKey.values()].flatMap((same) => [same.length, same[0]!.windowMs]);
-    const counts = await guard.ask(() => (redis as Scripted).belfryCount(byKey.size, ...byKey.keys(), ...more));
+    const counts = await breaker.run(() => (redis as Scripted).belfryCount(byKey.size, ...byKey.keys(), ...more));
     let place = 0;
     for (const same of byKey.values()) {
       const [all, leftMs] = [counts[place]!, counts[place + 1]!];

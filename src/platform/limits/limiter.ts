@@ -1,73 +1,82 @@
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Count, Counter } from './counter.ts';
-import { MemoryLimiter } from './memory.ts';
 import type { LimitRule } from './rule.ts';
 
-/** What a limit says of one more. */
+/** What a limit decides about one more request. */
 export interface Verdict {
   allowed: boolean;
   limit: number;
-  /** How many more the window takes. */
+  /** How many more requests the window allows. */
   remaining: number;
   /** ms to the end of the window. */
   leftMs: number;
 }
 
-/** Holds one rule, for any number of keys. */
+/** Applies one rule to any number of keys. */
 export interface Limiter {
   /** Whether a key is known to be over its limit. Asks nobody and counts nothing. */
   isSpent(key: string): boolean;
-  /** Counts one more and gives the verdict. Never fails: while Redis is away it counts in this process. */
+  /** Counts one more and returns the verdict. Never fails: while Redis is away it counts in this process. */
   consume(key: string): Promise<Verdict>;
 }
 
-/**
- * The library's Redis limiter with counts of our own: its own script knows whole seconds only, and sends each count by
- * itself. `_upsert` is what the library asks of a store.
- */
-class RedisLimiter extends RateLimiterRedis {
-  readonly #count: Counter;
-  readonly #windowMs: number;
-  /** The library has it, its types do not. */
-  declare getInMemoryBlockMsBeforeExpire: (key: string) => number;
+/** Keys that one limit remembers in this process: some 10 MB. A flood of ever new keys must not fill the memory. */
+const MAX_KEYS = 50_000;
 
-  constructor(name: string, rule: LimitRule, count: Counter) {
-    super({
-      keyPrefix: name,
-      points: rule.limit,
-      duration: rule.windowMs / 1000,
-      // A client over the limit stays so until its window ends: a flood costs Redis nothing.
-      inMemoryBlockOnConsumed: rule.limit + 1,
-      insuranceLimiter: new MemoryLimiter(name, rule),
-      storeClient: {},
-    });
-    this.#count = count;
-    this.#windowMs = rule.windowMs;
-  }
+/** Sets an entry. Beyond the bound the entry that was added first is removed. */
+function setBounded<V>(map: Map<string, V>, key: string, value: V): void {
+  map.set(key, value);
+  if (map.size > MAX_KEYS) map.delete(map.keys().next().value!);
+}
 
-  _upsert(key: string): Promise<Count> {
-    return this.#count(key, this.#windowMs);
-  }
+/** Creates a counter in this process, whose windows begin with their first request. */
+export function createMemoryCounter(windowMs: number): (key: string) => Count {
+  const windows = new Map<string, { count: number; endsAt: number }>();
+  return (key) => {
+    const now = Date.now();
+    let window = windows.get(key);
+    if (window === undefined || window.endsAt <= now) {
+      window = { count: 0, endsAt: now + windowMs };
+      setBounded(windows, key, window);
+    }
+    window.count += 1;
+    return [window.count, window.endsAt - now];
+  };
 }
 
 /**
- * A limiter of a rule.
+ * Creates the limiter of a rule.
  *
  * @param name what its keys begin with; the same in every process that shares the counts
  */
-export function createLimiter(name: string, rule: LimitRule, count: Counter): Limiter {
-  const limiter = new RedisLimiter(name, rule, count);
-  const { limit } = rule;
+export function createLimiter(name: string, { limit, windowMs }: LimitRule, count: Counter): Limiter {
+  const countHere = createMemoryCounter(windowMs);
+  /** When the windows of keys end that are over their limit: a flood costs Redis nothing. */
+  const spentUntil = new Map<string, number>();
+
+  const spentMs = (key: string) => Math.max(0, (spentUntil.get(key) ?? 0) - Date.now());
+  const verdict = ([used, leftMs]: Count): Verdict => ({
+    allowed: used <= limit,
+    limit,
+    remaining: Math.max(0, limit - used),
+    leftMs,
+  });
+
   return {
-    isSpent: (key) => limiter.getInMemoryBlockMsBeforeExpire(limiter.getKey(key)) > 0,
+    isSpent: (key) => spentMs(key) > 0,
     async consume(key) {
+      const leftMs = spentMs(key);
+      if (leftMs > 0) return { allowed: false, limit, remaining: 0, leftMs };
+      let counted: Count;
       try {
-        const { remainingPoints, msBeforeNext } = await limiter.consume(key);
-        return { allowed: true, limit, remaining: remainingPoints, leftMs: msBeforeNext };
-      } catch (refusal) {
-        if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        return { allowed: false, limit, remaining: 0, leftMs: refusal.msBeforeNext };
+        counted = await count(`${name}:${key}`, windowMs);
+      } catch {
+        // The circuit breaker has logged it.
+        return verdict(countHere(key));
       }
+      const shared = verdict(counted);
+      if (shared.allowed) spentUntil.delete(key);
+      else setBounded(spentUntil, key, Date.now() + shared.leftMs);
+      return shared;
     },
   };
 }

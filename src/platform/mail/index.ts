@@ -1,11 +1,11 @@
 import type { EncryptedColumn } from '../crypto/encrypted-column.ts';
+import { reclaimSweep, retentionSweep } from '../leased-work/sweeps.ts';
 import type { Sweep } from '../outbox/relay.ts';
 import type { Platform } from '../platform.ts';
 import type { RunningWorker } from '../queues.ts';
 import type { WholeMail } from './message.ts';
-import { createMailSender, type MailSender } from './sender.ts';
-import { createMailStore, encryptedMails } from './store.ts';
-import { mailSweeps } from './sweeps.ts';
+import { createMailSender, MAIL_QUEUE, type MailSender, mailJob } from './sender.ts';
+import { createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
 import { type MailComposer, startMailWorker } from './worker.ts';
 
 export { mailTables } from './tables.ts';
@@ -29,17 +29,26 @@ export interface Mail {
 }
 
 /**
- * Makes e-mail. Nothing is connected yet.
+ * Creates the e-mail of an app. Nothing is connected yet.
  *
- * @param composers those of all features, by name; asked for when an e-mail is made
+ * @param composers those of all features, by name; called when an e-mail is composed
  */
 export function createMail(platform: Platform, composers: () => Readonly<Record<string, MailComposer>>): Mail {
-  const store = createMailStore(platform.database, platform.keyring);
+  const { database, keyring, queues, settings } = platform;
+  const store = createMailStore(database, keyring);
   return {
-    sender: createMailSender(store, platform.database, platform.queues),
+    sender: createMailSender(store, database, queues),
     captured: { mails: () => store.captured() },
     parts: {
-      sweeps: mailSweeps(platform),
+      sweeps: [
+        reclaimSweep({
+          name: 'mail jobs',
+          everyMs: settings.relay.sweepMs,
+          find: store.overdue,
+          addJobs: (ids) => queues.add(MAIL_QUEUE, ids.map(mailJob)),
+        }),
+        retentionSweep(database, { name: 'mail retention', removals: [{ text: REMOVE_OLD_MAILS }] }),
+      ],
       encrypted: encryptedMails,
       workers: { 'push-worker': () => startMailWorker(platform, store, composers) },
     },

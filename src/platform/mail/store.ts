@@ -1,15 +1,19 @@
 import type { EncryptedColumn } from '../crypto/encrypted-column.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import { LeaseLostError } from '../leased-work/lease.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import type { MailContent, WholeMail } from './message.ts';
 
-/** Longer than a send may take, so that two workers never send the same e-mail while both live. */
+/** Longer than a send may take, so that two workers never send the same e-mail while both live: it needs no renewal. */
 const LEASE_SECONDS = 180;
+/** E-mails that the sweep adds jobs for at once. */
+const MAX_OVERDUE = 1000;
+const KEPT_DAYS = 7;
 
 const INSERT = `
   insert into mails (id, kind, data, recipient, content) values ($1, $2, $3::jsonb, $4, $5)`;
 
-// The worker that gets the row sends it. `attempts` numbers the claims: a late result of an earlier one is ignored.
+// The fence is `attempts`, the number of the claim. By primary key.
 const CLAIM = `
   update mails set attempts = attempts + 1, claimed_until = now() + interval '${LEASE_SECONDS} seconds'
   where id = $1 and finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
@@ -17,14 +21,30 @@ const CLAIM = `
 const FINISH = `
   update mails set status = $3, finished_at = now(), claimed_until = null, error = $4, data = null,
     recipient = coalesce($5, recipient), content = $6
-  where id = $1 and attempts = $2 and finished_at is null`;
-const POSTPONE = `
+  where id = $1 and attempts = $2 and finished_at is null
+  returning 1`;
+const RETRY = `
   update mails set claimed_until = null, error = $3, due_at = now() + $4 * interval '1 second'
-  where id = $1 and attempts = $2 and finished_at is null`;
-const REMOVE = 'delete from mails where id = $1 and attempts = $2';
+  where id = $1 and attempts = $2 and finished_at is null
+  returning 1`;
+const REMOVE = 'delete from mails where id = $1 and attempts = $2 returning 1';
+
+// Index mails_due_at_index. One that is new most likely has its job.
+const OVERDUE = `
+  select id from mails
+  where finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
+    and (attempts > 0 or created_at < now() - interval '5 seconds')
+  order by due_at limit ${MAX_OVERDUE}`;
 const CAPTURED = `
   select id, recipient, content from mails where status = 'captured' and content is not null
   order by created_at desc, id desc limit 1000`;
+
+/** Removes old e-mails, at most $1. Index mails_finished_at_index. */
+export const REMOVE_OLD_MAILS = `
+  delete from mails where id in (
+    select id from mails where finished_at < now() - interval '${KEPT_DAYS} days' order by finished_at limit $1
+    for update skip locked
+  ) returning 1`;
 
 /** What a mail's content is bound to. */
 function contentContext(id: string): string {
@@ -36,18 +56,18 @@ export const encryptedMails: readonly EncryptedColumn[] = [
   { name: 'mails.content', table: 'mails', column: 'content', context: contentContext },
 ];
 
-/** An e-mail to be stored: its text, or who will make it. */
+/** An e-mail to be stored: its text, or the kind of its composer. */
 export type NewMail = { mail: WholeMail } | { kind: string; data: Record<string, unknown> };
 
-/** An e-mail in the hands of a worker. */
+/** An e-mail that this worker has claimed. */
 export interface ClaimedMail {
   id: string;
-  /** Counted from 1. */
+  /** Counted from 1. The fence of the claim. */
   attempt: number;
-  /** ISO 8601: when it was asked for. */
+  /** ISO 8601: when it was requested. */
   createdAt: string;
-  /** Who makes its text; undefined when it has one. */
-  maker: { kind: string; data: Record<string, unknown> } | undefined;
+  /** The kind of the composer that makes its text, and what it gets; undefined for one that has a text. */
+  composed: { kind: string; data: Record<string, unknown> } | undefined;
   /** Its text. Throws when it cannot be decrypted. */
   read(): WholeMail;
 }
@@ -56,25 +76,31 @@ export interface ClaimedMail {
 export interface MailEnd {
   status: 'sent' | 'captured' | 'failed';
   error?: string;
-  /** Who it went to. */
+  /** The recipient. */
   to?: string | undefined;
   /** What is kept of a captured one. */
   content?: Required<MailContent>;
 }
 
-/** The e-mails in Postgres. Their texts are ciphertexts there: they carry links that whoever has them may use. */
+/**
+ * The e-mails in Postgres. Their texts are encrypted there: they carry links that work for anybody who has them. Writes of a claim throw
+ * a LeaseLostError when another worker has the e-mail.
+ */
 export interface MailStore {
   insert(id: string, mail: NewMail, on: Executor): Promise<void>;
-  /** Undefined when it is not due, finished, or in another worker's hands. */
+  /** Undefined when it is not due, finished, or claimed by another worker. */
   claim(id: string): Promise<ClaimedMail | undefined>;
   finish(claimed: ClaimedMail, end: MailEnd): Promise<void>;
-  postpone(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
-  /** Forgets an e-mail that need not be sent. */
+  retry(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
+  /** Removes an e-mail that need not be sent. */
   remove(claimed: ClaimedMail): Promise<void>;
+  /** The ids of up to 1,000 e-mails that are due and have no lease. */
+  overdue(): Promise<string[]>;
   /** The newest 1,000 captured ones, newest first. */
   captured(): Promise<WholeMail[]>;
 }
 
+/** Creates the store. */
 export function createMailStore(database: Database, keyring: Keyring): MailStore {
   const seal = (id: string, { subject, text, html }: Required<MailContent>) =>
     keyring.encrypt(JSON.stringify({ subject, text, html }), contentContext(id));
@@ -82,6 +108,11 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
     to,
     ...JSON.parse(keyring.decrypt(content, contentContext(id))),
   });
+
+  async function fenced(text: string, { id, attempt }: ClaimedMail, ...values: unknown[]): Promise<void> {
+    const rows = await database.write({ text, values: [id, attempt, ...values] });
+    if (rows.length === 0) throw new LeaseLostError('another worker has it');
+  }
 
   return {
     async insert(id, given, on) {
@@ -96,18 +127,16 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
       const [row] = await database.write<Row>({ name: 'mail_claim', text: CLAIM, values: [id] });
       if (row === undefined) return undefined;
       const [kind, data, recipient, content, attempt, createdAt] = row;
-      const maker = kind === null ? undefined : { kind, data: data! };
-      return { id, attempt, createdAt, maker, read: () => open(id, recipient!, content!) };
+      const composed = kind === null ? undefined : { kind, data: data! };
+      return { id, attempt, createdAt, composed, read: () => open(id, recipient!, content!) };
     },
-    async finish({ id, attempt }, { status, error, to, content }) {
-      const kept = content === undefined ? null : seal(id, content);
-      await database.write({ text: FINISH, values: [id, attempt, status, error, to, kept] });
-    },
-    async postpone({ id, attempt }, error, seconds) {
-      await database.write({ text: POSTPONE, values: [id, attempt, error, seconds] });
-    },
-    async remove({ id, attempt }) {
-      await database.write({ text: REMOVE, values: [id, attempt] });
+    finish: (claimed, { status, error, to, content }) =>
+      fenced(FINISH, claimed, status, error, to, content === undefined ? null : seal(claimed.id, content)),
+    retry: (claimed, error, seconds) => fenced(RETRY, claimed, error, seconds),
+    remove: (claimed) => fenced(REMOVE, claimed),
+    async overdue() {
+      const rows = await database.write<[string]>({ name: 'mail_overdue', text: OVERDUE, values: [] });
+      return rows.map(([id]) => id);
     },
     async captured() {
       const rows = await database.write<[string, string, string]>({ text: CAPTURED, values: [] });

@@ -18,9 +18,13 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   [1016, arrayOf(Number)],
   [1184, isoTimestamp],
   [1185, arrayOf(isoTimestamp)],
+  [1231, arrayOf(String)],
 ]);
 
-/** Type parsers of every connection: bigint as number (the columns hold ±(2^53−1)), timestamptz as an ISO string. */
+/**
+ * Type parsers of every connection: bigint as number (the columns hold ±(2^53−1)), timestamptz as an ISO string,
+ * numeric as a text with all its digits.
+ */
 export const typeParsers = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     (format !== 'binary' && PARSERS.get(oid)) || pg.types.getTypeParser(oid as never, format as never),

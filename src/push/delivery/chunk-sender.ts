@@ -1,10 +1,11 @@
 import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
+import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import type { Logger } from '../../platform/log.ts';
 import { createMicroBatch } from '../../platform/micro-batch.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { sizeError } from '../send/message-size.ts';
 import { type Sending, sendThrough, type Transport, type TransportDevice, type TransportResult } from '../transport.ts';
-import type { ClaimChunks, ClaimedChunk, ClaimedDevice, ClaimRenewals } from './claim-chunks.ts';
+import type { ClaimChunks, ClaimedChunk, ClaimedDevice } from './claim-chunks.ts';
 import type { ChunkKey } from './jobs.ts';
 import { retryAt } from './retry.ts';
 import type { DeviceResult, SentChunk } from './store-results.ts';
@@ -20,7 +21,7 @@ const STORED_AT_ONCE = 100;
 interface ChunkSenderParts {
   database: Database;
   log: Logger;
-  claims: ClaimRenewals;
+  claims: LeaseRenewals<ClaimedChunk>;
   claimChunks: ClaimChunks;
   handleResults(transport: string | null, chunks: readonly SentChunk[]): Promise<void>;
 }

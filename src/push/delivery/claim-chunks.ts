@@ -1,17 +1,17 @@
 import { joinActiveUser, type UserTable } from '../../accounts/active-user.ts';
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import { createLeaseRenewals, type LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { PushContent } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 import type { ChunkKey } from './jobs.ts';
 
-/** A worker that lives renews its claims; those of one that died go to others after that long. */
+/** A worker renews its claims while it lives. The claims of one that died are free after this time. */
 const LEASE_SECONDS = 30;
-/** How often a worker renews them. */
 const RENEW_MS = 10_000;
 
-// Whoever gets the row sends it; a row that is locked is being claimed or answered by somebody else.
+// The fence is `attempts`, the number of the claim. By primary key.
 const CLAIM = `
   with w as (
     select c.push_id, c.chunk from unnest($1::text[], $2::int[]) k(push_id, chunk)
@@ -58,7 +58,7 @@ export interface ClaimedDevice {
 
 /** What a worker needs of a push to send a chunk. */
 export interface ClaimedChunk extends ChunkKey {
-  /** Counted by claims: whoever has the highest has the chunk. */
+  /** The number of the claim, its fence: the worker with the highest has the chunk. */
   attempt: number;
   transport: string | null;
   bulk: boolean;
@@ -100,7 +100,7 @@ type DeviceRow = [
   number,
 ];
 
-/** Claims chunks for this worker. Those that cannot be had (answered, not due, in another worker's hands, or removed) are left out. */
+/** Claims chunks for this worker. Those that are finished, not due, removed, or claimed by another worker are left out. */
 export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Promise<ClaimedChunk[]>;
 
 /** Creates the function that claims chunks. @param users undefined in an app without accounts */
@@ -158,7 +158,7 @@ async function claimChunks(database: Database, keys: readonly ChunkKey[], device
   return chunks;
 }
 
-/** Says that this worker still has these chunks. */
+/** Extends the claims that this worker still has. Which these are does not matter: storing the results of a chunk finds out. */
 export async function renewClaims(database: Database, chunks: readonly ClaimedChunk[]): Promise<void> {
   const values = [
     chunks.map((chunk) => chunk.pushId),
@@ -168,23 +168,11 @@ export async function renewClaims(database: Database, chunks: readonly ClaimedCh
   await database.write({ name: 'push_renew', text: RENEW, values });
 }
 
-/** Renews the claims of the chunks that a worker has, so that others leave them to it for as long as it lives. */
-export interface ClaimRenewals {
-  add(chunk: ClaimedChunk): void;
-  remove(chunk: ClaimedChunk): void;
-  stop(): void;
-}
-
-/** Makes it. Claims are renewed until `stop`. */
-export function createClaimRenewals({ database, log }: Pick<Platform, 'database' | 'log'>): ClaimRenewals {
-  const held = new Set<ClaimedChunk>();
-  const timer = setInterval(() => {
-    if (held.size === 0) return;
-    renewClaims(database, [...held]).catch((error) => log.warn({ err: error }, 'claims of pushes were not renewed'));
-  }, RENEW_MS);
-  return {
-    add: (chunk) => void held.add(chunk),
-    remove: (chunk) => void held.delete(chunk),
-    stop: () => clearInterval(timer),
-  };
+/** Creates what renews the claims of a worker, so that other workers leave the chunks to it for as long as it lives. */
+export function createClaimRenewals({
+  database,
+  log,
+}: Pick<Platform, 'database' | 'log'>): LeaseRenewals<ClaimedChunk> {
+  const renew = (chunks: readonly ClaimedChunk[]) => renewClaims(database, chunks);
+  return createLeaseRenewals({ everyMs: RENEW_MS, what: 'push chunks', log, renew });
 }

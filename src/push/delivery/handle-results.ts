@@ -1,4 +1,6 @@
 import { type GoneDevice, removeDevices } from '../../accounts/devices/index.ts';
+import { STORE_RESULT_RETRY_MS } from '../../platform/leased-work/lease.ts';
+import { createLogWork, type WorkLine } from '../../platform/log-work.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { retryTransient } from '../../platform/postgres/retry.ts';
 import type { FinishedSignals } from '../send/finished.ts';
@@ -7,21 +9,21 @@ import { SIMULATED } from '../transport.ts';
 import { addChunks } from './jobs.ts';
 import { type DeviceResult, type SentChunk, storeResults } from './store-results.ts';
 
-/** Each transport raises each alarm once in so many ms in a process: it is about all devices, and comes back with every push. */
+/** Minimum ms between two equal alarms of a transport in one process, because the problem recurs with every push. */
 const QUIET_MS = 5 * 60_000;
 
-/** What is wrong with how a transport is set up. */
+/** Evidence that a transport is misconfigured. */
 interface Misconfigured {
   transport: string;
-  /** `gone`: device after device is gone and none is reached. `refused`: the provider says so itself. */
+  /** `gone`: many devices in a row are gone and none accepted. `refused`: the provider refused the credentials. */
   reason: 'gone' | 'refused';
-  /** What the provider says of the last of them. */
+  /** The provider's error for the last device. */
   error: string;
-  /** How many devices that was said of. */
+  /** Number of affected devices. */
   devices: number;
 }
 
-/** Raises the alarm that a transport's credentials, project or environment are wrong: `push.misconfigured`, and an error in the log. */
+/** Creates the function that raises the alarm for wrong credentials, project or environment: it emits `push.misconfigured` and logs an error. */
 function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm: Misconfigured) => void {
   const raised = new Map<string, number>();
   return (alarm) => {
@@ -34,56 +36,73 @@ function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm:
   };
 }
 
-/** So many devices in a row are not gone: a wrong project, environment or key makes all of them look so. */
+/** From this many gone devices in a row, assume a wrong project, environment or key, which makes all devices look gone. */
 const MAX_IN_A_ROW = 19;
 
-// The row is removed by the next success of the transport (store-results.ts); what was long ago says nothing of now.
+// The next success of the transport deletes the row (store-results.ts). An old count expires.
 const COUNT = `
   insert into push_gone as g (transport, devices) values ($1, $2)
   on conflict (transport) do update set last_at = now(),
     devices = case when g.last_at < now() - interval '1 hour' then 0 else g.devices end + excluded.devices
   returning devices`;
 
-/** Answers of a transport, as they came together. */
+/** Devices that one batch of results reports as gone. */
 interface GoneResults {
   transport: string;
   gone: readonly GoneDevice[];
-  /** Whether a device of the same transport accepted. */
+  /** Whether a device of the same transport accepted its notification. */
   reached: boolean;
-  /** What the provider says of the last one. */
+  /** The provider's error for the last device. */
   error: string;
 }
 
 /**
- * Removes devices that a provider calls gone, unless 20 or more in a row are and none is reached: then all are kept, until the
- * transport reaches one again, and the alarm is raised. The row is counted over all processes.
- *
- * @returns how many were removed
+ * Creates the function that removes devices that a provider reports as gone. From 20 gone devices in a row without a success, it
+ * keeps all devices until the transport succeeds again, and raises the alarm. The count covers all processes.
  */
 function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm: ReturnType<typeof createAlarm>) {
-  return async ({ transport, gone, reached, error }: GoneResults): Promise<number> => {
+  return async ({ transport, gone, reached, error }: GoneResults): Promise<void> => {
     if (!reached) {
       const values = [transport, gone.length];
       const rows = await database.write<[number]>({ name: 'push_gone', text: COUNT, values });
       const devices = rows[0]![0];
       if (devices > MAX_IN_A_ROW) {
         alarm({ transport, reason: 'gone', error, devices });
-        return 0;
+        return;
       }
     }
-    return removeDevices(database, gone);
+    await removeDevices(database, gone);
   };
 }
 
-/** ms between attempts to store what was sent while Postgres is away: unstored it is sent again. After the last its claim runs out. */
-const STORE_RETRY_MS = [200, 1000, 3000, 10_000, 20_000];
+/** Dependencies of the result handler. */
+type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
-/** What it works with. */
-type ResultHandlerParts = Pick<Platform, 'env' | 'log' | 'database' | 'queues' | 'events'>;
+/** The log line of a chunk that was sent: how many of its devices ended how. */
+function lineOf({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
+  const ok = results.filter((result) => result.ok).length;
+  const retry = results.filter((result) => result.retryAt !== undefined).length;
+  const unregistered = results.filter((result) => result.unregistered).length;
+  const failed = results.length - ok - retry - unregistered;
+  const outcome = retry > 0 ? 'retry' : failed > 0 ? 'failed' : 'sent';
+  return {
+    push: chunk.pushId,
+    chunk: chunk.chunk,
+    attempt: chunk.attempt,
+    transport: chunk.transport,
+    outcome: isKept ? outcome : 'lost',
+    devices: results.length,
+    ok,
+    retry,
+    unregistered,
+    failed,
+    durationMs: Date.now() - sentAt,
+  };
+}
 
 /**
- * Makes what follows the answers of a transport: they are stored, devices that are gone removed, further tries scheduled, and
- * listeners told.
+ * Creates the function that handles the results of a transport: it stores them, removes gone devices, schedules retries and
+ * emits events.
  *
  * @param installed names of the transports of this app
  */
@@ -93,15 +112,16 @@ export function createResultHandler(
   finished: FinishedSignals,
 ) {
   const { env, log, database, queues, events } = parts;
+  const logWork = createLogWork(parts);
   const alarm = createAlarm(parts);
   const removeGone = createRemoveGone(parts, alarm);
 
-  async function remove(transport: string, kept: readonly SentChunk[]): Promise<number> {
+  async function remove(transport: string, kept: readonly SentChunk[]): Promise<void> {
     const gone = kept.flatMap(({ chunk, results }) =>
       results.filter((result) => result.unregistered).map((result) => ({ ...result, createdAt: chunk.createdAt })),
     );
-    if (gone.length === 0) return 0;
-    return removeGone({
+    if (gone.length === 0) return;
+    await removeGone({
       transport,
       gone: gone.map(({ deviceId, raw, createdAt, goneSince = createdAt }) => ({
         id: deviceId,
@@ -109,19 +129,18 @@ export function createResultHandler(
         platform: raw?.platform ?? null,
         seenUntil: new Date(Math.min(goneSince, createdAt)).toISOString(),
       })),
-      // Nothing can be wrong with how that is set up.
+      // Simulated devices cannot be misconfigured.
       reached: transport === SIMULATED || kept.some(({ results }) => results.some((result) => result.ok)),
       error: gone.at(-1)!.error ?? '',
     });
   }
 
-  /** Devices that cannot be removed now are found gone by the next send; what else follows the answers does not wait for that. */
-  async function tryToRemove(transport: string, kept: readonly SentChunk[]): Promise<number> {
+  /** A failed removal must not block retries and events: the next send reports these devices as gone again. */
+  async function tryToRemove(transport: string, kept: readonly SentChunk[]): Promise<void> {
     try {
-      return await remove(transport, kept);
+      await remove(transport, kept);
     } catch (error) {
-      log.error({ err: error, transport }, 'devices that are gone were not removed');
-      return 0;
+      log.error({ err: error, transport }, 'could not remove gone devices');
     }
   }
 
@@ -156,36 +175,28 @@ export function createResultHandler(
     return addChunks(queues, installed, again);
   }
 
-  /** Handles chunks of one transport that were answered at about the same time. */
+  /** Handles the results of chunks of one transport that arrived together. */
   return async (transport: string | null, chunks: readonly SentChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
     const { kept, outcomes } = await retryTransient(
       () => storeResults(database, chunks, { captured, transport }),
-      STORE_RETRY_MS,
+      STORE_RESULT_RETRY_MS,
     );
     const results = kept.flatMap((one) => one.results);
-    const removed = transport === null ? 0 : await tryToRemove(transport, kept);
-    if (transport !== null) alarmIfRefused(transport, results);
+    if (transport !== null) {
+      await tryToRemove(transport, kept);
+      alarmIfRefused(transport, results);
+    }
     await scheduleRetries(kept);
     for (const one of kept) emitReceipts(one);
     for (const outcome of outcomes) {
       emitOutcome(events, outcome);
       finished.announce(outcome.id);
     }
-    log.info(
-      {
-        transport,
-        push: chunks.length === 1 ? chunks[0]!.chunk.pushId : undefined,
-        chunks: chunks.length,
-        lost: chunks.length - kept.length,
-        devices: results.length,
-        ok: results.filter((result) => result.ok).length,
-        again: results.filter((result) => result.retryAt !== undefined).length,
-        removed,
-        finished: outcomes.length,
-        ms: Date.now() - Math.min(...chunks.map((one) => one.sentAt)),
-      },
-      'push answers',
-    );
+    const keptChunks = new Set(kept);
+    for (const one of chunks) {
+      const line = lineOf(one, keptChunks.has(one));
+      logWork('push chunk', line, { sampled: line.outcome === 'sent' });
+    }
   };
 }

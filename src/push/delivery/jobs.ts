@@ -1,12 +1,12 @@
 import type { NewJob, Queues } from '../../platform/queues.ts';
 
-/** The queue of chunks that no installed transport sends. */
+/** The queue of chunks without an installed transport. */
 export const PUSH_QUEUE = 'push';
 
 /** The queue of audiences to look up. */
 export const AUDIENCE_QUEUE = 'push-audiences';
 
-/** A priority of BullMQ: jobs without one go first, so that a large audience does not hold up small pushes. */
+/** BullMQ runs jobs without a priority first, so that a large audience does not delay small pushes. */
 const BULK = 1;
 
 const CHUNK_ID = /^push_([0-9a-f]{24})_(\d+)_(\d+)/;
@@ -18,24 +18,24 @@ export interface ChunkKey {
   chunk: number;
 }
 
-/** A chunk that is to be sent. */
+/** A chunk to enqueue. */
 export interface ChunkToSend extends ChunkKey {
   transport: string | null;
-  /** Its devices at most. */
+  /** Maximum number of its devices. */
   size: number;
   bulk: boolean;
 }
 
-/** Of each installed transport its own queue, so that one that hangs holds up no other. */
+/** Each installed transport has its own queue, so that a hanging transport does not delay the others. */
 export function queueOf(transport: string | null, installed: ReadonlySet<string>): string {
-  // BullMQ allows no colon in a queue's name.
+  // BullMQ does not allow colons in queue names.
   return transport === null || !installed.has(transport) ? PUSH_QUEUE : `push.${encodeURIComponent(transport)}`;
 }
 
 /**
- * The job of a chunk. Its id is the chunk's, so that a chunk has one live job at most.
+ * Builds the job of a chunk. The job id is derived from the chunk, so a chunk has at most one live job.
  *
- * @param again a further try of some of its devices: which one, and in how many ms. Its job is made while the one before runs.
+ * @param again set for a retry of some devices: the attempt number and the delay in ms. The job is added while the previous one runs.
  */
 function chunkJob({ pushId, chunk, size, bulk }: ChunkToSend, again?: { attempt: number; delay: number }): NewJob {
   const id = `push_${pushId}_${chunk}_${size}${again === undefined ? '' : `_${again.attempt}`}`;
@@ -46,7 +46,7 @@ function chunkJob({ pushId, chunk, size, bulk }: ChunkToSend, again?: { attempt:
   };
 }
 
-/** Adds the jobs of chunks. Like every add it does not fail: the sweep finds chunks without a job. */
+/** Adds the jobs of chunks. Does not fail while Redis is down: the sweep finds chunks without a job. */
 export async function addChunks(
   queues: Queues,
   installed: ReadonlySet<string>,
@@ -68,13 +68,13 @@ export function audienceJob(pushId: string): NewJob {
   return { name: 'audience', data: { id }, opts: { jobId: id } };
 }
 
-/** The chunk that a job points at and its size, or undefined for the id of something else. */
+/** Parses the id of a chunk job; undefined for any other job id. */
 export function chunkOf(jobId: string): (ChunkKey & { size: number }) | undefined {
   const [, pushId, chunk, size] = CHUNK_ID.exec(jobId) ?? [];
   return pushId === undefined ? undefined : { pushId, chunk: Number(chunk), size: Number(size) };
 }
 
-/** The push whose audience a job points at. */
+/** Parses the id of an audience job; undefined for any other job id. */
 export function audienceOf(jobId: string): string | undefined {
   return AUDIENCE_ID.exec(jobId)?.[1];
 }

@@ -1,7 +1,7 @@
+import { scheduledWait, withJitter, withLaterJitter } from '../../platform/leased-work/retry-schedule.ts';
+
 /** ms before each further try, when the provider asks for nothing else. */
-const WAITS = [1000, 5000, 30_000, 120_000, 600_000];
-/** Share of a wait by which it is made longer or shorter, so that what failed together does not come back together. */
-const JITTER = 0.2;
+const RETRY_SCHEDULE_MS = [1000, 5000, 30_000, 120_000, 600_000];
 /** FCM and Web Push keep nothing longer: https://firebase.google.com/docs/cloud-messaging/concept-options#ttl */
 const LONGEST_TTL_MS = 28 * 86_400_000;
 
@@ -28,10 +28,8 @@ export function retryAt(
   now: number,
   random: number,
 ): number | undefined {
-  const wait = WAITS[attempts - 1];
+  const wait = scheduledWait(RETRY_SCHEDULE_MS, attempts);
   if (wait === undefined) return undefined;
-  const jittered = wait * (1 + JITTER * (2 * random - 1));
-  // Never before the provider allows it, and then not all at once.
-  const at = now + Math.round(retryAfterMs === undefined ? jittered : retryAfterMs * (1 + JITTER * random));
+  const at = now + (retryAfterMs === undefined ? withJitter(wait, random) : withLaterJitter(retryAfterMs, random));
   return at < expiresAt ? at : undefined;
 }

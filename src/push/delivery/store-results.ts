@@ -4,8 +4,8 @@ import { type Outcome, statusSql } from '../status.ts';
 import type { TransportResult } from '../transport.ts';
 import type { ClaimedChunk } from './claim-chunks.ts';
 
-// Two workers that finish chunks of the same pushes stand one behind the other by the locks on these, taken in order; exactly
-// one of them finds that no chunk is left. Who lost his claim meanwhile changes nothing.
+// Workers that finish chunks of the same push are serialized by locks on the push rows, taken in id order, so exactly one of them
+// finds that no chunk is left. A worker that lost its claim meanwhile changes nothing.
 const STORE = `
   with locked as (select id from pushes where id = any($1) order by id for update), h as (
     select g.*, c.answered_at is null as first
@@ -44,42 +44,42 @@ const STORE = `
   from n where p.id = n.push_id
   returning n.chunks, p.finished_at is not null and p.open_chunks = 0 and n.answered > 0, p.id, p.status, p.devices`;
 
-/** A device's answer, where it stands, and when it is tried again. */
+/** The result of one device. */
 export interface DeviceResult extends TransportResult {
   position: number;
   deviceId: string | null;
-  /** For a raw token that is no longer registered: its `tokenHash`, and the platform it was sent to. */
+  /** For a raw token that is no longer valid: its `tokenHash` and platform. */
   raw: { hash: string; platform: DevicePlatform } | null;
   /** Tries before this one. */
   tries: number;
-  /** Epoch ms. Undefined: the answer is final. */
+  /** Epoch ms of the next try; undefined if the result is final. */
   retryAt: number | undefined;
 }
 
-/** The answers of a chunk. */
+/** The results of a chunk that was sent. */
 export interface SentChunk {
   chunk: ClaimedChunk;
   results: readonly DeviceResult[];
-  /** Epoch ms: when it was handed to its transport. */
+  /** Epoch ms at which the chunk was passed to its transport. */
   sentAt: number;
-  /** Epoch ms: when it has devices to try again. */
+  /** Epoch ms of the next try of its devices; undefined without retries. */
   dueAt: number | undefined;
 }
 
-/** What storing answers brought about. */
+/** The effects of storing results. */
 export interface Stored {
-  /** The chunks that were still this worker's. */
+  /** The chunks whose claims this worker still held. */
   kept: SentChunk[];
-  /** Pushes that were finished by it: each by exactly one call. */
+  /** The pushes that were finished. Each push is finished by exactly one call. */
   outcomes: Outcome[];
 }
 
 const iso = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
 /**
- * Stores the answers of chunks of one transport, with one statement, and the final status of pushes whose last they are.
+ * Stores the results of chunks of one transport in one statement, and the final status of pushes that are finished by them.
  *
- * @param how `captured`: whether the accepted ones were recorded and not delivered; `transport`: null for none
+ * @param options `captured`: whether accepted devices were captured instead of sent to; `transport`: null for none
  */
 export async function storeResults(
   database: Database,

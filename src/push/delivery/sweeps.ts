@@ -1,12 +1,11 @@
+import { reclaimSweep, retentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
 
 const KEPT_DAYS = 30;
 const JOBS_AT_ONCE = 1000;
-const ROWS_AT_ONCE = 5000;
-const RETENTION_EVERY_MS = 60_000;
+const ROWS_PER_BATCH = 5000;
 
 // Index push_chunks_open_index. A chunk that is new or in a worker's hands most likely has its job.
 const OVERDUE = `
@@ -32,7 +31,7 @@ const OLD_PUSHES = `
   ) returning 1`;
 
 /**
- * Periodic work of push: chunks and audiences that lost their job get one again, old pushes are removed.
+ * Sweeps of push: chunks and audiences that lost their job get one again, old pushes are removed.
  *
  * @param installed names of the transports of this app
  */
@@ -40,31 +39,34 @@ export function pushSweeps(
   { database, queues, settings }: Pick<Platform, 'database' | 'queues' | 'settings'>,
   installed: ReadonlySet<string>,
 ): Sweep[] {
+  const everyMs = settings.relay.sweepMs;
   return [
-    {
+    reclaimSweep({
       name: 'push jobs',
-      everyMs: settings.relay.sweepMs,
-      async run() {
+      everyMs,
+      async find() {
         type Overdue = [string, number, string | null, number, boolean];
         const rows = await database.write<Overdue>({ name: 'push_overdue', text: OVERDUE, values: [] });
-        // A chunk whose job is still there keeps it: adding a job with the id of a live one does nothing.
-        const chunks = rows.map(([pushId, chunk, transport, size, bulk]) => ({ pushId, chunk, transport, size, bulk }));
-        await addChunks(queues, installed, chunks);
-        const left = await database.write<[string]>({ name: 'push_left', text: LEFT, values: [] });
-        await queues.add(
+        return rows.map(([pushId, chunk, transport, size, bulk]) => ({ pushId, chunk, transport, size, bulk }));
+      },
+      addJobs: (chunks) => addChunks(queues, installed, chunks),
+    }),
+    reclaimSweep({
+      name: 'push audiences',
+      everyMs,
+      find: () => database.write<[string]>({ name: 'push_left', text: LEFT, values: [] }),
+      addJobs: (rows) =>
+        queues.add(
           AUDIENCE_QUEUE,
-          left.map(([pushId]) => audienceJob(pushId)),
-        );
-        return rows.length + left.length;
-      },
-    },
-    {
+          rows.map(([pushId]) => audienceJob(pushId)),
+        ),
+    }),
+    retentionSweep(database, {
       name: 'push retention',
-      everyMs: RETENTION_EVERY_MS,
-      run: async () => {
-        const results = await removeInBatches(database, OLD_RESULTS, [], ROWS_AT_ONCE);
-        return results + (await removeInBatches(database, OLD_PUSHES, [], ROWS_AT_ONCE));
-      },
-    },
+      removals: [
+        { text: OLD_RESULTS, rowsPerBatch: ROWS_PER_BATCH },
+        { text: OLD_PUSHES, rowsPerBatch: ROWS_PER_BATCH },
+      ],
+    }),
   ];
 }

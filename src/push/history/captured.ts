@@ -1,22 +1,22 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 
-/** A push that was recorded and not delivered. */
+/** A push that was captured instead of sent. */
 export interface CapturedPush {
   id: string;
-  /** With all defaults filled; `to` and `deviceIds` as they were given, without raw tokens. */
+  /** With all defaults filled; `to` and `deviceIds` as passed by the caller, without raw tokens. */
   message: Record<string, unknown>;
-  /** The devices that it would have gone to. `id` and `user` are null for a raw token; tokens are masked. */
+  /** The devices it would have been sent to. `id` and `user` are null for a raw token; tokens are masked. */
   devices: { id: string | null; platform: DevicePlatform; token: string; user: string | null }[];
 }
 
-/** What was captured instead of sent: `app.captured`, for development and tests. */
+/** Access to captured pushes: `app.captured`, for development and tests. */
 export interface Captured {
   /** The newest 1,000 pushes, newest first. Always empty in production, where nothing is captured. */
   pushes(): Promise<CapturedPush[]>;
 }
 
-// A chunk without transport is one that was captured.
+// A chunk without a transport was captured.
 const CAPTURED = `
   select p.id, p.message || p.audience, (
     select json_agg(json_build_object('id', r.device_id, 'platform', r.platform, 'token', r.masked_token, 'user', r.user_id)
@@ -26,7 +26,7 @@ const CAPTURED = `
   )
   from pushes p where p.captured_devices > 0 order by p.created_at desc, p.id desc limit 1000`;
 
-/** Reads captures from Postgres, so that every process sees those of all. */
+/** Reads captured pushes from Postgres, so that every process sees the captures of all processes. */
 export function createCaptured(database: Database): Captured {
   return {
     async pushes() {

@@ -2,32 +2,32 @@ import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { PushResult } from '../../declare/push.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 
-/** What happened to a device of a push, in the order in which it did. */
+/** An event in the timeline of a device, in chronological order. */
 interface TimelineEntry {
   at: string;
   /**
-   * `queued`; `sent`: handed to its transport; `accepted` or `refused`: the provider's answer; `retry`: when it is tried again;
+   * `queued`; `sent`: passed to its transport; `accepted` or `refused`: the provider's result; `retry`: time of the next try;
    * `receipt`: the provider reported later; `opened`.
    */
   event: 'queued' | 'sent' | 'accepted' | 'refused' | 'retry' | 'receipt' | 'opened';
-  /** Of `receipt`. */
+  /** Set for `receipt`. */
   ok?: boolean;
   /** The provider's id of the notification. */
   id?: string;
   error?: string;
 }
 
-/** A device of a push as it is shown. */
+/** A device of a push, as returned to clients. */
 interface DeviceHistory {
-  /** Null: a raw token. */
+  /** Null for a raw token. */
   device: string | null;
   user: string | null;
   platform: DevicePlatform;
   /** Masked. */
   token: string;
-  /** Null: none, or none is known yet. */
+  /** Null if there is none or it is not known yet. */
   transport: string | null;
-  /** Null: no answer yet. */
+  /** Null before the first result. */
   ok: boolean | null;
   error: string | null;
   timeline: TimelineEntry[];
@@ -46,12 +46,12 @@ interface StoredReceipt {
   at: string;
 }
 
-/** What is selected of a device: of the result `r`, its chunk `c` and its push `p`. */
+/** The selected columns of a device: from its result `r`, its chunk `c` and its push `p`. */
 const DEVICE_COLUMNS = `
   r.device_id, r.user_id, r.platform, r.masked_token, c.transport, r.ok, r.provider_id, r.error, r.sent_at, r.answered_at,
   r.retry_at, r.earlier, r.receipt, r.opened_at, p.created_at`;
 
-/** Those columns, in their order. */
+/** A row of `DEVICE_COLUMNS`. */
 type DeviceRow = [
   deviceId: string | null,
   userId: string | null,
@@ -70,7 +70,7 @@ type DeviceRow = [
   queuedAt: string,
 ];
 
-// Times within JSON are written by Postgres, with its own zone and precision.
+// Postgres writes times inside JSON with its own time zone and precision.
 const iso = (text: string) => new Date(text).toISOString();
 const reason = (error: string | null) => (error === null ? {} : { error });
 
@@ -105,22 +105,22 @@ function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
 
 const RECENT = `
   select id, status, message, created_at, devices, ok_devices from pushes order by created_at desc, id desc limit $1`;
-// Of each push the first devices alone, by the primary key: it may have gone to 100,000.
+// Reads only the first devices of each push, by the primary key: a push can have 100,000.
 const FIRST_DEVICES = `
   select ${DEVICE_COLUMNS}, r.device_name, p.id from unnest($1::text[]) wanted(id) join pushes p on p.id = wanted.id
   cross join lateral (select * from push_results where push_id = p.id order by position limit $2) r
   left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
   order by r.position`;
 
-/** A push in a list of the newest. */
+/** A push in the list of recent pushes. */
 export interface RecentPush {
   id: string;
   status: PushResult['status'];
-  /** Without whom it goes to. */
+  /** Without the recipients. */
   message: Record<string, unknown>;
   createdAt: string;
   counts: { devices: number; accepted: number };
-  /** The first ones. `name`: what the device was called when the push was sent. */
+  /** The first devices. `name`: the name of the device when the push was sent. */
   devices: (DeviceHistory & { name: string | null })[];
 }
 
@@ -152,14 +152,14 @@ const COUNTS = `
     (count(*) filter (where receipt is not null))::int, (count(*) filter (where (receipt->>'ok')::boolean is false))::int,
     (count(*) filter (where opened_at is not null))::int
   from push_results where push_id = $1`;
-// The primary key's order.
+// In the order of the primary key.
 const DEVICES = `
   select ${DEVICE_COLUMNS}
   from pushes p join push_results r on r.push_id = p.id
   left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
   where p.id = $1 order by r.position limit $2 offset $3`;
 
-/** How many devices of a push are where. */
+/** Device counts of a push by state. */
 interface PushCounts {
   /** Found so far. */
   devices: number;
@@ -169,16 +169,16 @@ interface PushCounts {
   accepted: number;
   /** Failed for good. */
   failed: number;
-  /** Failed, and tried again. */
+  /** Failed, to be retried. */
   retrying: number;
-  /** The provider reported later. */
+  /** With a later report of the provider. */
   receipts: number;
-  /** The provider reported later that it failed. */
+  /** With a later report of the provider that the notification failed. */
   receiptsFailed: number;
   opened: number;
 }
 
-/** A push as `GET /api/push/:id` shows it. */
+/** A push as returned by `GET /api/push/:id`. */
 interface PushDetails {
   id: string;
   status: PushResult['status'];
@@ -191,10 +191,10 @@ interface PushDetails {
 }
 
 /**
- * A push with one page of its devices, in the order in which they were found.
+ * Reads a push with one page of its devices, in the order in which they were found.
  *
  * @param page counted from 1
- * @returns undefined when there is no such push
+ * @returns undefined if the push does not exist
  */
 export async function readPush(
   database: Database,

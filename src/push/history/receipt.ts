@@ -4,13 +4,13 @@ import { validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** What a provider reports of a notification after it accepted it. */
+/** A provider's report about a notification that it had accepted. */
 export interface Receipt {
   ok: boolean;
   error?: string | undefined;
-  /** The token is gone: the device is removed. */
+  /** The token is no longer valid: the device is removed. */
   unregistered?: boolean | undefined;
-  /** Name of the transport that got the report. */
+  /** Name of the transport that received the report. */
   transport?: string | undefined;
 }
 
@@ -33,8 +33,8 @@ const STORE = `
   where r.push_id = $1 and r.device_id = $2 and p.id = r.push_id returning p.created_at`;
 
 /**
- * `app.push.receipt`: stores a provider's later report and emits `push.receipt`. A report of a push or device that is not
- * known (any more) changes nothing and is only logged: providers report late.
+ * `app.push.receipt`: stores a provider's later report and emits `push.receipt`. A report about an unknown push or device is only
+ * logged, because reports can arrive after the push was deleted.
  *
  * @throws ApiError VALIDATION_ERROR when the report is malformed
  */
@@ -62,12 +62,12 @@ export function createReceipt({ database, events, log }: Pick<Platform, 'databas
   };
 }
 
-// Index push_results_device_index. What a client says of a push that its device did not get changes nothing.
+// Index push_results_device_index. A tap on a push that the device did not receive changes nothing.
 const OPENED = `
   update push_results set opened_at = now()
   where push_id = $1 and device_id = $2 and user_id = $3 and opened_at is null`;
 
-// A device that follows no session is known when it is the only such one of the user that got the push. Index devices_user_id_index.
+// A device without a session is identified only if no other such device of the user received the push. Index devices_user_id_index.
 const OPENED_WITHOUT_SESSION = `
   update push_results set opened_at = now()
   where push_id = $1 and user_id = $2 and opened_at is null and device_id = (
@@ -75,14 +75,14 @@ const OPENED_WITHOUT_SESSION = `
     where d.user_id = $2 and d.session_id is null having count(*) = 1
   )`;
 
-/** What `push.opened` tells. */
+/** Payload of `push.opened`. */
 interface Opened {
   id: string | null;
   user: string | null;
   device: string | null;
 }
 
-/** A listener of `push.opened`: notes the first tap of a device on a push. */
+/** Creates the listener of `push.opened` that records the first tap of a device on a push. */
 export function noteOpened({ database }: Pick<Platform, 'database'>) {
   return async ({ id, user, device }: Opened): Promise<void> => {
     if (!isId(id) || user === null) return;

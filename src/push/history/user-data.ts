@@ -10,8 +10,8 @@ const ROWS = `
   from push_results r join pushes p on p.id = r.push_id
   where r.user_id = $1 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_AT_ONCE}`;
 
-// A push to this user alone may say anything about them, so it is deleted. A push to others as well loses the user's part. Returns all
-// results of the user in the pushes that it handles. Index push_results_user_index.
+// A push to this user alone may contain personal data, so it is deleted. A push that other users received too keeps their results and
+// loses those of this user. Returns all results of the user in the pushes of this batch. Index push_results_user_index.
 const ERASE = `
   with taken as materialized (
     select distinct push_id from (
@@ -29,20 +29,20 @@ const ERASE = `
   )
   select 1 from push_results r where r.push_id in (select push_id from taken) and r.user_id = $1`;
 
-// A push that reached no device has no results to find it by. Index pushes_unsent_index.
+// A push without devices has no results to find it by. Index pushes_unsent_index.
 const ERASE_UNSENT = `
   delete from pushes where id in (
     select id from pushes
     where status = 'no-devices' and (audience->>'to' = $1 or audience->'to' = jsonb_build_array($1::text)) limit $2)
   returning 1`;
 
-/** The pushes that went to a user. */
+/** The pushes that were sent to a user. */
 export function pushData(database: Database): UserData {
   return {
     name: 'pushes',
     description: 'Push notifications of the last 30 days to devices of the user',
     tables: ['pushes', 'push_results', 'push_audiences'],
-    kept: 'What others got too stays, without the user; a list of ids that a push was sent to may have theirs, for 30 days',
+    kept: 'Pushes that other users received too are kept without this user; the recipient list of a push may contain the id of the user for 30 days',
     async *rows(userId) {
       for (let after: [pushId: string, position: number] = ['', 0]; ; ) {
         const rows = await database.readSlowly<unknown[]>({ text: ROWS, values: [userId, ...after] });

@@ -6,7 +6,7 @@ import type { Transport } from '../transport.ts';
 import { type Cursor, lookUp, PAGE_DEVICES } from './audience.ts';
 import { pageValues, STORE_PAGE, toChunks } from './insert-push.ts';
 
-// Only the entries of this page leave the row. Whoever has the row is alone with it.
+// Selects only the entries of this page. The row lock keeps other workers from the same audience.
 const slice = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${PAGE_DEVICES}]`;
 const TAKE = `
   select ${slice('user_ids', 'done')}, ${slice('device_ids', 'done')},
@@ -34,16 +34,16 @@ const STORE = `
     finished_at = case when p.open_chunks + n.chunks = 0 then now() end
   from n where p.id = $1 returning p.finished_at is not null, p.status, p.devices`;
 
-/** What became of an audience when a page of it was stored. */
+/** The result of storing one page of an audience. */
 export interface StoredPage {
   chunks: { chunk: number; size: number; transport: string | null }[];
-  /** Whether there is more of it. */
+  /** Whether more pages follow. */
   more: boolean;
-  /** Set when the push is finished with it: the devices that were found before are answered already. */
+  /** Set if this page finished the push, because all earlier devices already have results. */
   outcome: Outcome | undefined;
 }
 
-/** How devices are put in chunks. */
+/** How devices are looked up and put in chunks. */
 export interface Chunking {
   transports: readonly Transport[];
   log: Logger;
@@ -55,7 +55,7 @@ export interface Chunking {
 /**
  * Looks up the next page of a push's audience and stores its devices.
  *
- * @returns undefined when there is none left, or somebody else is at it
+ * @returns undefined if no page is left or another worker is processing this audience
  */
 export async function storeNextPage(
   database: Database,

@@ -3,34 +3,34 @@ import type { Executor } from '../../platform/postgres/database.ts';
 import type { Audience } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 
-/** Devices that are looked up and stored at once; the bound of what a send does before it gives control back. */
+/** Devices that are looked up and stored at once. Also bounds the work of a send before it returns. */
 export const PAGE_DEVICES = 1000;
 
-/** How far an audience is looked up. */
+/** How far the lookup of an audience has progressed. */
 export interface Cursor {
   stage: 'registered' | 'tokens';
-  /** Entries of the lists of this stage that are done. */
+  /** Number of entries of the current stage that were processed. */
   done: number;
-  /** The last device that was found for the next entries. */
+  /** Id of the last device found for the next entries; null before the first. */
   afterDevice: string | null;
 }
 
-/** The entries of an audience that the next page is made of. */
+/** The entries of an audience for the next page. */
 export interface Entries extends Audience {
-  /** Of the longer of the lists of users and devices. */
+  /** Length of the longer of the lists of users and devices. */
   registered: number;
-  /** Raw tokens. */
+  /** Number of raw tokens. */
   raw: number;
 }
 
-/** Devices of an audience, each once. */
+/** One page of the devices of an audience, without duplicates. */
 export interface Page {
   devices: TransportDevice[];
-  /** Where the next page begins; undefined: there is none. */
+  /** Start of the next page; undefined on the last one. */
   next: Cursor | undefined;
 }
 
-/** Where every audience begins. */
+/** Start of the first page. */
 export const START: Cursor = { stage: 'registered', done: 0, afterDevice: null };
 
 /** The entries of an audience's first page. */
@@ -45,14 +45,14 @@ export function firstEntries({ userIds, deviceIds, tokens, platform }: Audience)
   };
 }
 
-/** Where the registered devices go on; undefined: that was the last. `afterDevice`: these entries have more behind it. */
+/** Start of the next page of registered devices; undefined after the last. `afterDevice`: set if these entries have more devices. */
 function afterRegistered({ registered }: Entries, cursor: Cursor, afterDevice: string | undefined): Cursor | undefined {
   if (afterDevice !== undefined) return { ...cursor, afterDevice };
   const done = cursor.done + PAGE_DEVICES;
   return done < registered ? { stage: 'registered', done, afterDevice: null } : undefined;
 }
 
-/** Raw tokens as devices, without those that are in `registered`: these are sent to as the devices that they are. */
+/** Raw tokens as devices, except those of devices in `registered`, which are sent to as registered devices. */
 function rawDevices({ tokens, platform }: Entries, registered: readonly TransportDevice[]): TransportDevice[] {
   if (tokens.length === 0) return [];
   const known = new Set(registered.map((device) => tokenHash(device.token)));
@@ -67,10 +67,10 @@ function rawDevices({ tokens, platform }: Entries, registered: readonly Transpor
 }
 
 /**
- * Looks up the next page of an audience: registered devices in order, then raw tokens. It holds up to twice `PAGE_DEVICES`, and
- * may be empty though there is a next one.
+ * Looks up the next page of an audience: registered devices in order, then raw tokens. A page has at most twice `PAGE_DEVICES` devices
+ * and can be empty although more pages follow.
  *
- * @param options `simulated`: whether simulated devices are sent to. `findDevices`: looks up registered ones
+ * @param options `simulated`: whether to include simulated devices. `findDevices`: looks up registered devices
  */
 export async function lookUp(
   database: Executor,
@@ -80,7 +80,7 @@ export async function lookUp(
 ): Promise<Page> {
   const registered: TransportDevice[] = [];
   if (cursor.stage === 'registered') {
-    // One more tells whether there are more.
+    // One extra row shows whether more follow.
     const page = { after: cursor.afterDevice, limit: PAGE_DEVICES + 1 };
     const ahead = await findDevices(database, entries, page);
     const found = ahead.slice(0, PAGE_DEVICES);

@@ -4,20 +4,20 @@ import type { Platform } from '../../platform/platform.ts';
 
 /** Waits for one push to finish. */
 export interface Waiter {
-  /** Resolves once the end of the push cannot be missed any more, at most after `ms`. */
+  /** Resolves once the process is subscribed, or after `ms`. */
   ready(ms: number): Promise<void>;
-  /** Resolves when the push was announced, at most after `ms`. */
+  /** Resolves when the end of the push is announced, or after `ms`. */
   wait(ms: number): Promise<void>;
   stop(): void;
 }
 
-/** Tells senders that their push is finished, wherever its worker runs. A hint and no more: it may be lost. */
+/** Notifies waiting senders, in any process, that their push is finished. Only a hint: it can be lost. */
 export interface FinishedSignals {
   announce(pushId: string): void;
   waiterFor(pushId: string): Waiter;
 }
 
-/** Listens from the first send on, so that a process that never sends holds no connection for it. */
+/** Subscribes at the first send, so that a process that never sends holds no connection for it. */
 export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | 'env'>): FinishedSignals {
   const channel = `${env.redisPrefix}:push-finished`;
   const wakeUps = new Map<string, () => void>();
@@ -38,7 +38,7 @@ export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | '
   return {
     announce(pushId) {
       const wake = wakeUps.get(pushId);
-      // Whoever waits in this process needs no way round by Redis.
+      // A sender that waits in this process is notified without Redis.
       if (wake === undefined) redis.commands.publish(channel, pushId).catch(() => undefined);
       else wake();
     },

@@ -5,21 +5,21 @@ import type { Audience, PushMessage } from '../message.ts';
 import { type Transport, type TransportDevice, transportFor } from '../transport.ts';
 import type { Cursor } from './audience.ts';
 
-/** Devices that one job sends to at once: FCM's and APNs' sweet spot, and a bound of what a crash can repeat. */
+/** Devices per job: where FCM and APNs have their best throughput. Also bounds the sends that a crash can repeat. */
 const CHUNK_DEVICES = 500;
 
-/** A device of a push, before it is stored. */
+/** A device of a push before it is stored. */
 interface Target {
   deviceId: string | null;
   userId: string | null;
   platform: DevicePlatform;
-  /** Raw tokens only, like its hash. */
+  /** Set for raw tokens only, like `tokenHash`. */
   token: string | null;
   tokenHash: string | null;
   maskedToken: string;
 }
 
-/** Targets of one transport; null when none accepts them. */
+/** Targets of one transport; `transport` is null if none accepts them. */
 export interface Chunk {
   transport: string | null;
   targets: Target[];
@@ -36,7 +36,7 @@ function toTarget({ id, user, platform, token }: TransportDevice): Target {
   };
 }
 
-/** Devices in chunks of at most 500 by transport. Empty when there is none. */
+/** Groups devices by transport into chunks of at most 500. */
 export function toChunks(devices: readonly TransportDevice[], transports: readonly Transport[], log: Logger): Chunk[] {
   const byTransport = Map.groupBy(devices, (device) => transportFor(transports, device, log)?.name ?? null);
   const chunks: Chunk[] = [];
@@ -48,7 +48,7 @@ export function toChunks(devices: readonly TransportDevice[], transports: readon
   return chunks;
 }
 
-/** What a page of targets is as parameters: `$2` to `$14` of the statements that store one. */
+/** CTEs that store a page of targets, with `$2` to `$14` of the statement as their parameters. */
 export const STORE_PAGE = `
   c as (
     insert into push_chunks (push_id, chunk, transport, first_position, last_position, bulk)
@@ -66,15 +66,15 @@ export const STORE_PAGE = `
     on conflict do nothing returning 1
   )`;
 
-/** Where a page of targets stands in its push. */
+/** The position of a page of targets in its push. */
 interface PagePlace {
   firstChunk: number;
   firstPosition: number;
-  /** Small pushes are sent before it. */
+  /** Part of a large audience: small pushes are sent first. */
   bulk: boolean;
 }
 
-/** The parameters of `STORE_PAGE`. The devices of a push's first page are known to be there once. */
+/** The parameters of `STORE_PAGE`. The first page of a push needs no check for duplicates. */
 export function pageValues(chunks: readonly Chunk[], { firstChunk, firstPosition, bulk }: PagePlace): unknown[] {
   const targets = chunks.flatMap((chunk) => chunk.targets);
   const first: number[] = [];
@@ -100,7 +100,7 @@ export function pageValues(chunks: readonly Chunk[], { firstChunk, firstPosition
   ];
 }
 
-// One statement, one commit: the push, its first devices in chunks, and the audience where there are more.
+// One statement, one commit: the push, the chunks of its first devices, and the audience if more devices follow.
 const INSERT = `
   with p as (
     insert into pushes (id, message, audience, status, devices, open_chunks, expires_at, finished_at)
@@ -112,13 +112,13 @@ const WITH_AUDIENCE = `${INSERT}
     (push_id, user_ids, device_ids, tokens, platform, registered, raw, stage, done, after_device, next_chunk, next_position)
   values ($1, $20, $21, $22, $23, $24, $25, $26, $27, $28, cardinality($3::int[]), cardinality($8::text[]))`;
 
-/** A push as it begins. */
+/** A new push. */
 interface NewPush {
   id: string;
   message: PushMessage;
-  /** Of its first devices. */
+  /** The chunks of its first devices. */
   chunks: readonly Chunk[];
-  /** Where the rest of the audience begins; undefined: that is all. */
+  /** Start of the rest of the audience; undefined if the first page is complete. */
   rest: Cursor | undefined;
 }
 
@@ -127,7 +127,7 @@ function restValues({ userIds, deviceIds, tokens, platform }: Audience, { stage,
   return [userIds, deviceIds, tokens, platform, registered, tokens.length, stage, done, afterDevice];
 }
 
-/** Stores a push; without any device to come it is finished as `no-devices`. */
+/** Stores a push. A push without devices is finished at once, with status `no-devices`. */
 export async function insertPush(database: Executor, { id, message, chunks, rest }: NewPush): Promise<void> {
   const open = chunks.length + (rest === undefined ? 0 : 1);
   const page = pageValues(chunks, { firstChunk: 0, firstPosition: 0, bulk: rest !== undefined });

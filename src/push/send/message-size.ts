@@ -5,21 +5,21 @@ import type { Transport } from '../transport.ts';
 import { errorWithoutTokens } from '../transport.ts';
 import type { Chunk } from './insert-push.ts';
 
-/** What is wrong with the size of a message as a transport's provider counts it for a platform, or undefined. */
+/** The error of a message that is too large for a transport and platform, or undefined. */
 export function sizeError(transport: Transport, message: PushContent, platform: DevicePlatform): string | undefined {
   const { name, limitBytes } = transport;
   if (transport.sizeOf === undefined || limitBytes === undefined) return undefined;
   try {
     const bytes = transport.sizeOf(message, platform);
     if (bytes <= limitBytes) return undefined;
-    return `MessageTooBig: it has ${bytes} bytes as ${name} sends it to ${platform}; at most ${limitBytes} are carried`;
+    return `MessageTooBig: it has ${bytes} bytes as ${name} sends it to ${platform}; the limit is ${limitBytes}`;
   } catch (error) {
     return `The transport failed: ${errorWithoutTokens(error, []).message}`;
   }
 }
 
 /**
- * Refuses a message that is too large for every device that it goes to. One that some devices can carry is sent to these.
+ * Refuses a message that is too large for all of its devices. If some devices can receive it, it is sent to those.
  *
  * @throws ApiError VALIDATION_ERROR with the sizes
  */

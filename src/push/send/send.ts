@@ -19,7 +19,7 @@ const READ = `
 const RESULTS = `
   select device_id, coalesce(ok, false), provider_id, error from push_results where push_id = $1 order by position`;
 
-/** How far a push is. */
+/** The progress of a push. */
 interface Progress {
   status: PushResult['status'];
   /** Devices found so far. */
@@ -30,7 +30,7 @@ interface Progress {
   growing: boolean;
 }
 
-/** How far a push is; undefined when there is no such push. */
+/** Reads the progress of a push; undefined if the push does not exist. */
 async function readProgress(database: Database, id: string): Promise<Progress | undefined> {
   const [row] = await database.read<[PushResult['status'], number, boolean, boolean]>({
     name: 'push_read',
@@ -42,7 +42,7 @@ async function readProgress(database: Database, id: string): Promise<Progress | 
   return { status, devices, finished, growing };
 }
 
-/** The results of a push's devices. */
+/** Reads the results of a push, one per device. */
 async function readResults(database: Database, id: string): Promise<PushResult['results']> {
   type Row = [string | null, boolean, string | null, string | null];
   const rows = await database.read<Row>({ name: 'push_results', text: RESULTS, values: [id] });
@@ -54,32 +54,32 @@ async function readResults(database: Database, id: string): Promise<PushResult['
   }));
 }
 
-/** First pause between looks at the result. Only a net: an event that was lost must not cost the whole wait. */
+/** First pause between polls for the result. A safety net for lost events. */
 const LOOK_MS = 250;
 const LONGEST_LOOK_MS = 2000;
-/** Most time that `enqueue` gives Redis: the push is stored, and the sweep adds jobs that are missing. */
+/** Maximum ms that `enqueue` waits for Redis. The push is already stored, and the sweep adds missing jobs. */
 const ADD_JOBS_MS = 500;
-/** Devices whose results a send waits for; a larger one answers `queued` at once. */
+/** A send to more devices does not wait for results: it returns `queued` at once. */
 const MAX_AWAITED = 10_000;
 
-/** What a send works with. */
+/** Dependencies of the sender. */
 type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 interface Stored {
   /** Devices found so far. */
   devices: number;
-  /** Whether that is more than a send waits for, or will be. */
+  /** Whether the push has, or may get, more devices than a send waits for. */
   large: boolean;
-  /** Whether it has nobody to go to. */
+  /** Whether the push has no devices. */
   finished: boolean;
-  /** Hands it to the workers, waiting at most that many ms for Redis. */
+  /** Adds the jobs for the workers, waiting at most `maxWaitMs` for Redis. */
   dispatch(maxWaitMs: number): Promise<void>;
 }
 
 /**
- * `app.push.send` and `app.push.enqueue`.
+ * Creates `app.push.send` and `app.push.enqueue`.
  *
- * @param rule which raw tokens are taken
+ * @param rule decides which raw tokens are accepted
  * @param findDevices looks up registered devices
  */
 export function createSender(
@@ -93,7 +93,7 @@ export function createSender(
   const installed = new Set(transports.map((transport) => transport.name));
   const development = env.nodeEnv !== 'production';
 
-  /** Stores a push with its first devices: of a small audience these are all, the rest of a large one is the workers'. */
+  /** Stores a push with the first page of its devices. Workers look up the rest of a large audience. */
   async function store(id: string, input: unknown, on: Executor): Promise<Stored> {
     const message = readMessage(input, rule);
     const { audience, content } = message;
@@ -123,7 +123,7 @@ export function createSender(
     };
   }
 
-  /** The result, looked up when it is told, and now and then besides; `queued` when it did not come in time. */
+  /** Waits for the result of a push, polling as a safety net; returns `queued` if it does not arrive in time. */
   async function resultOf(id: string, waiter: Waiter, until: number): Promise<PushResult> {
     for (let pause = LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_LOOK_MS)) {
       await waiter.wait(Math.min(pause, until - performance.now()));
@@ -131,7 +131,7 @@ export function createSender(
       const large = devices > MAX_AWAITED;
       if (finished && !large) return { id, status, devices, results: await readResults(database, id) };
       if (large || performance.now() >= until) return { id, status: 'queued', devices, results: [] };
-      // Whether it is too large to wait for is known soon.
+      // Poll faster while the audience grows: the push may soon be too large to wait for.
       if (growing) pause = LOOK_MS / 2;
     }
   }
@@ -151,7 +151,7 @@ export function createSender(
         await dispatch(until - performance.now());
         return await resultOf(id, waiter, until);
       } catch (error) {
-        // It is stored and will be sent: that its result cannot be read now is no reason to call it not sent.
+        // The push is stored and will be sent, so an unreadable result must not fail the call.
         log.warn({ err: error, push: id }, 'the result of a push could not be read');
       } finally {
         waiter.stop();

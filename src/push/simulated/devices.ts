@@ -53,7 +53,7 @@ type Row = [
   SimulatedNotification[],
 ];
 
-// Times within JSON are written by Postgres, with its own zone and precision.
+// Postgres writes times inside JSON with its own time zone and precision.
 const iso = (text: string | null) => (text === null ? null : new Date(text).toISOString());
 
 function serializeDevice([id, user, platform, name, how, createdAt, notifications]: Row): SimulatedDevice {
@@ -68,7 +68,7 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, whole: string): T {
   throw validationError(Object.fromEntries(details.toReversed()));
 }
 
-/** Makes and keeps simulated devices. */
+/** Creates and manages simulated devices. */
 export function createSimulatedDevices({ database, events }: Pick<Platform, 'database' | 'events'>): SimulatedDevices {
   async function read(id: string): Promise<SimulatedDevice> {
     const [row] = isId(id) ? await database.write<Row>({ text: LIST_ONE, values: [id] }) : [];

@@ -6,13 +6,13 @@ const deviceId = () =>
     .notNull()
     .references(() => devices.id, { onDelete: 'cascade' });
 
-/** What makes a device a simulated one. Empty in production. */
+/** Devices that are simulated. Empty in production. */
 const simulatedDevices = pgTable('push_simulated_devices', {
   deviceId: deviceId().primaryKey(),
   behavior: text('behavior').notNull(),
 });
 
-/** What simulated devices received. */
+/** Notifications that simulated devices received. */
 const simulatedNotifications = pgTable(
   'push_simulated_notifications',
   {
@@ -22,7 +22,7 @@ const simulatedNotifications = pgTable(
     /** `shown`, `held` or `hidden`. */
     state: text('state').notNull(),
     message: jsonb('message').notNull(),
-    /** When a held one is dropped. */
+    /** When a held notification expires. */
     expiresAt: timestamptz('expires_at'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     tappedAt: timestamptz('tapped_at'),

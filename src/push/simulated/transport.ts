@@ -4,7 +4,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { SIMULATED, type Transport, type TransportResult } from '../transport.ts';
 
-/** What becomes of a notification on a device, or what its provider answers instead of taking it. */
+/** The state of a notification on a device, or the result of a provider that refuses it. */
 type SimulatedOutcome = { state: SimulatedNotification['state'] } | { refused: TransportResult };
 
 const gone = (error: string): SimulatedOutcome => ({ refused: { ok: false, error, unregistered: true } });
@@ -18,7 +18,7 @@ const OUTCOMES: Record<SimulatedBehavior, SimulatedOutcome> = {
   'rate-limited': { refused: { ok: false, error: 'MessageRateExceeded', retryable: true } },
 };
 
-/** How a device of a behavior takes a message. A silent one is seen by nobody. */
+/** The outcome for a device with this behavior. A silent message is never shown. */
 export function outcomeOf(behavior: SimulatedBehavior, silent: boolean): SimulatedOutcome {
   const result = OUTCOMES[behavior];
   return silent && 'state' in result && result.state === 'shown' ? { state: 'hidden' } : result;
@@ -26,7 +26,7 @@ export function outcomeOf(behavior: SimulatedBehavior, silent: boolean): Simulat
 
 const BEHAVIORS = 'select device_id, behavior from push_simulated_devices where device_id = any($1)';
 
-// A newer notification with the same collapseId takes the place of the older one, and one that comes twice its own.
+// A notification replaces an older one with the same collapseId, and a duplicate of itself.
 const RECEIVE = `
   with n as (select * from unnest($1::text[], $2::text[], $3::text[]) n(id, device_id, state)), older as (
     delete from push_simulated_notifications o using n
@@ -35,7 +35,7 @@ const RECEIVE = `
   insert into push_simulated_notifications (id, device_id, push_id, state, message, expires_at)
   select n.id, n.device_id, $4, n.state, $5::jsonb, $6 from n join push_simulated_devices using (device_id)`;
 
-/** The transport of simulated devices: it takes their tokens alone, and answers as their behavior says. */
+/** The transport of simulated devices. It accepts only their tokens and returns results according to their behavior. */
 export function simulatedTransport({ database, events }: Pick<Platform, 'database' | 'events'>): Transport {
   return {
     name: SIMULATED,

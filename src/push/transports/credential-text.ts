@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * A credential that an environment variable holds, or names the file of.
+ * Reads a credential from the value of an environment variable, or from the file that the value names.
  *
- * @param inline what the credential itself looks like; anything else is the path of a file
- * @returns the credential; undefined when the file cannot be read
+ * @param inline matches the credential itself; any other value is the path of a file
+ * @returns the credential; undefined if the file cannot be read
  */
 export function credentialText(value: string, inline: RegExp): string | undefined {
   if (inline.test(value)) return value;

@@ -1,25 +1,25 @@
 import type { PushContent } from '../message.ts';
 import { type SendContext, type TransportDevice, type TransportResult, withoutTokens } from '../transport.ts';
 
-/** What follows from a failure: the device is removed, an alarm raised, a retry made, or nothing. */
+/** The consequence of a failure: remove the device, raise an alarm, retry, or nothing. */
 export type FailureClass = 'gone' | 'misconfigured' | 'retryable' | 'permanent';
 
-/** What a provider, or the way to it, said of one notification. */
+/** The failure of one notification, reported by the provider or by the connection to it. */
 export interface Failure {
   class: FailureClass;
-  /** One word; the same for the same fault, whatever the provider calls it. docs/push.md lists them. */
+  /** One word, the same for all providers. docs/push.md lists them. */
   name: string;
-  /** The provider's own words. */
+  /** The provider's error text. */
   detail?: string | undefined;
-  /** With `gone`: epoch ms since when the provider knows it. */
+  /** With `gone`: epoch ms at which the token became invalid. */
   goneSince?: number | undefined;
-  /** With `retryable`: what the provider asked to wait. */
+  /** With `retryable`: the wait in ms that the provider asks for. */
   retryAfterMs?: number | undefined;
 }
 
 const DETAIL_MAX = 300;
 
-/** A failure as the result of a device. Its token is not repeated: results are stored and shown. */
+/** Converts a failure to the result of a device. The token is redacted, because results are stored and shown. */
 export function failedResult(failure: Failure, device: TransportDevice): TransportResult {
   const { name, detail = '', goneSince, retryAfterMs } = failure;
   const error = detail === '' ? name : `${name}: ${withoutTokens(detail, [device]).slice(0, DETAIL_MAX)}`;
@@ -35,16 +35,16 @@ export function failedResult(failure: Failure, device: TransportDevice): Transpo
   }
 }
 
-/** A notification that waited so long for its turn that its answer would come too late: it was not sent. */
+/** The failure of a notification that was not sent, because it waited too long for a free connection. */
 export const NOT_SENT_IN_TIME: Failure = { class: 'retryable', name: 'NotSent', detail: 'The provider is too slow' };
 
-/** ms that a notification waits for its turn; with the time of the send itself it stays below what the worker waits. */
+/** Maximum ms that a notification waits for a free connection. Together with the send, this stays below the worker's timeout. */
 export const MAX_WAIT_MS = 20_000;
 
-/** 28 days, what FCM and web push services keep at most, and what they take when nothing is said. */
+/** 28 days: the maximum and the default of FCM and web push services. */
 export const LONGEST_TTL_SECONDS = 2_419_200;
 
-/** Whole seconds that a provider may still keep a notification, 0 for one try only; undefined when the message sets none. */
+/** Remaining whole seconds for which a provider may keep a notification, 0 for a single try; undefined without a `ttl`. */
 export function secondsLeft({ ttl }: PushContent, { expiresAt }: Pick<SendContext, 'expiresAt'>): number | undefined {
   if (ttl === undefined) return undefined;
   const left = expiresAt === undefined ? ttl : Math.ceil((expiresAt - Date.now()) / 1000);

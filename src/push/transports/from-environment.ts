@@ -10,8 +10,8 @@ import { createWebPushTransport } from './web-push/index.ts';
 import { readVapid } from './web-push/vapid.ts';
 
 /**
- * The transports of the providers whose credentials are in the environment: APNs, FCM, Web Push, in this order. Nothing is
- * connected, and no provider's library loaded, before the first send.
+ * Creates the transports whose credentials are in the environment: APNs, FCM, Web Push, in this order. Connects, and loads the
+ * provider's library, only at the first send.
  *
  * @throws StartupError naming every credential that is missing or malformed
  */
@@ -32,6 +32,6 @@ export function transportsFrom(env: Environment, settings: Settings): Transport[
     const vapid = readVapid(env.push, reportError);
     if (errors.length === 0) transports.push(createWebPushTransport(vapid, { rule: endpointRule({ env, settings }) }));
   }
-  if (errors.length > 0) throw new StartupError('The credentials of push are wrong:', errors);
+  if (errors.length > 0) throw new StartupError('Invalid push credentials:', errors);
   return transports;
 }

@@ -2,6 +2,7 @@ import { arrayType } from './array.ts';
 import { booleanType } from './boolean.ts';
 import type { ColumnType } from './column-type.ts';
 import { dateType } from './date.ts';
+import { decimalType } from './decimal.ts';
 import { emailType } from './email.ts';
 import { enumType } from './enum.ts';
 import type { FieldType } from './field-type.ts';
@@ -32,6 +33,8 @@ const TYPES = {
   number: numberType,
   /** Whole numbers within ±(2^53−1). */
   integer: integerType,
+  /** Exact decimal numbers, as strings: `f.decimal({ precision: 12, scale: 2 })`. */
+  decimal: decimalType,
   boolean: booleanType,
   /** ISO strings or epoch ms, from code a Date too; returned as ISO strings. */
   date: dateType,

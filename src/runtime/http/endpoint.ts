@@ -215,7 +215,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
         log: host.log,
       };
       if (idempotent === undefined || key === undefined) return respond(ctx);
-      return idempotent.carryOut({
+      return idempotent.run({
         req,
         res,
         user,
@@ -227,7 +227,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
           return respond(ctx);
         },
         recover: (recordId) => recover(recordId, ctx),
-        made: async (recordId) => (await made(recordId)) !== undefined,
+        isCreated: async (recordId) => (await made(recordId)) !== undefined,
       });
     });
     if (answer !== undefined) sendAnswer(res, answer, tagged ? (user?.id ?? '') : undefined);

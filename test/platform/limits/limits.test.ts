@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { type Command, Redis } from 'ioredis';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
-import type { Verdict } from '../../../src/platform/limits/limiter.ts';
-import { MemoryLimiter } from '../../../src/platform/limits/memory.ts';
+import { createMemoryCounter, type Verdict } from '../../../src/platform/limits/limiter.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { createTestDatabase } from '../../support/database.ts';
@@ -147,13 +146,26 @@ test('a script that Redis has forgotten is sent again', async () => {
   expect((await limiter.consume('ann')).remaining).toBe(298);
 });
 
-test('in memory a flood of ever new keys is forgotten from the oldest on', async () => {
-  const memory = new MemoryLimiter('memory', { limit: 5, windowMs: 3_600_000 });
-  await memory.consume('first');
-  for (let i = 0; i < 49_999; i++) await memory.consume(`key ${i}`);
-  expect(await memory.get('first')).toMatchObject({ consumedPoints: 1 });
-  await memory.consume('one more');
-  expect(await memory.get('first')).toBeNull();
-  expect(await memory.get('key 0')).toMatchObject({ consumedPoints: 1 });
-  expect(memory.dump().storage).toHaveLength(50_000);
+test('in memory a flood of ever new keys is forgotten from the oldest on', () => {
+  const count = createMemoryCounter(3_600_000);
+  count('first');
+  for (let i = 0; i < 49_999; i++) count(`key ${i}`);
+  expect(count('first')[0]).toBe(2);
+  count('one more');
+  expect(count('key 0')[0]).toBe(2);
+  expect(count('first')[0]).toBe(1);
+});
+
+test('in memory a window ends by itself', () => {
+  vi.useFakeTimers();
+  try {
+    const count = createMemoryCounter(1000);
+    expect(count('ann')).toEqual([1, 1000]);
+    vi.setSystemTime(Date.now() + 999);
+    expect(count('ann')).toEqual([2, 1]);
+    vi.setSystemTime(Date.now() + 1);
+    expect(count('ann')).toEqual([1, 1000]);
+  } finally {
+    vi.useRealTimers();
+  }
 });

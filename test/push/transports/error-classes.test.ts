@@ -24,9 +24,9 @@ describe('an answer of a web push service', () => {
 
   test('that never came is retryable, and says whether it was late', () => {
     const lost = { class: 'retryable', name: 'ConnectionLost' };
-    expect(webPushFailure({ answer, late: true })).toEqual({ ...lost, detail: 'No answer in time' });
+    expect(webPushFailure({ answer, late: true })).toEqual({ ...lost, detail: 'No response in time' });
     expect(webPushFailure({ answer, error: { code: 'ECONNRESET' } })).toEqual({ ...lost, detail: 'ECONNRESET' });
-    expect(webPushFailure({ answer, error: undefined })).toEqual({ ...lost, detail: 'No answer' });
+    expect(webPushFailure({ answer, error: undefined })).toEqual({ ...lost, detail: 'No response' });
   });
 
   test('a refused address is permanent; a host that could not be looked up may have an address later', () => {

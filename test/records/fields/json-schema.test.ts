@@ -16,6 +16,7 @@ const needed: Record<string, AnyField> = {
   password: f.password().required(),
   number: f.number().required(),
   integer: f.integer().required(),
+  decimal: f.decimal().required(),
   boolean: f.boolean().required(),
   date: f.date().required(),
   enum: f.enum(['a']).required(),

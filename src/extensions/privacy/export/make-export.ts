@@ -1,4 +1,7 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import { createLeasedJob } from '../../../platform/leased-work/job.ts';
+import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-work/lease.ts';
+import { createLogWork } from '../../../platform/log-work.ts';
 import type { ExportFile } from './export-file.ts';
 import { EXPORT_MAIL } from './mail.ts';
 import type { Attempt, Exports } from './store.ts';
@@ -8,74 +11,62 @@ import { inPieces, zipped } from './zip.ts';
 const PIECE_BYTES = 256 * 1024;
 const RENEW_MS = 8000;
 
-/** The export is another worker's by now, or gone: nothing is left to do. */
-class LostError extends Error {
-  override readonly name = 'LostError';
-}
-
-/** Whether a user's data may be exported: they are there, and not being erased. */
+/** Whether a user's data may be exported: the user exists and is not being erased. */
 export function isExportable(user: StoredRecord | undefined): user is StoredRecord {
   return user !== undefined && user.status !== 'deleting';
 }
 
+/** What exports are made with. */
+interface MakeExportParts {
+  exports: Exports;
+  users: ResourceGateway;
+  /** Of all exports. */
+  files: readonly ExportFile[];
+  /** For how long an export is kept. */
+  hours: number;
+}
+
 /**
- * Makes an export: reads, packs, encrypts and stores as it goes, so that memory holds a few batches, however much there is.
- *
- * @param files of all exports
+ * Creates the job that makes an export: it reads, packs, encrypts and stores batch by batch, so that memory holds a few batches, however
+ * much data there is. A failed attempt rejects, so that the queue tries again, until the export has failed for good.
  */
 export function createMakeExport(
-  { log, mail }: Pick<Host, 'log' | 'mail'>,
-  {
-    exports,
-    users,
-    files,
-    hours,
-  }: { exports: Exports; users: ResourceGateway; files: readonly ExportFile[]; hours: number },
-) {
-  async function make(attempt: Attempt, isLost: () => boolean): Promise<void> {
+  { log, mail, settings }: Pick<Host, 'log' | 'mail' | 'settings'>,
+  { exports, users, files, hours }: MakeExportParts,
+): (id: string) => Promise<void> {
+  async function make(attempt: Attempt, lost: AbortSignal) {
     const { userId, createdAt } = attempt;
     const [user] = await users.load([userId]);
-    if (!isExportable(user)) throw new LostError('its user is gone');
+    if (!isExportable(user)) throw new LeaseLostError('its user is gone');
     const entries = files.map((file) => entryOf(file, user));
     const records = () => entries.reduce((sum, { written }) => sum + written.records, 0);
     const manifest = manifestEntry({ user: userId, requestedAt: createdAt }, entries);
     let [position, bytes] = [0, 0];
     for await (const piece of inPieces(zipped([...entries, manifest], new Date()), PIECE_BYTES)) {
-      if (isLost() || !(await attempt.put(piece, position, records()))) throw new LostError('it was taken over');
+      lost.throwIfAborted();
+      await attempt.put(piece, position, records());
       position += 1;
       bytes += piece.length;
     }
-    const finished = await attempt.finish({ records: records(), bytes, hours }, (within) =>
+    await attempt.finish({ records: records(), bytes, hours }, (within) =>
       mail.sendComposed(EXPORT_MAIL, { export: attempt.id }, within),
     );
-    if (!finished) throw new LostError('it was taken over');
-    log.info({ export: attempt.id, user: userId, records: records(), bytes }, 'an export of personal data is ready');
+    return { outcome: 'ready', records: records(), bytes };
   }
 
-  /** The job. It may run twice: whoever claims the export makes it. */
-  return async (id: string): Promise<void> => {
-    const attempt = await exports.claim(id);
-    if (attempt === undefined) return;
-    let lost = false;
-    const renewal = setInterval(() => {
-      attempt.renew().then(
-        (mine) => {
-          lost ||= !mine;
-        },
-        (error) => log.warn({ err: error, export: id }, 'the lease of an export was not renewed'),
-      );
-    }, RENEW_MS);
-    try {
-      await make(attempt, () => lost);
-    } catch (error) {
-      if (error instanceof LostError) {
-        log.info({ export: id, why: error.message }, 'an export was given up');
-        return;
-      }
-      if (!(await attempt.fail())) throw error;
-      log.error({ err: error, export: id }, 'an export of personal data failed for good');
-    } finally {
-      clearInterval(renewal);
-    }
+  const job = createLeasedJob<Attempt>(
+    {
+      unit: 'export',
+      claim: exports.claim,
+      renewals: createLeaseRenewals({ everyMs: RENEW_MS, what: 'exports', log, renew: exports.renew }),
+      run: make,
+      fail: async (attempt) => ({ outcome: (await attempt.fail()) ? 'failed' : 'retry' }),
+      describe: ({ id, userId, attempt }) => ({ export: id, user: userId, attempt }),
+    },
+    createLogWork({ log, settings }),
+  );
+  return async (id) => {
+    const result = await job(id);
+    if (result?.outcome === 'retry') throw new Error('an attempt to make the export failed; it will be tried again');
   };
 }

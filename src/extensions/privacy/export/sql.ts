@@ -15,9 +15,10 @@ export type ExportRow = [
   expiresAt: string | null,
 ];
 
-/** While a worker lives it renews its lease well within this. */
+/** A worker renews its lease well within this time while it lives. */
 const LEASE = `interval '30 seconds'`;
-const MINE = `id = $1 and attempts = $2 and status = 'running'`;
+/** The fence: `attempts`, the number of the claim. No row: another worker has the export, or it is gone. */
+const FENCED = `id = $1 and attempts = $2 and status = 'running'`;
 
 /** $1 id, $2 user, $3 who asks, $4 secret, $5 hash of the token. No row: there is one. */
 export const CREATE = `
@@ -49,7 +50,7 @@ export const READ_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`
 export const FIND = `
   select ${COLUMNS} from privacy_exports where token_hash = $1 and status = 'ready' and expires_at > now()`;
 
-/** $1 id. No row: it is finished, gone, or somebody is at it. */
+/** $1 id. No row: it is finished, gone, or claimed by another worker. */
 export const CLAIM = `
   update privacy_exports set status = 'running', attempts = attempts + 1, records = 0, lease_until = now() + ${LEASE}
   where id = $1 and status in ('waiting', 'running') and (attempts = 0 or lease_until <= now())
@@ -58,31 +59,34 @@ export const CLAIM = `
 /** $1 id: what an attempt before has left. */
 export const CLEAR = 'delete from privacy_export_chunks where export_id = $1';
 
-/** $1 id, $2 attempt. No row: it is somebody else's now, or gone. */
-export const RENEW = `update privacy_exports set lease_until = now() + ${LEASE} where ${MINE} returning 1`;
+/** $1 ids, $2 attempts. The ids of the exports whose claims still hold. */
+export const RENEW = `
+  update privacy_exports e set lease_until = now() + ${LEASE}
+  from unnest($1::text[], $2::int[]) k(id, attempt)
+  where e.id = k.id and e.attempts = k.attempt and e.status = 'running' returning e.id`;
 
-/** $1 id, $2 attempt, $3 records so far, $4 position, $5 bytes. No row: as above. */
+/** $1 id, $2 attempt, $3 records so far, $4 position, $5 bytes. */
 export const PUT = `
-  with mine as (
-    update privacy_exports set records = $3, lease_until = now() + ${LEASE} where ${MINE} returning id
+  with fenced as (
+    update privacy_exports set records = $3, lease_until = now() + ${LEASE} where ${FENCED} returning id
   )
-  insert into privacy_export_chunks (export_id, position, data) select id, $4::integer, $5::bytea from mine returning 1`;
+  insert into privacy_export_chunks (export_id, position, data) select id, $4::integer, $5::bytea from fenced returning 1`;
 
-/** $1 id, $2 attempt, $3 records, $4 bytes, $5 hours that it is kept. No row: as above. */
+/** $1 id, $2 attempt, $3 records, $4 bytes, $5 hours for which it is kept. */
 export const FINISH = `
   update privacy_exports set status = 'ready', records = $3, bytes = $4, finished_at = now(),
     expires_at = now() + $5::float8 * interval '1 hour'
-  where ${MINE} returning 1`;
+  where ${FENCED} returning 1`;
 
-/** $1 id, $2 attempt, $3 the most attempts. The status that it has then. A failure is told for an hour. */
+/** $1 id, $2 attempt, $3 the most attempts. Returns the status that it has then. A failure is shown for an hour. */
 export const FAIL = `
   update privacy_exports set lease_until = now(),
     status = case when attempts >= $3 then 'failed' else 'waiting' end,
     finished_at = case when attempts >= $3 then now() end,
     expires_at = case when attempts >= $3 then now() + interval '1 hour' end
-  where ${MINE} returning status`;
+  where ${FENCED} returning status`;
 
-/** What waits without a job, or was left in the middle. By privacy_exports_open_index. */
+/** Exports that wait without a job, or whose worker was lost. By privacy_exports_open_index. */
 export const OVERDUE = `
   select id from privacy_exports where status in ('waiting', 'running') and lease_until <= now() limit 1000`;
 

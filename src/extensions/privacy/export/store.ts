@@ -1,6 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import { hashToken } from '../../../platform/crypto/token.ts';
 import { newId } from '../../../platform/ids.ts';
+import { LeaseLostError } from '../../../platform/leased-work/lease.ts';
 import type { MailTransaction } from '../../../platform/mail/sender.ts';
 import type { Executor } from '../../../platform/postgres/queryable.ts';
 import { createSeal, newSecret, type Seal } from './seal.ts';
@@ -36,17 +37,18 @@ export interface Export {
   seal: Seal;
 }
 
-/** An attempt to make one. Each of its statements is refused (false) once it is somebody else's, or the export is gone. */
+/** An export that this worker has claimed. Its writes throw a LeaseLostError when another worker has the export, or it is gone. */
 export interface Attempt extends Export {
-  renew(): Promise<boolean>;
-  /** Stores the next piece of the file. */
-  put(data: Buffer, position: number, records: number): Promise<boolean>;
+  /** The number of the claim, counted from 1. */
+  attempt: number;
+  /** Stores the next piece of the file, and renews the lease. */
+  put(data: Buffer, position: number, records: number): Promise<void>;
   /** @param then done in the transaction that makes it ready */
   finish(
     size: { records: number; bytes: number; hours: number },
     then: (within: MailTransaction) => Promise<unknown>,
-  ): Promise<boolean>;
-  /** Whether it has failed for good. */
+  ): Promise<void>;
+  /** Stores that the attempt failed. Returns whether the export has failed for good. */
   fail(): Promise<boolean>;
 }
 
@@ -66,8 +68,11 @@ export interface Exports {
   find(token: string): Promise<Export | undefined>;
   /** A piece of its file, decrypted; undefined behind the last one. */
   piece(one: Export, position: number): Promise<Buffer | undefined>;
-  /** Begins an attempt. Undefined: it is finished, gone, or somebody is at it. */
+  /** Claims an export and removes what an earlier attempt left. Undefined: it is finished, gone, or claimed by another worker. */
   claim(id: string): Promise<Attempt | undefined>;
+  /** Extends the leases of claimed exports. Returns those that are still held. */
+  renew(attempts: readonly Attempt[]): Promise<Attempt[]>;
+  /** The ids of exports that are due and have no lease. */
   overdue(): Promise<string[]>;
 }
 
@@ -85,28 +90,32 @@ export function createExports({ database, keyring }: Pick<Host, 'database' | 'ke
   }
 
   const one = ([row]: ExportRow[]) => (row === undefined ? undefined : exportOf(row));
-  const done = async (text: string, values: unknown[]) => (await database.write({ text, values })).length > 0;
 
   function attemptOf(attempt: number, row: ExportRow): Attempt {
     const own = exportOf(row);
-    const mine = [own.id, attempt];
+    const fence = [own.id, attempt];
+    const mustHold = (rows: readonly unknown[]) => {
+      if (rows.length === 0) throw new LeaseLostError('another worker has it, or it was removed');
+    };
     return {
       ...own,
-      renew: () => done(RENEW, mine),
-      put: (data, position, records) => done(PUT, [...mine, records, position, own.seal.close(data, position)]),
+      attempt,
+      async put(data, position, records) {
+        const values = [...fence, records, position, own.seal.close(data, position)];
+        mustHold(await database.write({ text: PUT, values }));
+      },
       async finish({ records, bytes, hours }, then) {
         const after: (() => unknown)[] = [];
-        const finished = await database.transaction(async (tx) => {
-          const rows = await tx.write({ text: FINISH, values: [...mine, records, bytes, hours] });
-          if (rows.length > 0) await then({ database: tx, afterCommit: (work) => after.push(work) });
-          return rows.length > 0;
+        await database.transaction(async (tx) => {
+          mustHold(await tx.write({ text: FINISH, values: [...fence, records, bytes, hours] }));
+          await then({ database: tx, afterCommit: (work) => after.push(work) });
         });
         for (const work of after) work();
-        return finished;
       },
       async fail() {
-        const [row] = await database.write<[status: string]>({ text: FAIL, values: [...mine, MAX_ATTEMPTS] });
-        return row?.[0] === 'failed';
+        const rows = await database.write<[status: string]>({ text: FAIL, values: [...fence, MAX_ATTEMPTS] });
+        mustHold(rows);
+        return rows[0]![0] === 'failed';
       },
     };
   }
@@ -142,6 +151,11 @@ export function createExports({ database, keyring }: Pick<Host, 'database' | 'ke
       if (row === undefined) return undefined;
       const [attempt, ...rest] = row;
       return attemptOf(attempt, rest);
+    },
+    async renew(attempts) {
+      const values = [attempts.map(({ id }) => id), attempts.map(({ attempt }) => attempt)];
+      const held = new Set((await database.write<[id: string]>({ text: RENEW, values })).flat());
+      return attempts.filter(({ id }) => held.has(id));
     },
     overdue: async () => (await database.read<[string]>({ text: OVERDUE, values: [] })).map(([id]) => id),
   };

@@ -1,4 +1,6 @@
+import type { Database } from '../../../platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../platform/queues.ts';
+import { REQUEST_DELIVERY } from './lease-store.ts';
 
 /** Where an endpoint is served: those that fail or take long have a queue and slots of their own. */
 export type Lane = 'fast' | 'slow';
@@ -45,4 +47,24 @@ export async function wakeUpLater(queues: Queues, endpointId: string, lane: Lane
   await queues.add(QUEUES[lane], [
     { name: 'retry' satisfies JobName, data: { id: endpointId }, opts: { delay: delayMs, deduplication } },
   ]);
+}
+
+/** The queue of endpoints that have requested deliveries. Its jobs do not wait behind those of other endpoints. */
+export const REQUESTED_QUEUE = 'webhooks-requested';
+
+/**
+ * Asks for one delivery, which must be due, to be sent before all others of its endpoint. The request is stored with the endpoint's lease:
+ * if a worker holds the lease, it learns of the request at the latest when it renews. If the job is lost, the sweep finds the endpoint,
+ * because the delivery is overdue.
+ */
+export async function requestDelivery(
+  database: Database,
+  queues: Queues,
+  endpointId: string,
+  deliveryId: string,
+): Promise<void> {
+  const statement = { name: 'webhook_request', text: REQUEST_DELIVERY, values: [endpointId, deliveryId] };
+  await database.write(statement);
+  const deduplication = { id: `wa_${deliveryId}`, keepLastIfActive: true };
+  await queues.add(REQUESTED_QUEUE, [{ name: 'requested', data: { id: endpointId }, opts: { deduplication } }]);
 }

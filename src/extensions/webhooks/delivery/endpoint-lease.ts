@@ -1,48 +1,61 @@
 import type { Host } from '../../../declare/host.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { AddToBatch } from '../../../platform/micro-batch.ts';
+import { createSerialQueue } from '../../../platform/serial-queue.ts';
 import type { GlobalGate } from '../readability/readability.ts';
-import type { ClaimedEndpoint, ClaimRow, ClaimTexts } from './claim.ts';
-import { type Claim, claimOf } from './claim.ts';
+import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimTexts, claimOf } from './claim.ts';
 import type { Lane } from './endpoint-jobs.ts';
-import type { EndedTurn, RenewedTurn, TurnRenewals } from './lease-store.ts';
-import { type EndpointNow, MAKE_TURN, TURN_LEASE_MS } from './lease-store.ts';
+import {
+  CREATE_LEASE_ROW,
+  type EndpointNow,
+  LEASE_MS,
+  type LeaseRenewals,
+  type ReleasedLease,
+  type RenewedLease,
+} from './lease-store.ts';
 import { createRate, type Rate } from './rate-limit.ts';
 
-/** What turns are made with. */
-export interface TurnParts {
+/** What leases are made with. */
+export interface LeaseParts {
   host: Pick<Host, 'database'>;
-  /** How many deliveries are claimed at once, by lane. */
+  /** How many deliveries one claim takes, by lane. */
   chunk: Record<Lane, number>;
   claimTexts: ClaimTexts;
   /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
   globalRoles: readonly string[] | null;
   /** Asked before each claim, where functions decide it. */
   globalGate: GlobalGate | undefined;
-  endTurn: AddToBatch<EndedTurn>;
-  renewals: TurnRenewals;
+  releaseLease: AddToBatch<ReleasedLease>;
+  renewals: LeaseRenewals;
 }
 
-/** A turn of an endpoint: the right to send its deliveries, which one job has at a time. */
-export interface Turn {
-  /** Claims what is due, beginning the turn or going on with it. Undefined: the endpoint is disabled, removed, or its owner may not receive. */
-  claim(): Promise<Claim | undefined>;
-  /** Counts one more request against the endpoint's rate; false: it has to wait. */
+/** The exclusive right to send to an endpoint. The first claim that returns a delivery acquires it. */
+export interface EndpointLease {
+  /**
+   * Claims due deliveries of a lane. Undefined: the endpoint is disabled, removed, or its owner may not receive. `endpoint.lease` of the
+   * result is `taken` while another process holds the lease.
+   */
+  claim(lane: Lane): Promise<Claim | undefined>;
+  /** Claims the requested delivery that waits longest, in any lane. Otherwise like `claim`. */
+  claimRequested(): Promise<Claim | undefined>;
+  /** Calls back when a renewal finds that requested deliveries wait. */
+  onRequested(listener: () => void): void;
+  /** Counts one more request against the endpoint's rate limit; false: it has to wait. */
   mayBegin(): boolean;
-  /** ms until the rate lets another request begin; 0: now. */
+  /** ms until the rate limit allows another request; 0: now. */
   waitMs(): number;
   /**
-   * Whether the endpoint was disabled, removed or changed since it was last claimed for: what is not begun is left to the next turn.
-   * Known a second later, at a renewal.
+   * Whether the endpoint was disabled, removed or changed since the last `claim`: deliveries that are not begun are left to the next
+   * lease. A change is known within a second, at a renewal.
    */
   isOutdated(): boolean;
-  /** A result is written, or will not be. */
+  /** The result of a delivery is written, or will not be. */
   noteResult(deliveryId: string, isWritten: boolean): void;
   /**
-   * Ends the turn; what was claimed and not sent is free again, as if it had never been claimed. A delivery whose result could not be
-   * written stays claimed: it is sent again after some time, rather than lost.
+   * Releases the lease. What was claimed and not sent is free again, as if it had never been claimed. A delivery whose result could not
+   * be written stays claimed: it is sent again after some time, rather than lost.
    */
-  end(): Promise<void>;
+  release(): Promise<void>;
 }
 
 /** Whether an endpoint is still sent to as it was when it was claimed for. */
@@ -56,81 +69,96 @@ function isSame({ url, secret, ordered, rateLimit }: EndpointNow, before: Claime
   );
 }
 
-/** Makes a turn, which begins with the first claim that gives something. */
-export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Turn {
+/** Creates a lease, which is not acquired yet. */
+export function createEndpointLease(parts: LeaseParts, endpointId: string): EndpointLease {
   const { database } = parts.host;
   const holder = newId();
   /** The attempts of each delivery when it was claimed. */
   const claimed = new Map<string, number>();
   const unwritten = new Map<string, number>();
   let rate: Rate | undefined;
-  /** How far the clock of Postgres is ahead of `performance.now()`: several workers count an endpoint's requests, so they go by one clock. */
+  /** How far the clock of Postgres is ahead of `performance.now()`: several workers count an endpoint's requests, so they share one clock. */
   let aheadMs = 0;
   let ordered = false;
   let latest: ClaimedEndpoint | undefined;
   let isOutdated = false;
   let claimedAt = 0;
-  const renewed: RenewedTurn = {
+  let requestedListener = () => {};
+  const renewed: RenewedLease = {
     endpointId,
     holder,
     get claimedAt() {
       return claimedAt;
     },
     see(endpoint) {
-      isOutdated = endpoint === undefined || !isSame(endpoint, latest!);
+      isOutdated ||= endpoint === undefined || !isSame(endpoint, latest!);
+      if (endpoint?.requested) requestedListener();
     },
   };
-  let begun = false;
+  let isAcquired = false;
+  // One claim at a time: each writes all that the lease has claimed.
+  const claimOneByOne = createSerialQueue();
 
   const now = () => performance.now() + aheadMs;
 
-  /** The rule may have changed since the last claim. */
-  function follow({ rateLimit, rate: before, now: theirs }: ClaimedEndpoint): void {
-    aheadMs = theirs - performance.now();
-    const state = rate?.state(theirs) ?? before ?? {};
-    rate = rateLimit === null ? undefined : createRate(rateLimit, state, theirs);
+  /** Continues the count of requests. The rule may have changed since the last claim. */
+  function continueRate({ rateLimit, rate: before, now: postgresNow }: ClaimedEndpoint): void {
+    aheadMs = postgresNow - performance.now();
+    const state = rate?.state(postgresNow) ?? before ?? {};
+    rate = rateLimit === null ? undefined : createRate(rateLimit, state, postgresNow);
   }
 
-  async function claim(): Promise<Claim | undefined> {
-    if (parts.globalGate !== undefined && !(await parts.globalGate('endpoint', endpointId))) return undefined;
+  async function run(name: string, text: string, chunk: number, slow: boolean | null): Promise<Claim | undefined> {
+    if (parts.globalGate !== undefined && !(await parts.globalGate(endpointId))) return undefined;
     const before = JSON.stringify(Object.fromEntries(claimed));
     const known = rate === undefined ? null : JSON.stringify(rate.state(now()));
-    const values = [
-      endpointId,
-      parts.chunk[lane],
-      TURN_LEASE_MS,
-      lane === 'slow',
-      parts.globalRoles,
-      holder,
-      before,
-      known,
-    ];
-    const { any, inLine } = parts.claimTexts;
-    const statement = ordered ? { name: 'webhook_claim_in_line', text: inLine } : { name: 'webhook_claim', text: any };
-    const found = claimOf(await database.write<ClaimRow>({ ...statement, values }));
-    if (found?.endpoint.turn === 'none') {
-      await database.write({ text: MAKE_TURN, values: [endpointId] });
-      return claim();
+    const values = [endpointId, chunk, LEASE_MS, slow, parts.globalRoles, holder, before, known];
+    const claim = claimOf(await database.write<ClaimRow>({ name, text, values }));
+    if (claim?.endpoint.lease === 'none') {
+      await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
+      return run(name, text, chunk, slow);
     }
-    if (found !== undefined && found.endpoint.ordered !== ordered) {
-      ordered = found.endpoint.ordered;
-      return claim();
-    }
+    return claim;
+  }
+
+  /** Remembers what a claim returned. */
+  function keep({ endpoint, deliveries }: Claim): void {
+    latest ??= endpoint;
+    claimedAt = performance.now();
+    for (const { id, attempt } of deliveries) claimed.set(id, attempt - 1);
+    if (isAcquired || deliveries.length === 0) return;
+    isAcquired = true;
+    parts.renewals.add(renewed);
+  }
+
+  async function claim(lane: Lane): Promise<Claim | undefined> {
+    const { any, ordered: orderedText } = parts.claimTexts;
+    const [name, text] = ordered ? ['webhook_claim_ordered', orderedText] : ['webhook_claim', any];
+    const found = await run(name!, text!, parts.chunk[lane], lane === 'slow');
     if (found === undefined) return undefined;
-    follow(found.endpoint);
+    if (found.endpoint.ordered !== ordered) {
+      ordered = found.endpoint.ordered;
+      return claim(lane);
+    }
+    continueRate(found.endpoint);
     latest = found.endpoint;
     isOutdated = false;
-    claimedAt = performance.now();
-    for (const { id, attempt } of found.deliveries) claimed.set(id, attempt - 1);
-    if (!begun && found.deliveries.length > 0) {
-      begun = true;
-      parts.renewals.add(renewed);
-    }
+    keep(found);
+    return found;
+  }
+
+  async function claimRequested(): Promise<Claim | undefined> {
+    const found = await run('webhook_claim_requested', parts.claimTexts.requested, 1, null);
+    if (found !== undefined) keep(found);
     return found;
   }
 
   return {
-    claim,
+    claim: (lane) => claimOneByOne(() => claim(lane)),
+    claimRequested: () => claimOneByOne(claimRequested),
+    onRequested: (listener) => {
+      requestedListener = listener;
+    },
     mayBegin: () => rate === undefined || rate.take(now()),
     waitMs: () => rate?.waitMs(now()) ?? 0,
     isOutdated: () => isOutdated,
@@ -138,9 +166,9 @@ export function createTurn(parts: TurnParts, endpointId: string, lane: Lane): Tu
       if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
       else claimed.delete(deliveryId);
     },
-    async end() {
+    async release() {
       parts.renewals.remove(renewed);
-      if (begun) await parts.endTurn({ endpointId, holder, left: unwritten, rate: rate?.state(now()) });
+      if (isAcquired) await parts.releaseLease({ endpointId, holder, unwritten, rate: rate?.state(now()) });
     },
   };
 }

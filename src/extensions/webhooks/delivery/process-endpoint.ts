@@ -1,51 +1,57 @@
 import type { Host } from '../../../declare/host.ts';
 import { EARLIEST, NEXT } from '../log/deliveries-sql.ts';
+import type { Claim } from './claim.ts';
 import { type Lane, laneOf, wakeUp, wakeUpLater } from './endpoint-jobs.ts';
-import { createTurn } from './endpoint-lease.ts';
-import { type ServeParts, serve } from './send-under-lease.ts';
+import { createEndpointLease, type EndpointLease } from './endpoint-lease.ts';
+import { type FirstSlot, type SendParts, sendUnderLease } from './send-under-lease.ts';
 
 /** What endpoints are processed with: one of each per worker. */
-export interface WorkerParts extends ServeParts {
+export interface WorkerParts extends SendParts {
   host: Pick<Host, 'database' | 'queues' | 'log' | 'keyring'>;
-  claimOneText: string;
-  /** ms that the claim of a single delivery lasts. */
-  deliveryLeaseMs: number;
   /** Endpoints that wait for a slot without a job. */
   waitingEndpoints: Set<string>;
-  /** What comes of them; a worker that stops waits for it. */
-  waitingTurns: Set<Promise<void>>;
+  /** Their processing, outside of a job; a worker that stops waits for it. */
+  detached: Set<Promise<void>>;
 }
 
-/** ms after which an ordered endpoint is looked at again whose next delivery is due but not ready. */
+/** ms after which an ordered endpoint is processed again whose next delivery is due but not ready. */
 const HELD_UP_MS = 50;
 
-async function takeTurn(parts: WorkerParts, endpointId: string, lane: Lane, held?: () => void): Promise<void> {
+/**
+ * Sends under a lease and releases it. Then, if more is due, adds a job at the back of the queue, else one for the time of the endpoint's
+ * earliest retry.
+ */
+async function serve(parts: WorkerParts, lease: EndpointLease, lane: Lane, first: Claim, slot?: FirstSlot) {
   const { queues, database } = parts.host;
-  const turn = createTurn(parts, endpointId, lane);
-  const claim = await turn.claim();
-  if (claim === undefined) return;
-  const { endpoint } = claim;
-  if (laneOf(endpoint.slow) !== lane) return wakeUp(queues, [{ id: endpointId, lane: laneOf(endpoint.slow) }]);
-  if (endpoint.turn === 'taken') return;
-
-  const { more, slow, waitMs } = await serve(parts, turn, lane, claim, held);
-  await turn.end();
+  const { id, ordered } = first.endpoint;
+  const { more, slow, waitMs } = await sendUnderLease(parts, lease, lane, first, slot);
+  await lease.release();
   const next = laneOf(slow);
-  if (waitMs > 0) return wakeUpLater(queues, endpointId, next, waitMs);
-  if (more) return wakeUp(queues, [{ id: endpointId, lane: next }]);
-  const { ordered } = endpoint;
+  if (waitMs > 0) return wakeUpLater(queues, id, next, waitMs);
+  if (more) return wakeUp(queues, [{ id, lane: next }]);
   const statement = ordered ? { name: 'webhook_next', text: NEXT } : { name: 'webhook_earliest', text: EARLIEST };
-  const [earliest] = await database.read<[number]>({ ...statement, values: [endpointId] });
+  const [earliest] = await database.read<[number]>({ ...statement, values: [id] });
   if (earliest === undefined) return;
   // It is due, and yet it was not claimed: something before it is still to come.
-  const isHeldUp = ordered && claim.deliveries.length === 0;
+  const isHeldUp = ordered && first.deliveries.length === 0;
   const delayMs = Math.max(earliest[0], isHeldUp ? HELD_UP_MS : 0);
-  if (delayMs === 0) await wakeUp(queues, [{ id: endpointId, lane: next }]);
-  else await wakeUpLater(queues, endpointId, next, delayMs);
+  if (delayMs === 0) await wakeUp(queues, [{ id, lane: next }]);
+  else await wakeUpLater(queues, id, next, delayMs);
 }
 
-/** Waits for a slot, then takes a turn. Never rejects. */
-function takeTurnWithSlot(parts: WorkerParts, endpointId: string): Promise<void> {
+async function claimAndServe(parts: WorkerParts, endpointId: string, lane: Lane, release?: () => void): Promise<void> {
+  const lease = createEndpointLease(parts, endpointId);
+  const claim = await lease.claim(lane);
+  if (claim === undefined) return;
+  const { endpoint } = claim;
+  if (laneOf(endpoint.slow) !== lane)
+    return wakeUp(parts.host.queues, [{ id: endpointId, lane: laneOf(endpoint.slow) }]);
+  if (endpoint.lease === 'taken') return;
+  await serve(parts, lease, lane, claim, release && { release });
+}
+
+/** Waits for a slot, then serves the endpoint. Never rejects. */
+function serveWithSlot(parts: WorkerParts, endpointId: string): Promise<void> {
   return new Promise((resolve) => {
     parts.slots.acquire('untried', (release) => {
       parts.waitingEndpoints.delete(endpointId);
@@ -54,29 +60,49 @@ function takeTurnWithSlot(parts: WorkerParts, endpointId: string): Promise<void>
         if (isHeld) release();
         isHeld = false;
       };
-      const taken = parts.isStopping() ? Promise.resolve() : takeTurn(parts, endpointId, 'fast', giveBack);
+      const served = parts.isStopping() ? Promise.resolve() : claimAndServe(parts, endpointId, 'fast', giveBack);
       const failed = (error: unknown) =>
         parts.host.log.error({ err: error, endpoint: endpointId }, 'an endpoint could not be served');
-      void taken.catch(failed).then(giveBack).then(resolve);
+      void served.catch(failed).then(giveBack).then(resolve);
     });
   });
 }
 
 /**
- * Gives an endpoint its turn: sends what is due, writes the results back. Then, if more is due, puts it at the back of the queue,
- * else asks to be called when its earliest retry is due. Where somebody else has the turn, it leaves that to him.
+ * Acquires the lease of an endpoint, sends what is due and writes the results. If another process holds the lease, the endpoint is left
+ * to it.
  *
- * An endpoint of which this worker does not know that it answers gets one of few slots for its first request. Where there is none it
- * waits outside of its job: those that hang would else hold up all jobs. Should it be lost there, the sweep finds it.
+ * An endpoint that this worker does not know to answer gets one of few slots for its first request. If none is free, it waits outside of
+ * its job: receivers that hang would otherwise hold up all jobs. If it is lost there, the sweep finds it.
  */
 export async function processEndpoint(parts: WorkerParts, endpointId: string, lane: Lane): Promise<void> {
-  const { windows, slots, waitingEndpoints, waitingTurns } = parts;
-  if (lane === 'slow' || windows.has(endpointId)) return takeTurn(parts, endpointId, lane);
+  const { windows, slots, waitingEndpoints, detached } = parts;
+  if (lane === 'slow' || windows.has(endpointId)) return claimAndServe(parts, endpointId, lane);
   if (waitingEndpoints.has(endpointId)) return;
   const waits = slots.isFull('untried');
   if (waits) waitingEndpoints.add(endpointId);
-  const turn = takeTurnWithSlot(parts, endpointId);
-  if (!waits) return turn;
-  waitingTurns.add(turn);
-  void turn.then(() => waitingTurns.delete(turn));
+  const served = serveWithSlot(parts, endpointId);
+  if (!waits) return served;
+  detached.add(served);
+  void served.then(() => detached.delete(served));
+}
+
+/**
+ * Sends the requested deliveries of an endpoint, whatever else it has waiting. If this worker holds the endpoint's lease, it sends them
+ * under that lease at once; if another process holds it, that process learns of them when it renews the lease.
+ */
+export async function processRequested(parts: WorkerParts, endpointId: string): Promise<void> {
+  const sendRequested = parts.leased.get(endpointId);
+  if (sendRequested !== undefined) return sendRequested();
+  const release = await new Promise<() => void>((resolve) => parts.slots.acquire('requested', resolve));
+  let requested: Claim | undefined;
+  const lease = createEndpointLease(parts, endpointId);
+  try {
+    requested = parts.isStopping() ? undefined : await lease.claimRequested();
+  } finally {
+    if (requested === undefined || requested.deliveries.length === 0) release();
+  }
+  if (requested === undefined || requested.deliveries.length === 0) return;
+  const { endpoint } = requested;
+  await serve(parts, lease, laneOf(endpoint.slow), { endpoint, deliveries: [] }, { release, requested });
 }

@@ -1,5 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
+import { createLogWork, type WorkLine } from '../../../platform/log-work.ts';
 import { type AddToBatch, createMicroBatch } from '../../../platform/micro-batch.ts';
 import { plainArray, textArray } from '../../../platform/postgres/array-literal.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
@@ -83,7 +84,9 @@ export const RECORD_RESULTS = `
 interface Attempted {
   /** The delivery. */
   id: string;
-  /** Whether its body is encrypted: then the answer, which may repeat the body, is encrypted, too. */
+  endpointId: string;
+  eventId: string;
+  /** Whether its body is encrypted: then the response, which may repeat the body, is encrypted, too. */
   isEncrypted?: boolean;
   /** Its number; it counts only while that is still the delivery's last attempt. */
   attempt: number;
@@ -99,13 +102,19 @@ export interface Result extends Attempted {
   outcome: Outcome;
 }
 
-const MOST = 500;
+const MAX_BATCH = 500;
 
-/** What a delivery is after an attempt, and when the next one is made. */
+/** The status of a delivery after an attempt, and when the next attempt is made. */
+interface AfterAttempt {
+  status: DeliveryStatus;
+  delayMs: number | null;
+}
+
+/** Decides what follows an attempt. */
 export function afterAttempt(
   { outcome, scheduleAttempt }: Pick<Attempted, 'outcome' | 'scheduleAttempt'>,
   schedule: readonly number[],
-): { status: DeliveryStatus; delayMs: number | null } {
+): AfterAttempt {
   if (outcome.ok) return { status: 'succeeded', delayMs: null };
   const { retryAfterMs } = outcome;
   const delayMs =
@@ -113,14 +122,13 @@ export function afterAttempt(
   return { status: delayMs === null ? 'failed' : 'pending', delayMs };
 }
 
-/** The parameters of the statement: see sql/record-results.ts. */
+/** The parameters of `RECORD_RESULTS`. */
 function parameters(
   keyring: Keyring,
   results: readonly Attempted[],
-  schedule: readonly number[],
+  after: readonly AfterAttempt[],
   disableAfter: number,
 ): unknown[] {
-  const after = results.map((result) => afterAttempt(result, schedule));
   const plain = (value: (result: Attempted) => string | number | boolean | null) => plainArray(results.map(value));
   const text = (value: (result: Attempted) => string | null) => textArray(results.map(value));
   const encrypted = ({ id, isEncrypted, outcome: { response } }: Attempted) =>
@@ -146,21 +154,70 @@ function parameters(
 /** Writes the results of attempts: deliveries, their logs and the counters of their endpoints. */
 export type WriteResults = (results: readonly Attempted[]) => Promise<void>;
 
-/** Creates the writer of results. It reports endpoints that the results disable. */
+/** The first digit of a status: `5xx`. Receivers choose the rest. */
+const statusClassOf = (status: number | null) => (status === null ? null : `${String(status)[0]}xx`);
+
+/**
+ * The log line of an attempt. It holds ids and classes only: no URL, header, body or response.
+ *
+ * @param ended the endpoints that this attempt may have disabled; undefined: the result could not be written
+ */
+function attemptLine(
+  { id, endpointId, eventId, attempt, outcome }: Attempted,
+  { status, delayMs }: AfterAttempt,
+  ended: ReadonlySet<string> | undefined,
+): WorkLine {
+  const decisions: Record<string, string> = { succeeded: 'delivered', pending: 'retry' };
+  const decided = !outcome.ok && ended?.has(endpointId) ? 'endpoint disabled' : (decisions[status] ?? 'failed');
+  return {
+    outcome: outcome.error ?? 'succeeded',
+    delivery: id,
+    endpoint: endpointId,
+    event: eventId,
+    attempt,
+    statusClass: statusClassOf(outcome.statusCode),
+    decision: ended === undefined ? 'result not written' : decided,
+    ...(delayMs === null ? {} : { retryAt: new Date(Date.now() + delayMs).toISOString() }),
+    durationMs: outcome.durationMs ?? 0,
+  };
+}
+
+/** Creates the writer of results. It logs each attempt, and reports endpoints that the results disable. */
 export function createResultWriter(
-  host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring'>,
+  host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring' | 'settings'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
 ): WriteResults {
   const notifyDisabled = createDisabledNotifier(host, settings);
+  const logWork = createLogWork(host);
+
+  function logAttempts(
+    results: readonly Attempted[],
+    after: readonly AfterAttempt[],
+    ended: ReadonlySet<string> | undefined,
+  ): void {
+    results.forEach((result, i) => {
+      const sampled = result.outcome.ok && ended !== undefined;
+      logWork('webhook attempt', attemptLine(result, after[i]!, ended), { sampled });
+    });
+  }
+
   return async (results) => {
-    const values = parameters(host.keyring, results, settings.retrySchedule, settings.disableAfterFailures);
+    const after = results.map((result) => afterAttempt(result, settings.retrySchedule));
+    const values = parameters(host.keyring, results, after, settings.disableAfterFailures);
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
-    const disabled = await retryTransient(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
+    let disabled: EndpointRow[];
+    try {
+      disabled = await retryTransient(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
+    } catch (error) {
+      logAttempts(results, after, undefined);
+      throw error;
+    }
+    logAttempts(results, after, new Set(disabled.map(([id]) => id)));
     if (disabled.length > 0) await notifyDisabled(disabled);
   };
 }
 
 /** Creates the writer of a worker's results, which collects them in batches. */
 export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<Result> {
-  return createMicroBatch<Result>(createResultWriter(...parts), MOST);
+  return createMicroBatch<Result>(createResultWriter(...parts), MAX_BATCH);
 }

@@ -7,22 +7,20 @@ import type { WebhookMetrics } from '../metrics.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalGate } from '../readability/readability.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
-import { claimOne, claims } from './claim.ts';
-import { type JobName, type Lane, QUEUES, wakeUp } from './endpoint-jobs.ts';
-import { createEndTurns, createTurnRenewals, deliveryLeaseMs } from './lease-store.ts';
-import { processEndpoint, type WorkerParts } from './process-endpoint.ts';
+import { claims } from './claim.ts';
+import { type JobName, type Lane, QUEUES, REQUESTED_QUEUE, wakeUp } from './endpoint-jobs.ts';
+import { createLeaseRelease, createLeaseRenewals } from './lease-store.ts';
+import { processEndpoint, processRequested, type WorkerParts } from './process-endpoint.ts';
 import { createResultRecorder } from './record-results.ts';
 import { createRequestSlots } from './request-slots.ts';
-import { REQUESTED_QUEUE } from './requested-deliveries.ts';
-import { sendRequested } from './send-requested.ts';
 
 const CHUNK = 50;
 const SLOW_CHUNK = 10;
 const SLICE_MS = 250;
-// The jobs of a worker that died come back with its turns, not only after the time that is usual.
+// The jobs of a dead worker come back when its leases expire: the defaults of the queue are much longer.
 const WATCH = { lockDuration: 4000, stalledInterval: 2000 };
 
-/** Starts sending: a worker for healthy endpoints, one for those that fail or take long, one for what somebody asked for. */
+/** Starts sending: a worker for healthy endpoints, one for those that fail or take long, one for requested deliveries. */
 export function startWebhookWorker(
   host: Host,
   users: ResourceGateway,
@@ -36,7 +34,7 @@ export function startWebhookWorker(
   const half = (count: number) => Math.max(1, Math.ceil(count / 2));
   const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
   const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
-  const renewals = createTurnRenewals(host, users, settings);
+  const renewals = createLeaseRenewals(host, users, settings);
   let stopping = false;
 
   const parts: WorkerParts = {
@@ -50,19 +48,18 @@ export function startWebhookWorker(
       requested: requestedConcurrency,
     }),
     recordResult: metrics.counted(createResultRecorder(host, settings)),
-    endTurn: createEndTurns(host),
-    share: { fast: half(concurrency), slow: half(slowConcurrency) },
+    releaseLease: createLeaseRelease(host),
+    maxInFlight: { fast: half(concurrency), slow: half(slowConcurrency) },
     chunk: { fast: Math.max(CHUNK, half(concurrency)), slow: SLOW_CHUNK },
     sliceMs: SLICE_MS,
-    deliveryLeaseMs: deliveryLeaseMs(settings),
     renewals,
     claimTexts: claims(usersSql(users)),
-    claimOneText: claimOne(usersSql(users)),
     globalRoles: globalRoles(settings),
     globalGate: createGlobalGate(host, users, settings),
     windows: new Map(),
     waitingEndpoints: new Set(),
-    waitingTurns: new Set(),
+    detached: new Set(),
+    leased: new Map(),
     isStopping: () => stopping,
   };
   const work = (lane: Lane, atOnce: number) =>
@@ -79,14 +76,14 @@ export function startWebhookWorker(
     // As many again as can be in flight: those of untried endpoints must not fill them all.
     work('fast', 2 * concurrency),
     work('slow', slowConcurrency),
-    host.queues.work(REQUESTED_QUEUE, ({ data }) => sendRequested(parts, data.id), requestedConcurrency, WATCH),
+    host.queues.work(REQUESTED_QUEUE, ({ data }) => processRequested(parts, data.id), requestedConcurrency, WATCH),
   ];
 
   return {
     async stop() {
       stopping = true;
       await Promise.all(workers.map((worker) => worker.stop()));
-      await Promise.all(parts.waitingTurns);
+      await Promise.all(parts.detached);
       renewals.stop();
       await Promise.all(agents.map((agent) => agent.destroy()));
     },

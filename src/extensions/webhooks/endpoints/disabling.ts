@@ -92,14 +92,18 @@ export function endedKeysSweep(
     name: 'webhooks: ended API keys',
     everyMs: Math.min(Math.max(pollMs, 50), EVERY_MS),
     async run() {
+      let total = 0;
       for (let after = '', found = PAGE; found === PAGE; ) {
         const keys = (await database.write<[string]>({ text: BOUND_KEYS, values: [after, PAGE] })).flat();
         found = keys.length;
         after = keys.at(-1) ?? after;
         const gone = found > 0 ? await ended(keys) : [];
         if (gone.length === 0) continue;
-        await notifyDisabled(await database.write<EndpointRow>({ text: DISABLE_OF_KEYS, values: [gone] }));
+        const disabled = await database.write<EndpointRow>({ text: DISABLE_OF_KEYS, values: [gone] });
+        total += disabled.length;
+        await notifyDisabled(disabled);
       }
+      return total;
     },
   };
 }

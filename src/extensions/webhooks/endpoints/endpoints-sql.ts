@@ -134,11 +134,6 @@ export const REMOVE = `
 /** $1 endpoint. No row: it is no global one. */
 export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
 
-/** $1 delivery: the same for its endpoint. */
-export const OWNER_OF_GLOBAL_OF = `
-  select e.owner_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
-  where d.id = $1 and e.scope = 'global'`;
-
 /**
  * Removes the endpoints of deleted owners, and begins to delete their logs; a sweep deletes the rest. $1 owners, $2 how many deliveries
  * to delete. It skips deliveries that a worker is writing, because that worker may be waiting for the endpoint.
@@ -187,7 +182,7 @@ export const ROTATE = `
 /** Forgets old secrets whose time is over. By webhook_endpoints_previous_secret_index: an older one never outlives the previous. */
 export const FORGET_OLD_SECRETS = `
   update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
-  where previous_secret_until <= now()`;
+  where previous_secret_until <= now() returning 1`;
 
 /** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
 export function isOpen(users: UsersSql, globalRoles: string): string {

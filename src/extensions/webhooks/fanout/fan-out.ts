@@ -1,6 +1,7 @@
 import { goneUsers } from '../../../accounts/deleted-users.ts';
-import { isActive } from '../../../declare/actor.ts';
+import { isActive, isActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import { createLogWork, createTimer } from '../../../platform/log-work.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
@@ -91,6 +92,7 @@ export function createFanOut(
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const candidatesText = candidates(usersSql(users));
   const deliveriesOf = createOwnerDeliveries(host, settings);
+  const logWork = createLogWork(host);
   const isSent = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
   const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW : isSent(resource));
   const tellsOfDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
@@ -104,7 +106,7 @@ export function createFanOut(
   async function store(
     events: readonly OutgoingEvent[],
     tx: Executor,
-  ): Promise<{ reached: Map<string, boolean>; rest: Batch['rest'] }> {
+  ): Promise<{ reached: Map<string, boolean>; deliveries: number; rest: Batch['rest'] }> {
     const found = await tx.write<CandidateRow>({
       name: 'webhook_candidates',
       text: candidatesText,
@@ -113,7 +115,8 @@ export function createFanOut(
     const { byOwner, rest } = batchOf(events, matchCandidates(found));
     const slow = new Map(found.map(([, id, , isSlow]) => [id, isSlow]));
     const reached = new Map<string, boolean>();
-    if (byOwner.size === 0) return { reached, rest };
+    let deliveries = 0;
+    if (byOwner.size === 0) return { reached, deliveries, rest };
     const owners = (await users.load([...byOwner.keys()])).filter(isActive);
     let gathered: NewDelivery[] = [];
     while (owners.length > 0) {
@@ -124,30 +127,36 @@ export function createFanOut(
         const rows = gathered.slice(0, INSERT_ROWS);
         gathered = gathered.slice(INSERT_ROWS);
         await insert(tx, rows);
+        deliveries += rows.length;
         for (const [, endpointId] of rows) reached.set(endpointId, slow.get(endpointId)!);
       }
     }
-    return { reached, rest };
+    return { reached, deliveries, rest };
   }
 
   return {
     wants: (row) => isEvent(row) || tellsOfDeletedUser(row),
     async handle(rows, tx) {
+      const elapsed = createTimer();
       const gone = await goneUsers(rows.filter(tellsOfDeletedUser), tx, users);
       if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
       const sent = rows.filter(isEvent);
       await deleted.keep(sent, tx);
       const events = sent.map((row) => readOutgoing(row, gateways));
       const reached = new Map<string, boolean>();
+      let deliveries = 0;
       const rest: Batch['rest'] = [];
       for (const list of Map.groupBy(events, (event) => event.after).values()) {
         const stored = await store(list, tx);
         for (const [id, slow] of stored.reached) reached.set(id, slow);
+        deliveries += stored.deliveries;
         rest.push(...stored.rest);
       }
       if (rest.length > 0) await requeueRest(tx, rest);
       if (reached.size === 0 && rest.length === 0) return undefined;
+      const counts = { events: events.length, endpoints: reached.size, deliveries, deferredEvents: rest.length };
       return async () => {
+        logWork('webhook fan-out', { outcome: 'done', ...counts, durationMs: elapsed() }, { sampled: true });
         if (rest.length > 0) host.wake.hint();
         await wakeUp(
           host.queues,

@@ -2,6 +2,7 @@ import type { Host } from '../../../declare/host.ts';
 import { issuePath } from '../../../declare/standard-schema.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import type { EventData, EventDeclarations } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { OWN_ROW, type OwnPayload } from './outgoing-event.ts';
@@ -11,17 +12,13 @@ const PUBLISH = `
   with sent as (insert into outbox (event_id, name, payload) values ($1, $2, $3::jsonb))
   insert into webhook_events (id, name, owner_id) values ($1, $4, $5)`;
 
-/** $1 ms that events are remembered, $2 how many. By the primary key: ids begin with the second of their making. Gives the number deleted. */
+/** $1 ms that events are remembered, $2 how many. By the primary key: ids begin with the second of their making. Returns a row for each. */
 const DELETE_EVENTS = `
-  with gone as (
-    delete from webhook_events where id in (
-      select id from webhook_events where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
-      order by id limit $2 for update skip locked)
-    returning 1
-  )
-  select count(*) from gone`;
+  delete from webhook_events where id in (
+    select id from webhook_events where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
+    order by id limit $2 for update skip locked)
+  returning 1`;
 
-const BATCH = 1000;
 const DAY_MS = 86_400_000;
 
 /** `app.webhooks`. */
@@ -101,11 +98,6 @@ export function forgetEvents(
   return {
     name: 'webhooks: old events',
     everyMs: cleanMs,
-    async run() {
-      for (let deleted = BATCH; deleted === BATCH; ) {
-        const values = [keepDeliveriesDays * DAY_MS, BATCH];
-        deleted = (await database.write<[number]>({ text: DELETE_EVENTS, values }))[0]![0];
-      }
-    },
+    run: () => writeInBatches(database, DELETE_EVENTS, [keepDeliveriesDays * DAY_MS]),
   };
 }

@@ -1,4 +1,4 @@
-import { IN_TURN } from '../delivery/lease-store.ts';
+import { IS_LEASED } from '../delivery/lease-store.ts';
 import { TEST_EVENT } from '../events.ts';
 
 /** The states of a delivery. */
@@ -26,14 +26,14 @@ export type DeliveryRow = [
 ];
 
 /** What a delivery is shown from. */
-const COLUMNS = `d.id, d.type, d.message_id, case when ${IN_TURN} then 'sending' else d.status end,
-    d.attempts + case when ${IN_TURN} then 1 else 0 end, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
+const COLUMNS = `d.id, d.type, d.message_id, case when ${IS_LEASED} then 'sending' else d.status end,
+    d.attempts + case when ${IS_LEASED} then 1 else 0 end, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
     octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0), d.attempt_log, d.encrypted_response`;
 
 /** A condition: delivery `d` is shown with this status. */
 function isShownAs(status: DeliveryStatus): string {
-  if (status === 'pending') return `d.status = 'pending' and not ${IN_TURN}`;
-  return status === 'sending' ? `(d.status = 'sending' or ${IN_TURN})` : `d.status = '${status}'`;
+  if (status === 'pending') return `d.status = 'pending' and not ${IS_LEASED}`;
+  return status === 'sending' ? `(d.status = 'sending' or ${IS_LEASED})` : `d.status = '${status}'`;
 }
 
 const IS_SENT = isShownAs('sending');

@@ -5,7 +5,7 @@ import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
-import { requestDelivery } from '../delivery/requested-deliveries.ts';
+import { requestDelivery } from '../delivery/endpoint-jobs.ts';
 import {
   ASKING,
   disabledError,
@@ -64,8 +64,8 @@ function readLogQuery(query: Record<string, string | string[]>): {
   return { status: known, limit: count };
 }
 
-/** For the worker to take it up, and to write the result back. */
-const MARGIN_MS = 1000;
+/** For a worker to claim it, which may take a second if it holds the lease of the endpoint, and to write the result. */
+const MARGIN_MS = 2000;
 const FIRST_LOOK_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
@@ -126,7 +126,7 @@ export function deliveryRoutes(
     const inserted = await database.write({ text: INSERT_TEST, values });
     // It was disabled or removed a moment ago.
     if (inserted.length === 0) throw disabledError();
-    await requestDelivery(queues, id);
+    await requestDelivery(database, queues, endpointId, id);
     return showOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
   }
 
@@ -148,7 +148,7 @@ export function deliveryRoutes(
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const delivery = await showOne(ctx, row);
-    if (delivery.status === 'pending') await requestDelivery(queues, deliveryId);
+    if (delivery.status === 'pending') await requestDelivery(database, queues, endpointId, deliveryId);
     return delivery;
   }
 

@@ -36,16 +36,13 @@ const READ_DELETED_OR_WAITING = newest(`${KEPT}
   from unnest($1::text[], $2::text[]) as r(resource, record_id)
     join outbox o on o.record_id = r.record_id and o.name = r.resource || '.deleted'`);
 
-/** $1 ms that copies are kept, $2 how many. By the primary key: ids begin with the second of their creation. Returns the number deleted. */
+/** $1 ms that copies are kept, $2 how many. By the primary key: ids begin with the second of their creation. Returns a row for each. */
 export const DELETE_DELETED = `
-  with gone as (
-    delete from webhook_deleted_records where id in (
-      select id from webhook_deleted_records
-      where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
-      order by id limit $2 for update skip locked)
-    returning 1
-  )
-  select count(*) from gone`;
+  delete from webhook_deleted_records where id in (
+    select id from webhook_deleted_records
+    where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
+    order by id limit $2 for update skip locked)
+  returning 1`;
 
 /** A deleted record as it was when it was deleted. */
 interface DeletedRecord {

@@ -6,7 +6,7 @@ import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
 import { createRuleErrorLog, hideOnError } from '../../../records/access/rule-errors.ts';
 import type { KeyLimits } from '../endpoints/access.ts';
-import { OWNER_OF_GLOBAL, OWNER_OF_GLOBAL_OF } from '../endpoints/endpoints-sql.ts';
+import { OWNER_OF_GLOBAL } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import type { DeletedRecords } from './deleted-records.ts';
@@ -29,10 +29,10 @@ function createGlobalCheck(
 }
 
 /**
- * Whether the owner of an endpoint, or of a delivery's endpoint, may still have it. An endpoint that is not global always passes. Rejects
+ * Whether the owner of an endpoint may still have it. An endpoint that is not global always passes. Rejects
  * when the database is away.
  */
-export type GlobalGate = (of: 'endpoint' | 'delivery', id: string) => Promise<boolean>;
+export type GlobalGate = (endpointId: string) => Promise<boolean>;
 
 /** Creates the gate. Undefined if the policy has no functions: then the claiming statement checks the roles. */
 export function createGlobalGate(
@@ -42,12 +42,9 @@ export function createGlobalGate(
 ): GlobalGate | undefined {
   if (globalPolicy.functions.length === 0) return undefined;
   const isAllowed = createGlobalCheck({ service, log }, { globalPolicy });
-  return async (of, id) => {
-    const statement =
-      of === 'endpoint'
-        ? { name: 'webhook_owner_of_global', text: OWNER_OF_GLOBAL }
-        : { name: 'webhook_owner_of_global_of', text: OWNER_OF_GLOBAL_OF };
-    const [row] = await database.read<[ownerId: string]>({ ...statement, values: [id] });
+  return async (endpointId) => {
+    const statement = { name: 'webhook_owner_of_global', text: OWNER_OF_GLOBAL, values: [endpointId] };
+    const [row] = await database.read<[ownerId: string]>(statement);
     if (row === undefined) return true;
     const [user] = await users.load(row);
     return user !== undefined && isAllowed(user);

@@ -1,17 +1,18 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
-import { deliveryLeaseMs, TURN_LEASE_MS } from '../delivery/lease-store.ts';
+import { deliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';
 import { isOpen, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 
 /**
- * Ends turns that were not renewed, so that their endpoints go on at once. What they had claimed may be on its way, their workers may
- * even be alive: it becomes `sending` in its own row, under a lease of its own. $1 ms of that beyond the turn's, $2 how many turns.
- * By webhook_turns_lease_index.
+ * Reclaims leases that were not renewed, so that their endpoints go on at once. What they had claimed may be on its way, and their
+ * workers may even be alive: these deliveries become `sending` in their own rows until `lease_until`. $1 ms of that after the expiry of
+ * the endpoint's lease, $2 how many leases. By webhook_turns_lease_index.
  */
-const END_LOST_TURNS = `
+const RECLAIM_EXPIRED_LEASES = `
   with lost as materialized (
     select endpoint_id, sending, lease_until from webhook_turns where lease_until < now() order by lease_until limit $2
     for update skip locked
@@ -33,7 +34,7 @@ const END_LOST_TURNS = `
  * webhook_deliveries_lease_index.
  */
 const LOST_DELIVERIES = `
-  select id, attempts, schedule_attempts from webhook_deliveries where status = 'sending' and lease_until < now()
+  select id, endpoint_id, event_id, attempts, schedule_attempts from webhook_deliveries where status = 'sending' and lease_until < now()
   order by lease_until limit $1`;
 
 /**
@@ -72,6 +73,8 @@ const workerLost = () => ({
   slow: null,
 });
 
+type LostRow = [id: string, endpointId: string, eventId: string, attempt: number, scheduleAttempt: number];
+
 /** An endpoint with pending deliveries: whether it may be sent to now, and by how many ms its earliest delivery is overdue. */
 type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: number];
 
@@ -103,38 +106,43 @@ export function createReclaimSweeps(
   pending: PendingEndpoints,
   writeResults: WriteResults,
 ): Sweep[] {
-  async function returnLost(): Promise<void> {
-    const values = [deliveryLeaseMs(settings) - TURN_LEASE_MS, PAGE];
-    for (let found = PAGE; found === PAGE; ) {
-      found = (await database.write({ text: END_LOST_TURNS, values })).length;
-    }
-    await failLost();
+  async function reclaimExpired(): Promise<number> {
+    const values = [deliveryLeaseMs(settings) - LEASE_MS];
+    const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE });
+    return reclaimed + (await failLost());
   }
 
   /** Fails the attempts of dead workers. Such an attempt uses up the schedule and counts towards disabling its endpoint. */
-  async function failLost(): Promise<void> {
-    for (let found = PAGE; found === PAGE; ) {
+  async function failLost(): Promise<number> {
+    let total = 0;
+    for (let found = PAGE; found === PAGE; total += found) {
       const statement = { name: 'webhook_lost', text: LOST_DELIVERIES, values: [PAGE] };
-      const rows = await database.write<[id: string, attempt: number, scheduleAttempt: number]>(statement);
+      const rows = await database.write<LostRow>(statement);
       found = rows.length;
       const outcome = workerLost();
-      if (found > 0)
-        await writeResults(rows.map(([id, attempt, scheduleAttempt]) => ({ id, attempt, scheduleAttempt, outcome })));
+      const attempts = rows.map(([id, endpointId, eventId, attempt, scheduleAttempt]) => {
+        return { id, endpointId, eventId, attempt, scheduleAttempt, outcome };
+      });
+      if (found > 0) await writeResults(attempts);
     }
+    return total;
   }
 
-  async function wakeOverdue(): Promise<void> {
+  async function wakeOverdue(): Promise<number> {
+    let total = 0;
     for await (const page of pending()) {
       const overdue = page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
+      total += overdue.length;
       await wakeUp(
         queues,
         overdue.map(([id, slow]) => ({ id, lane: laneOf(slow) })),
       );
     }
+    return total;
   }
 
   return [
-    { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: returnLost },
+    { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: reclaimExpired },
     { name: 'webhooks: overdue deliveries', everyMs: settings.pollMs, run: wakeOverdue },
   ];
 }

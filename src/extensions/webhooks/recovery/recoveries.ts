@@ -42,7 +42,7 @@ type PageRow = [slow: boolean, sent: number, more: boolean, ...RecoveryRow];
 /** Sends what failed again, page by page; what a process that dies leaves undone, the next look of any relay goes on with. */
 export interface Recovering {
   /** Sends one page again. Gives the recovery as it then stands; undefined when it has ended, or another process is at it. */
-  page(id: string): Promise<{ recovery: RecoveryRow; more: boolean } | undefined>;
+  page(id: string): Promise<{ recovery: RecoveryRow; sent: number; more: boolean } | undefined>;
   sweeps: Sweep[];
 }
 
@@ -60,18 +60,27 @@ export function createRecovering(
     if (row === undefined) return undefined;
     const [slow, sent, more, ...recovery] = row;
     if (sent > 0) await wakeUp(queues, [{ id: recovery[1], lane: laneOf(slow) }]);
-    return { recovery, more };
+    return { recovery, sent, more };
   };
 
-  async function goOn(): Promise<void> {
+  /** Continues the recoveries that run. Returns the number of pages that sent something again. */
+  async function continueRunning(): Promise<number> {
+    let pages = 0;
     const running = await database.write<[string]>({ text: RUNNING_RECOVERIES, values: [AT_ONCE] });
-    for (const [id] of running) while ((await page(id))?.more);
+    for (const [id] of running) {
+      for (let more = true; more; ) {
+        const done = await page(id);
+        more = done?.more ?? false;
+        if (done !== undefined && done.sent > 0) pages += 1;
+      }
+    }
+    return pages;
   }
 
   return {
     page,
     sweeps: [
-      { name: 'webhooks: recoveries', everyMs: settings.pollMs, run: goOn },
+      { name: 'webhooks: recoveries', everyMs: settings.pollMs, run: continueRunning },
       {
         name: 'webhooks: old recoveries',
         everyMs: settings.cleanMs,

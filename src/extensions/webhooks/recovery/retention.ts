@@ -1,5 +1,6 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { FORGET_OLD_SECRETS, REMOVED, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { DELETE_DELETED } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
@@ -7,47 +8,38 @@ import type { PendingEndpoints } from './reclaim.ts';
 
 /**
  * $1 ms since they finished, $2 how many. By the primary key: ids begin with the second of their making, and nothing finishes
- * before it is made. Gives the number deleted.
+ * before it is made. Returns a row for each.
  */
 const DELETE_FINISHED = `
-  with gone as (
-    delete from webhook_deliveries where id in (
-      select id from webhook_deliveries
-      where id < to_hex(ceil(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
-        and finished_at < now() - $1 * interval '1 millisecond'
-      order by id limit $2 for update skip locked)
-    returning 1
-  )
-  select count(*) from gone`;
+  delete from webhook_deliveries where id in (
+    select id from webhook_deliveries
+    where id < to_hex(ceil(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
+      and finished_at < now() - $1 * interval '1 millisecond'
+    order by id limit $2 for update skip locked)
+  returning 1`;
 
-/** $1 endpoint, $2 ms that they are overdue, $3 how many. By webhook_deliveries_due_index. Gives the number deleted. */
+/** $1 endpoint, $2 ms that they are overdue, $3 how many. By webhook_deliveries_due_index. Returns a row for each. */
 const DELETE_OVERDUE = `
-  with gone as (
-    delete from webhook_deliveries where id in (
-      select id from webhook_deliveries
-      where endpoint_id = $1 and status = 'pending' and next_attempt_at < now() - $2 * interval '1 millisecond'
-      limit $3 for update skip locked)
-    returning 1
-  )
-  select count(*) from gone`;
+  delete from webhook_deliveries where id in (
+    select id from webhook_deliveries
+    where endpoint_id = $1 and status = 'pending' and next_attempt_at < now() - $2 * interval '1 millisecond'
+    limit $3 for update skip locked)
+  returning 1`;
 
 /**
  * Deletes the logs of removed endpoints. $1 how many deliveries. By webhook_endpoints_removed_index and
- * webhook_deliveries_endpoint_event_unique. Gives the number deleted.
+ * webhook_deliveries_endpoint_event_unique. Returns a row for each.
  */
 const DELETE_LOGS = `
-  with gone as (
-    delete from webhook_deliveries where id in (
-      select d.id from webhook_endpoints e cross join lateral (
-        select id from webhook_deliveries where endpoint_id = e.id limit $1 for update skip locked) d
-      where e.removed_at is not null limit $1)
-    returning 1
-  )
-  select count(*) from gone`;
+  delete from webhook_deliveries where id in (
+    select d.id from webhook_endpoints e cross join lateral (
+      select id from webhook_deliveries where endpoint_id = e.id limit $1 for update skip locked) d
+    where e.removed_at is not null limit $1)
+  returning 1`;
 
 /**
  * Deletes removed endpoints whose log is empty. A relay may still be adding a delivery to an endpoint that was removed a moment
- * ago: those wait. $1 how many. By webhook_endpoints_removed_index. Gives the number deleted.
+ * ago: those wait. $1 how many. By webhook_endpoints_removed_index. Returns a row for each.
  */
 const DELETE_ENDPOINTS = `
   with gone as (
@@ -56,19 +48,18 @@ const DELETE_ENDPOINTS = `
       where e.removed_at < now() - interval '1 hour' and not exists (select from webhook_deliveries d where d.endpoint_id = e.id)
       limit $1 for update skip locked)
     returning id
-  ), turns as (
+  ), leases as (
     delete from webhook_turns where endpoint_id in (select id from gone)
   )
-  select count(*) from gone`;
+  select 1 from gone`;
 
 /** Endpoints whose owner is gone, however that came about. */
 function removeOwnerless(users: UsersSql): string {
   return `
   update webhook_endpoints e set ${REMOVED}
-  where e.removed_at is null and not exists (select from ${users.table} u where u.id = e.owner_id)`;
+  where e.removed_at is null and not exists (select from ${users.table} u where u.id = e.owner_id) returning 1`;
 }
 
-const BATCH = 1000;
 const DAY_MS = 86_400_000;
 /** How often logs of removed endpoints are deleted, in ms: the log of a deleted user is gone within a minute. */
 const LOGS_MS = 5000;
@@ -85,40 +76,34 @@ export function createRetentionSweeps(
   // A delivery about the record may run through the whole schedule, each wait up to 20% longer, and then stay in the log.
   const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
 
-  /** Runs a bounded delete until there is nothing left for it. */
-  async function deleteAll(text: string, values: unknown[]): Promise<void> {
-    let deleted = BATCH;
-    while (deleted === BATCH) {
-      const [row] = await database.write<[number]>({ text, values: [...values, BATCH] });
-      deleted = row![0];
-    }
-  }
-
   /** What waits for an endpoint that stays disabled is kept as long as what is finished. */
-  async function deleteStale(): Promise<void> {
+  async function deleteStale(): Promise<number> {
+    let total = 0;
     for await (const page of pending()) {
       for (const [id, , open, overdueMs] of page) {
-        if (!open && overdueMs > keepMs) await deleteAll(DELETE_OVERDUE, [id, keepMs]);
+        if (!open && overdueMs > keepMs) total += await writeInBatches(database, DELETE_OVERDUE, [id, keepMs]);
       }
     }
+    return total;
   }
 
   return [
     {
       name: 'webhooks: logs of removed endpoints',
       everyMs: Math.min(settings.cleanMs, LOGS_MS),
-      run: () => deleteAll(DELETE_LOGS, []),
+      run: () => writeInBatches(database, DELETE_LOGS, []),
     },
     {
       name: 'webhooks: old deliveries',
       everyMs: settings.cleanMs,
       async run() {
-        await deleteAll(DELETE_FINISHED, [keepMs]);
-        await deleteAll(DELETE_DELETED, [keepDeletedMs]);
-        await deleteStale();
-        await database.write({ text: removeOwnerlessText, values: [] });
-        await deleteAll(DELETE_ENDPOINTS, []);
-        await database.write({ text: FORGET_OLD_SECRETS, values: [] });
+        const finished = await writeInBatches(database, DELETE_FINISHED, [keepMs]);
+        const records = await writeInBatches(database, DELETE_DELETED, [keepDeletedMs]);
+        const stale = await deleteStale();
+        const ownerless = await database.write({ text: removeOwnerlessText, values: [] });
+        const endpoints = await writeInBatches(database, DELETE_ENDPOINTS, []);
+        const secrets = await database.write({ text: FORGET_OLD_SECRETS, values: [] });
+        return finished + records + stale + ownerless.length + endpoints + secrets.length;
       },
     },
   ];

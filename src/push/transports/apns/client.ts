@@ -3,30 +3,29 @@ import { resolveWithin } from '../../../platform/deadline.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { type ApnsError, isNotProcessed, isTimeout } from './errors.ts';
 
-/** What APNs said of a notification: its id, or why not. */
+/** The result of APNs for a notification: its id or an error. */
 export type ApnsResult = { id: string | undefined } | { error: ApnsError };
 
-/** APNs, as the library reaches it: one connection, kept open. */
+/** A client of APNs with one connection that is kept open. */
 export interface ApnsClient {
-  /** Makes a notification; what is set of it afterwards counts for the sends that follow. */
+  /** Creates a notification. Changes to it affect later sends. */
   notification(fields: object): Notification;
   /** Sends a notification to one device. Never rejects. */
   send(notification: Notification, token: string): Promise<ApnsResult>;
   close(): Promise<void>;
 }
 
-/** ms for an answer, from the moment at which a notification is handed to the library. */
+/** Timeout in ms for a response, from the call of the library. */
 export const RESPONSE_TIMEOUT_MS = 15_000;
-/** How often a notification is handed over that APNs says it has not looked at. */
+/** Maximum tries of a notification that APNs did not process. */
 const ROUNDS = 3;
-/** ms to end a connection politely. */
+/** Maximum ms for a graceful close of a connection. */
 const CLOSE_MS = 2000;
 
 /**
- * Opens the client; the connection is made at the first send. The library is loaded here: who does not send through APNs does
- * not pay for it.
+ * Opens the client; it connects at the first send. The library is loaded here, so that processes without APNs do not load it.
  *
- * @throws Error when the library finds the credentials wrong: a certificate that is not for this environment
+ * @throws Error if the library refuses the credentials, such as a certificate for another environment
  */
 export async function openApnsClient(
   { proof, production }: ApnsCredentials,
@@ -39,9 +38,9 @@ export async function openApnsClient(
       : { cert: proof.cert, key: proof.key }),
     production,
     requestTimeout: responseTimeoutMs,
-    // The library's own retries come four within 10 ms, whatever APNs asks for.
+    // The library would retry four times within 10 ms, whatever APNs asks for.
     connectionRetryLimit: 0,
-    // Node's 10 MB are too few for as many notifications as are under way at once.
+    // Node's default of 10 MB is too small for 500 concurrent notifications.
     maxSessionMemory: 100,
   };
   let provider = new apn.Provider(options);
@@ -62,7 +61,7 @@ export async function openApnsClient(
       return { id: (sent[0] as { 'apns-id'?: string } | undefined)?.['apns-id'] };
     }
     if (error.status !== undefined) answeredAt = performance.now();
-    // A connection that a firewall has forgotten looks open for many minutes, and the library would keep to it.
+    // A connection that a firewall dropped silently looks open for minutes, and the library would keep using it.
     if (isTimeout(error) && answeredAt < since && own === provider) {
       provider = new apn.Provider(options);
       void end(own);

@@ -1,17 +1,17 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { credentialText } from '../credential-text.ts';
 
-/** How an app proves to APNs who it is: by tokens that a key signs, or by a certificate. PEM. */
+/** How the app authenticates with APNs: with tokens signed by a key, or with a certificate. All in PEM. */
 export type ApnsProof =
   | { kind: 'token'; key: string; keyId: string; teamId: string }
   | { kind: 'certificate'; cert: string; key: string };
 
-/** What APNs is reached with. */
+/** Credentials for APNs. */
 export interface ApnsCredentials {
   proof: ApnsProof;
   /** The app's bundle id. */
   topic: string;
-  /** False: the sandbox, where apps get their tokens that Xcode has installed. */
+  /** False for the sandbox, which issues the tokens of apps installed by Xcode. */
   production: boolean;
 }
 
@@ -22,7 +22,7 @@ const TEN = /^[A-Z0-9]{10}$/;
 const TOPIC = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/;
 const PEM = /-----BEGIN /;
 
-/** A PEM, given itself or by its file. Many places where variables are set keep no line breaks, so `\n` stands for one. */
+/** Reads a PEM from a variable or from the file it names. `\n` counts as a line break, because many hosts strip line breaks from variables. */
 function readPem(name: string, value: string, reportError: ReportError): string | undefined {
   const text = credentialText(value.replaceAll('\\n', '\n'), PEM);
   if (text === undefined)
@@ -73,11 +73,11 @@ function readCertificate(variables: Variables, reportError: ReportError): ApnsPr
 }
 
 /**
- * Reads the names that begin with APNS_: APNS_KEY with APNS_KEY_ID and APNS_TEAM_ID, or APNS_CERT with APNS_CERT_KEY (not needed
- * when both are in one file); APNS_TOPIC; APNS_PRODUCTION.
+ * Reads the variables that begin with APNS_: APNS_KEY with APNS_KEY_ID and APNS_TEAM_ID, or APNS_CERT with APNS_CERT_KEY (optional
+ * if both are in one file); APNS_TOPIC; APNS_PRODUCTION.
  *
- * @param options `production`: the environment where APNS_PRODUCTION does not say
- * @param reportError called for each mistake
+ * @param options `production`: the default of APNS_PRODUCTION
+ * @param reportError called for each configuration error
  */
 export function readApnsCredentials(
   variables: Variables,

@@ -2,32 +2,32 @@ import type { Failure, FailureClass } from '../failure.ts';
 
 const HEX = /^[0-9a-f]{1,200}$/i;
 
-/** Whether a token of an iOS device is APNs' own, which is hexadecimal. The others are of FCM, which hands on to APNs. */
+/** Whether an iOS token was issued by APNs: those are hexadecimal. Other tokens were issued by FCM, which forwards to APNs. */
 export function isApnsToken(token: string): boolean {
   return HEX.test(token);
 }
 
-/** A notification that did not get through, as @parse/node-apn tells it. */
+/** A failed notification, as reported by @parse/node-apn. */
 export interface ApnsError {
   status?: number;
-  /** `timestamp`: epoch ms since when the token is not valid; of 410 only. */
+  /** `timestamp`: epoch ms at which the token became invalid; only with status 410. */
   response?: { reason?: string; timestamp?: unknown };
   error?: { message?: string };
   code?: string;
 }
 
-/** The quotas of a device, and of renewing tokens; Apple gives no times, or the library does not hand them on. */
+/** Waits in ms after a rate limit, because Apple sends none or the library drops them. */
 const RATE_WAIT_MS = 60_000;
 const TOKEN_UPDATES_WAIT_MS = 20 * 60_000;
 
-/** The one reason that the library tells as an error of its own. */
+/** The only reason that the library reports as its own error. */
 const EXPIRED = 'ExpiredProviderToken';
 
 // https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 const BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> = {
   Unregistered: ['gone', 'DeviceNotRegistered'],
   ExpiredToken: ['gone', 'DeviceNotRegistered'],
-  // Also what every device gives when sandbox and production are mixed up: the guard before removals is for that.
+  // Every device fails like this if sandbox and production are mixed up; the limit on removals in a row guards against it.
   BadDeviceToken: ['gone', 'InvalidRegistration'],
 
   DeviceTokenNotForTopic: ['misconfigured', 'InvalidTopic'],
@@ -57,20 +57,20 @@ const BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> =
 };
 
 /**
- * APNs has not looked at the notification, or has only found the provider's token too old, which the library has renewed by now:
- * it may be sent again at once, and none will come twice.
+ * Whether APNs did not process the notification, or only found the provider token expired, which the library has renewed since.
+ * Such a notification can be sent again at once without duplicates.
  */
 export function isNotProcessed({ error, code = '' }: ApnsError): boolean {
   const text = error?.message ?? '';
   return text === EXPIRED || text.includes('NGHTTP2_REFUSED_STREAM') || code.startsWith('ERR_HTTP2_');
 }
 
-/** No answer came within the time for one. */
+/** Whether the response timed out. */
 export function isTimeout({ error }: ApnsError): boolean {
   return error?.message === 'apn write timeout';
 }
 
-/** What a failure means. */
+/** Classifies an error of APNs. */
 export function apnsFailure({ status, response, error, code }: ApnsError): Failure {
   const reason = response?.reason ?? (error?.message === EXPIRED ? EXPIRED : undefined);
   const known = reason === undefined ? undefined : BY_REASON[reason];
@@ -82,7 +82,7 @@ export function apnsFailure({ status, response, error, code }: ApnsError): Failu
   if (status === 429) {
     return { class: 'retryable', name: 'MessageRateExceeded', detail: reason, retryAfterMs: RATE_WAIT_MS };
   }
-  // The library keeps the status of its own errors to itself at times, and says it in the text.
+  // For some errors the library reports the status only in its text.
   const answered = status ?? Number(/ with status (\d{3}) /.exec(error?.message ?? '')?.[1] ?? 0);
   const detail = reason ?? error?.message ?? code;
   if (answered >= 500) return { class: 'retryable', name: 'ProviderUnavailable', detail };

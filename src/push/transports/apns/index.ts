@@ -6,12 +6,12 @@ import type { ApnsCredentials } from './credentials.ts';
 import { apnsFailure, isApnsToken } from './errors.ts';
 import { APNS_LIMIT_BYTES, apnsHeaders, apnsId, apnsPayload, apnsRefusal } from './message.ts';
 
-/** Notifications under way at once: where the library's throughput peaks, and below the 1,000 streams that APNs takes. */
+/** Concurrent notifications: where the library's throughput peaks, below the 1,000 streams that APNs allows. */
 const AT_ONCE = 500;
 
-/** A token that is well-formed and no device's. */
+/** A well-formed token of no device. */
 const NO_DEVICE = '0'.repeat(64);
-// As long as every id of a push.
+// Has the length of every push id.
 const ANY_ID = '0'.repeat(24);
 
 function resultOf(result: ApnsResult, device: TransportDevice): TransportResult {
@@ -20,10 +20,10 @@ function resultOf(result: ApnsResult, device: TransportDevice): TransportResult 
 }
 
 /**
- * Apple Push Notification service: iOS devices that registered with it. One connection, up to 500 notifications under way at once
- * over all sends. The library is loaded at the first send or check.
+ * Creates the transport for the Apple Push Notification service: iOS devices with APNs tokens. Uses one connection, with up to 500
+ * concurrent notifications over all sends. The library is loaded at the first send or check.
  *
- * @param options ms: `responseTimeoutMs` for an answer, `maxWaitMs` after which a notification that still waits for its turn is not sent
+ * @param options in ms: `responseTimeoutMs` for a response; `maxWaitMs`, after which a notification that is still waiting is not sent
  */
 export function createApnsTransport(
   credentials: ApnsCredentials,

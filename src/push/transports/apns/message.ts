@@ -8,16 +8,16 @@ export const APNS_LIMIT_BYTES = 4096;
 
 const COLLAPSE_ID = /^[\x20-\x7e]{1,64}$/;
 
-/** What goes into the headers of a notification to APNs. */
+/** The headers of a notification. */
 export interface ApnsHeaders {
   pushType: 'alert' | 'background';
   priority: 10 | 5;
-  /** Epoch seconds; 0: one try, nothing kept. */
+  /** Epoch seconds; 0 for a single try. */
   expiry: number;
   collapseId?: string;
 }
 
-/** What iOS itself reads of a notification. A silent one may hold nothing else than that it is one. */
+/** The `aps` dictionary, which iOS itself reads. For a silent notification it contains only `content-available`. */
 export function apsOf(message: PushContent): Record<string, unknown> {
   if (message.silent) return { 'content-available': 1 };
   const { title, subtitle, body, badge, sound, category, group, image } = message;
@@ -31,49 +31,49 @@ export function apsOf(message: PushContent): Record<string, unknown> {
     ...(sound === false ? {} : { sound }),
     ...(category === undefined ? {} : { category }),
     ...(group === undefined ? {} : { 'thread-id': group }),
-    // Without it the app's notification service extension is not asked, and nothing loads the image.
+    // Without this flag, iOS does not run the app's notification service extension, which loads the image.
     ...(image === undefined ? {} : { 'mutable-content': 1 }),
   };
 }
 
 /**
- * The JSON of a notification: the message's data (`url` among it) beside `aps`, `image` for the app's extension, and `pushId`, which
- * the app reports when it is opened.
+ * The payload of a notification: `aps`, the message's data (including `url`), `image` for the app's extension, and `pushId`, which
+ * the app reports when the notification is opened.
  *
- * @param pushId id of the push; a `pushId` of the message's own goes before it
+ * @param pushId id of the push; a `pushId` in the message's data overrides it
  */
 export function apnsPayload(message: PushContent, pushId: string): Record<string, unknown> {
   const image = message.image === undefined || message.silent ? {} : { image: message.image };
   return { pushId, ...image, ...message.data, aps: apsOf(message) };
 }
 
-/** Why APNs cannot carry a message, or undefined. */
+/** The reason why APNs cannot send a message, or undefined. */
 export function apnsRefusal({ data }: PushContent): string | undefined {
   return data !== undefined && Object.hasOwn(data, 'aps') ? 'data.aps is reserved by APNs' : undefined;
 }
 
-/** APNs takes 64 bytes, and as a header only what is printable. */
+/** APNs allows at most 64 printable ASCII characters. */
 function collapseIdOf(text: string): string {
   return COLLAPSE_ID.test(text) ? text : hash('sha256', text);
 }
 
-/** The headers of a notification. A visible one always gets a collapse id, so that a duplicate replaces itself. */
+/** Builds the headers of a notification. A visible notification always has a collapse id, so that a duplicate replaces the first. */
 export function apnsHeaders(message: PushContent, context: SendContext): ApnsHeaders {
   const left = secondsLeft(message, context) ?? LONGEST_TTL_SECONDS;
   const collapseId = message.collapseId ?? (message.silent ? undefined : context.id);
   return {
     pushType: message.silent ? 'background' : 'alert',
-    // APNs refuses a background notification of any other priority than 5.
+    // APNs refuses background notifications with another priority than 5.
     priority: message.silent || message.priority === 'normal' ? 5 : 10,
     expiry: left === 0 ? 0 : Math.floor(Date.now() / 1000) + left,
     ...(collapseId === undefined ? {} : { collapseId: collapseIdOf(collapseId) }),
   };
 }
 
-/** A UUID for a push and a device, the same whenever it is sent again: Apple's console finds a notification by it. */
+/** The UUID of a push and a device, the same for every retry. Apple's console finds a notification by it. */
 export function apnsId(pushId: string, { id, token }: TransportDevice): string {
   const hex = hash('sha256', `${pushId}\n${id ?? token}`);
-  // Version 8 of RFC 9562: made in a way of our own.
+  // Version 8 of RFC 9562, for custom UUIDs.
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,16 +1,16 @@
-/** How messages are gathered into calls. */
+/** Options of `createBatches`. */
 export interface BatchOptions<Item, Result> {
-  /** Sends a batch. Gives one result per item, in order; never rejects. */
+  /** Sends a batch. Resolves with one result per item, in order; never rejects. */
   send(items: Item[]): Promise<Result[]>;
-  /** Items of a batch. */
+  /** Maximum items per batch. */
   most: number;
-  /** Batches under way at once. */
+  /** Maximum concurrent batches. */
   atOnce: number;
-  /** ms that an item waits for others to share its batch. */
+  /** ms that an item waits for others to fill its batch. */
   gatherMs: number;
   /** ms after which an item that is still waiting is not sent. */
   maxWaitMs: number;
-  /** Its result then. */
+  /** The result of an item that waited too long. */
   late: Result;
 }
 
@@ -21,10 +21,10 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Gathers items of any number of callers into batches: one is sent when it is full, or when its first item has waited
- * `gatherMs`; while `atOnce` are under way the next one grows.
+ * Gathers the items of all callers into batches. A batch is sent when it is full or its first item has waited `gatherMs`. While
+ * `atOnce` batches are in progress, the next one grows.
  *
- * @returns adds items; resolves with one result per item, in order
+ * @returns a function that adds items and resolves with one result per item, in order
  */
 export function createBatches<Item, Result>(
   options: BatchOptions<Item, Result>,

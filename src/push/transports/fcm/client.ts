@@ -4,40 +4,40 @@ import { withDeadline } from '../../../platform/deadline.ts';
 import { isNotProcessed } from './errors.ts';
 import type { ServiceAccount } from './service-account.ts';
 
-/** What FCM said of a message: its name, or why not. */
+/** The result of FCM for a message: its name or an error. */
 export type FcmResult = Pick<SendResponse, 'messageId'> & { error?: unknown };
 
-/** FCM, as the Admin SDK reaches it. */
+/** A client of FCM, based on the Admin SDK. */
 export interface FcmClient {
   /**
-   * Sends up to 500 messages over one connection. Gives one answer per message, in order, within the deadline; never rejects.
+   * Sends up to 500 messages over one connection. Resolves with one result per message, in order, within the deadline; never rejects.
    *
-   * @param validateOnly FCM looks at them and delivers nothing
+   * @param validateOnly FCM validates the messages and delivers nothing
    */
   send(messages: readonly TokenMessage[], validateOnly?: boolean): Promise<FcmResult[]>;
   close(): Promise<void>;
 }
 
-// The library waits for ever when a connection is closed without an answer, and up to 82 s for a server that says nothing.
-/** ms for a call with everything in it. */
+// Without a deadline, the library waits forever if a connection closes without a response, and up to 82 s for a silent server.
+/** Timeout in ms for a whole call. */
 export const DEADLINE_MS = 30_000;
-/** How often messages are sent again that FCM says it has not looked at. */
+/** Maximum tries of messages that FCM did not process. */
 const ROUNDS = 3;
 
-/** Opens the client. The library is loaded here: who does not send through FCM does not pay for it. */
+/** Opens the client. The library is loaded here, so that processes without FCM do not load it. */
 export async function openFcmClient(account: ServiceAccount, deadlineMs: number): Promise<FcmClient> {
   const { initializeApp, cert, deleteApp } = await import('firebase-admin/app');
   const { getMessaging } = await import('firebase-admin/messaging');
-  // A copy: the library writes into what it is given.
+  // Copied, because the library modifies its argument.
   const credential = cert({ ...account });
   const app = initializeApp({ credential, projectId: account.projectId }, `belfry-${randomUUID()}`);
   const messaging = getMessaging(app);
 
-  /** One call of the library: the answers, or one error for all. */
+  /** Calls the library once: returns the results, or the same error for all messages. */
   async function sendOnce(messages: TokenMessage[], validateOnly: boolean, until: number): Promise<FcmResult[]> {
     try {
       const sending = messaging.sendEach(messages, validateOnly);
-      const message = `No answer within ${deadlineMs / 1000} s`;
+      const message = `No response within ${deadlineMs / 1000} s`;
       return (await withDeadline(sending, until - performance.now(), message)).responses;
     } catch (error) {
       return messages.map(() => ({ error }));
@@ -55,7 +55,7 @@ export async function openFcmClient(account: ServiceAccount, deadlineMs: number)
           validateOnly,
           until,
         );
-        for (const [i, at] of open.entries()) results[at] = got[i] ?? { error: new Error('No answer') };
+        for (const [i, at] of open.entries()) results[at] = got[i] ?? { error: new Error('No response') };
         if (round === ROUNDS || performance.now() >= until) break;
         open = open.filter((at) => isNotProcessed(results[at]!.error));
       }

@@ -1,7 +1,7 @@
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Failure } from '../failure.ts';
 
-/** An error of firebase-admin, as far as it is looked at. */
+/** The parts of a firebase-admin error that are read. */
 interface FcmError {
   code?: string;
   message?: string;
@@ -9,7 +9,7 @@ interface FcmError {
   cause?: unknown;
 }
 
-/** The body of an error of the API: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode */
+/** The body of an API error: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode */
 interface ErrorBody {
   error?: { message?: string; details?: Detail[] };
 }
@@ -20,13 +20,13 @@ interface Detail {
   fieldViolations?: { field?: string; description?: string }[];
 }
 
-/** When FCM names no time: its quota is counted by the minute. */
+/** Wait in ms if FCM sends none: its quota is counted per minute. */
 const RATE_WAIT_MS = 60_000;
 
 const detailOf = (details: readonly Detail[], type: string) =>
   details.find((detail) => detail?.['@type']?.endsWith(`/${type}`));
 
-/** FCM has not looked at the message: it may be sent again at once, and none will come twice. */
+/** Whether FCM did not process the message. It can be sent again at once without duplicates. */
 export function isNotProcessed(error: unknown): boolean {
   return /NGHTTP2_REFUSED_STREAM/.test((error as FcmError | undefined)?.message ?? '');
 }
@@ -36,7 +36,7 @@ function retryAfterOf({ headers }: NonNullable<FcmError['httpResponse']>): numbe
   return (typeof wish === 'string' ? parseRetryAfter(wish, Date.now()) : null) ?? undefined;
 }
 
-/** An answer of 400: of the token or of the message. Nothing but the token can be wrong with one that was registered. */
+/** Classifies a response with status 400: the token or the message is invalid. */
 function badRequest(text: string, details: readonly Detail[]): Failure {
   const violations = detailOf(details, 'google.rpc.BadRequest')?.fieldViolations ?? [];
   const isToken =
@@ -53,7 +53,7 @@ function responseFailure(response: NonNullable<FcmError['httpResponse']>, messag
   const code = detailOf(details, 'google.firebase.fcm.v1.FcmError')?.errorCode;
   const detail = typeof body?.error?.message === 'string' ? body.error.message : message;
   const { status } = response;
-  // The library gives an unknown project and a dead token the same code. Only FCM's own says that it is the token.
+  // The library uses one code for an unknown project and an invalid token. Only FCM's own code identifies the token.
   if (code === 'UNREGISTERED') return { class: 'gone', name: 'DeviceNotRegistered', detail };
   if (code === 'SENDER_ID_MISMATCH') return { class: 'misconfigured', name: 'MismatchSenderId', detail };
   if (code === 'THIRD_PARTY_AUTH_ERROR') return { class: 'misconfigured', name: 'ThirdPartyAuthError', detail };
@@ -71,7 +71,7 @@ function responseFailure(response: NonNullable<FcmError['httpResponse']>, messag
   return { class: 'permanent', name: 'InvalidMessage', detail };
 }
 
-/** Whether Google refused the key of the service account; that it could not be asked is something else. */
+/** Whether Google refused the key of the service account, as opposed to being unreachable. */
 function isRefusal(error: FcmError): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     const { status, response } = cause as { status?: unknown; response?: { status?: unknown } };
@@ -81,17 +81,17 @@ function isRefusal(error: FcmError): boolean {
   return /invalid_grant|invalid_client|unauthorized_client/.test(error.message ?? '');
 }
 
-/** What an error of firebase-admin means. */
+/** Classifies an error of firebase-admin. */
 export function fcmFailure(thrown: unknown): Failure {
   const error = (thrown ?? {}) as FcmError;
   const { code = '', message = 'The library gave no reason', httpResponse } = error;
   if (code === 'app/invalid-credential') {
     return isRefusal(error)
       ? { class: 'misconfigured', name: 'InvalidCredentials', detail: 'Google refused the key of the service account' }
-      : { class: 'retryable', name: 'ProviderUnavailable', detail: 'oauth2.googleapis.com could not be asked' };
+      : { class: 'retryable', name: 'ProviderUnavailable', detail: 'oauth2.googleapis.com could not be reached' };
   }
   if (httpResponse !== undefined) return responseFailure(httpResponse, message);
-  // Without an answer these are what the library itself found wrong before it sent anything.
+  // Without a response, these are the library's own validation errors.
   if (/^messaging\/invalid-/.test(code)) return { class: 'permanent', name: 'InvalidMessage', detail: message };
   return { class: 'retryable', name: 'ConnectionLost', detail: message };
 }

@@ -9,12 +9,12 @@ import { fcmFailure } from './errors.ts';
 import { FCM_LIMIT_BYTES, fcmMessage, fcmRefusal, fcmSize } from './message.ts';
 import type { ServiceAccount } from './service-account.ts';
 
-// The library's own limit, and where its throughput peaks: each call makes a connection of its own.
+// The library's limit, and where its throughput peaks: each call opens its own connection.
 const MESSAGES_A_CALL = 500;
 const CALLS_AT_ONCE = 4;
 const GATHER_MS = 5;
 
-/** A token that no device has, and the only thing that FCM finds wrong when it takes the credentials. */
+/** A token of no device: if FCM accepts the credentials, this is the only error it reports. */
 const NO_DEVICE = 'belfry-credentials-check';
 
 function resultOf({ messageId, error }: FcmResult, device: TransportDevice): TransportResult {
@@ -23,11 +23,10 @@ function resultOf({ messageId, error }: FcmResult, device: TransportDevice): Tra
 }
 
 /**
- * Firebase Cloud Messaging: Android, and iOS apps that register with FCM instead of with APNs. Messages of all sends that are
- * under way share calls. The Admin SDK is loaded at the first send or check.
+ * Creates the transport for Firebase Cloud Messaging: Android devices, and iOS devices with FCM tokens. Concurrent sends share calls.
+ * The Admin SDK is loaded at the first send or check.
  *
- * @param options ms: `deadlineMs` after which a call that is under way counts as unanswered, `maxWaitMs` after which a message
- *   that still waits for its turn is not sent
+ * @param options in ms: `deadlineMs`, the timeout of a call; `maxWaitMs`, after which a message that is still waiting is not sent
  */
 export function createFcmTransport(
   account: ServiceAccount,

@@ -10,16 +10,16 @@ export const FCM_LIMIT_BYTES = 4096;
 /** https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages#Message.FIELDS.data */
 const RESERVED_KEY = /^(from$|message_type$|collapse_key$|google\.|gcm\.)/;
 
-/** A message of FCM, without the device that it goes to. */
+/** An FCM message without the token of the device. */
 export type FcmMessage = Omit<TokenMessage, 'token'>;
 
-/** Why FCM cannot carry a message, or undefined. */
+/** The reason why FCM cannot send a message, or undefined. */
 export function fcmRefusal({ data = {} }: PushContent): string | undefined {
   const key = Object.keys(data).find((name) => RESERVED_KEY.test(name));
   return key === undefined ? undefined : `data.${key} is reserved by FCM`;
 }
 
-/** FCM carries strings only. `pushId` is what the app reports when it is opened; the message's own goes before it. */
+/** FCM data contains only strings. The app reports `pushId` when the notification is opened; a `pushId` in the message's data overrides it. */
 function dataOf({ data = {} }: PushContent, pushId: string): Record<string, string> {
   const texts = Object.entries(data).map(([key, value]) => [
     key,
@@ -32,16 +32,16 @@ function androidOf(message: PushContent, context: SendContext): NonNullable<FcmM
   const { collapseId, channel, sound, badge, silent } = message;
   const left = secondsLeft(message, context);
   return {
-    // FCM demotes apps that take high priority and show nothing.
+    // FCM lowers the priority of apps that receive high-priority messages and show nothing.
     priority: silent ? 'normal' : message.priority,
     ...(left === undefined ? {} : { ttl: left * 1000 }),
-    // FCM keeps four keys of a device, so none is made up where the message has none.
+    // FCM stores at most four collapse keys per device, so a message without collapseId gets none.
     ...(collapseId === undefined ? {} : { collapseKey: collapseId }),
     ...(silent
       ? {}
       : {
           notification: {
-            // A notification replaces the one on the screen that has its tag: so a duplicate replaces itself.
+            // A notification replaces a shown one with the same tag, so a duplicate replaces the first.
             tag: collapseId ?? context.id,
             ...(channel === undefined ? {} : { channelId: channel }),
             ...(sound === false ? {} : { sound }),
@@ -51,7 +51,7 @@ function androidOf(message: PushContent, context: SendContext): NonNullable<FcmM
   };
 }
 
-/** iOS apps that register with FCM: what FCM hands on to APNs. */
+/** The part of a message that FCM forwards to APNs, for iOS devices with FCM tokens. */
 function apnsOf(message: PushContent, context: SendContext): NonNullable<FcmMessage['apns']> {
   const { pushType, priority, expiry, collapseId } = apnsHeaders(message, context);
   return {
@@ -66,7 +66,7 @@ function apnsOf(message: PushContent, context: SendContext): NonNullable<FcmMess
   };
 }
 
-/** A message as FCM takes it, for devices of a platform. */
+/** Builds the FCM message for devices of a platform. */
 export function fcmMessage(
   message: PushContent,
   platform: TransportDevice['platform'],
@@ -85,12 +85,12 @@ export function fcmMessage(
   };
 }
 
-// As long as every id of a push.
+// Has the length of every push id.
 const ANY_ID = '0'.repeat(24);
 
 /**
- * Bytes that FCM counts: the payload, without token, priority and lifetime. FCM does not tell exactly how; this errs above. Of iOS
- * what goes on to APNs: the alert there takes the place of the notification's texts, so they are counted once.
+ * The bytes of a message as FCM counts them: the payload without token, priority and lifetime. FCM does not document the exact count,
+ * so this rounds up. For iOS, counts what is forwarded to APNs, where the alert replaces the notification's texts.
  */
 export function fcmSize(message: PushContent, platform: TransportDevice['platform']): number {
   const { notification, data, android, apns } = fcmMessage(message, platform, { id: ANY_ID });

@@ -9,7 +9,7 @@ const schema = z.object({
   private_key: z.string().min(1),
 });
 
-/** Who sends through FCM: a service account of a Firebase project. */
+/** The service account of a Firebase project. */
 export interface ServiceAccount {
   projectId: string;
   clientEmail: string;
@@ -31,7 +31,8 @@ function parsed(text: string): unknown {
  * Reads FCM_SERVICE_ACCOUNT.
  *
  * @param value the JSON itself, or the path of a file
- * @param reportError called for each mistake; then there is no account
+ * @param reportError called for each configuration error
+ * @returns undefined after an error
  */
 export function readServiceAccount(value: string, reportError: (text: string) => void): ServiceAccount | undefined {
   const text = credentialText(value, /^\s*\{/);

@@ -3,9 +3,10 @@ import { createSemaphore } from '../../../platform/semaphore.ts';
 import type { Vapid } from './vapid.ts';
 
 /**
- * Bounds work by origin: at most `size` at once for each, so that a push service that is slow holds up no other.
+ * Limits concurrency per origin, so that a slow push service does not delay the others.
  *
- * @returns runs a task when its origin has a place for it
+ * @param size maximum concurrent tasks per origin
+ * @returns a function that runs a task once its origin has a free slot
  */
 export function createOriginLimit(size: number): <T>(origin: string, task: () => Promise<T>) => Promise<T> {
   const origins = new Map<string, { semaphore: ReturnType<typeof createSemaphore>; tasks: number }>();
@@ -22,31 +23,31 @@ export function createOriginLimit(size: number): <T>(origin: string, task: () =>
   };
 }
 
-/** A subscription of a browser. */
+/** A browser's push subscription. */
 interface Subscription {
   endpoint: string;
   keys: { p256dh: string; auth: string };
 }
 
-/** A request to a push service, encrypted and signed. */
+/** An encrypted and signed request to a push service. */
 interface WebPushRequest {
   url: URL;
   headers: Record<string, string>;
   body: Buffer;
 }
 
-/** The library, which encrypts and signs. */
+/** Builds encrypted and signed requests with the library. */
 export interface WebPushClient {
-  /** @throws Error when the subscription's keys are none */
+  /** @throws Error if the keys of the subscription are invalid */
   request(subscription: Subscription, payload: string, options: RequestOptions): WebPushRequest;
 }
 
-// A signature is good for 12 hours, and costs a fifth of what a whole message costs.
+// A signature is valid for 12 hours, and signing takes a fifth of the time of a whole message.
 const RENEW_AFTER_MS = 6 * 3_600_000;
-/** Origins whose signature is kept. There are a handful of push services, and clients that name others. */
+/** Maximum cached signatures. Only a few push services exist, but clients can name other origins. */
 const ORIGINS_MAX = 1000;
 
-/** Opens the client. The library is loaded here: who does not send to browsers does not pay for it. */
+/** Opens the client. The library is loaded here, so that processes without Web Push do not load it. */
 export async function openWebPushClient({ publicKey, privateKey, subject }: Vapid): Promise<WebPushClient> {
   const { default: webpush } = await import('web-push');
   const signed = new Map<string, { authorization: string; until: number }>();
@@ -71,11 +72,11 @@ export async function openWebPushClient({ publicKey, privateKey, subject }: Vapi
       const url = new URL(subscription.endpoint);
       const made = webpush.generateRequestDetails(subscription, payload, {
         ...options,
-        // The library would sign anew for each message, with details that any code of the process may have set.
+        // Otherwise the library signs every message again, with VAPID details that any code in the process can set globally.
         vapidDetails: null as never,
         headers: { Authorization: authorizationFor(url.origin) },
       });
-      // undici counts the body itself.
+      // undici sets the content length itself.
       const { 'Content-Length': _length, ...headers } = made.headers as Record<string, string | number>;
       const texts = Object.entries(headers).map(([name, value]) => [name, String(value)]);
       return { url, headers: Object.fromEntries(texts), body: made.body };

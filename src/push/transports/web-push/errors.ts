@@ -3,15 +3,15 @@ import type { Posted } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Failure } from '../failure.ts';
 
-/** When a push service names no time. */
+/** Wait in ms if the push service sends none. */
 const RATE_WAIT_MS = 60_000;
 
-/** The subscription was made with another key: Apple, Chrome. */
+/** The subscription belongs to another VAPID key: texts of Apple and Chrome. */
 const OTHER_KEY = /VapidPkHashMismatch|do not correspond/i;
-/** What is refused is who sends, not what is sent: Apple, Chrome, Mozilla. */
+/** The sender was refused, not the message: texts of Apple, Chrome and Mozilla. */
 const SENDER = /vapid|jwt|UnauthorizedRegistration|authorization/i;
 
-/** A host that has no public address is never called; one whose name could not be looked up may have one later. */
+/** A host without a public address is refused for good; a failed DNS lookup may succeed later. */
 function refused({ cause, message }: AddressRefusedError): Failure {
   const isLookUp = typeof (cause as { code?: unknown } | undefined)?.code === 'string';
   return { class: isLookUp ? 'retryable' : 'permanent', name: 'EndpointRefused', detail: message };
@@ -24,13 +24,15 @@ function badRequest(detail: string): Failure {
 }
 
 /**
- * What an answer means, or that there is none. Undefined for a success. The table: RFC 8030, and what the services document
- * (docs/push.md).
+ * Classifies the response of a push service, or a missing one; undefined for a success. Based on RFC 8030 and the documentation of
+ * the services (docs/push.md).
  */
 export function webPushFailure({ status, retryAfter, answer, late, error }: Posted): Failure | undefined {
   if (error instanceof AddressRefusedError) return refused(error);
   if (status === undefined) {
-    const detail = late ? 'No answer in time' : String((error as { code?: unknown } | undefined)?.code ?? 'No answer');
+    const detail = late
+      ? 'No response in time'
+      : String((error as { code?: unknown } | undefined)?.code ?? 'No response');
     return { class: 'retryable', name: 'ConnectionLost', detail };
   }
   if (status >= 200 && status < 300) return undefined;
@@ -51,12 +53,12 @@ export function webPushFailure({ status, retryAfter, answer, late, error }: Post
         name: OTHER_KEY.test(detail) ? 'MismatchedVapidKey' : 'InvalidCredentials',
         detail,
       };
-    // Windows' service throttles by 406.
+    // The push service of Windows uses 406 for rate limits.
     case 406:
     case 429:
       return { class: 'retryable', name: 'MessageRateExceeded', detail, retryAfterMs: retryAfterMs ?? RATE_WAIT_MS };
   }
-  // A redirect is not followed: only the endpoint that the client named was checked.
+  // Redirects are not followed, because only the registered endpoint was checked.
   if (status >= 500 || status < 400) return { class: 'retryable', name: 'ProviderUnavailable', detail, retryAfterMs };
   return { class: 'permanent', name: 'InvalidMessage', detail };
 }

@@ -9,19 +9,19 @@ import { webPushFailure } from './errors.ts';
 import { WEB_PUSH_LIMIT_BYTES, webPushOptions, webPushPayload, webPushRefusal, webPushSize } from './message.ts';
 import type { Vapid } from './vapid.ts';
 
-/** Requests to one origin at once, each on a connection that is kept. */
+/** Maximum concurrent requests per origin, each on a keep-alive connection. */
 const AT_ONCE = 64;
-/** ms for a request: DNS, connection, TLS and answer together. */
+/** Timeout in ms for a request: DNS, connection, TLS and response. */
 const TIMEOUT_MS = 10_000;
-// As long as every id of a push.
+// Has the length of every push id.
 const ANY_ID = '0'.repeat(24);
 
 /**
- * Web Push (RFC 8030, 8291, 8292): browsers. The library encrypts and signs; requests go through the guarded agent, which connects
- * to no address that is not public, whatever an endpoint's name resolves to. The library is loaded at the first send.
+ * Creates the transport for browsers: Web Push (RFC 8030, 8291, 8292). The library encrypts and signs. Requests go through the guarded
+ * agent, which only connects to public addresses, whatever the endpoint's host resolves to. The library is loaded at the first send.
  *
- * @param options `rule`: which endpoints are sent to; `agent` instead of the guarded one; ms: `timeoutMs` for a request, `maxWaitMs`
- *   after which a message that still waits for its turn is not sent
+ * @param options `rule`: which endpoints are allowed; `agent`: replaces the guarded agent; in ms: `timeoutMs` for a request, `maxWaitMs`,
+ *   after which a message that is still waiting is not sent
  */
 export function createWebPushTransport(
   vapid: Vapid,
@@ -47,7 +47,7 @@ export function createWebPushTransport(
     const failed = (failure: Failure) => failedResult(failure, device);
     const subscription = readSubscription(device.token);
     if (subscription === undefined) {
-      return failed({ class: 'gone', name: 'InvalidRegistration', detail: 'It is no PushSubscription' });
+      return failed({ class: 'gone', name: 'InvalidRegistration', detail: 'The token is not a PushSubscription' });
     }
     const { endpoint } = subscription;
     const refusal = endpointFault(endpoint, rule);
@@ -59,7 +59,7 @@ export function createWebPushTransport(
       try {
         request = requestTo(subscription);
       } catch (error) {
-        // The message is the same for all; only the keys of the subscription can be what is wrong.
+        // The message is the same for all devices, so only the keys of the subscription can cause the error.
         return failed({ class: 'gone', name: 'InvalidRegistration', detail: (error as Error).message });
       }
       const posted = await post(agent, { ...request, timeoutMs });

@@ -3,23 +3,23 @@ import type { PushContent } from '../../message.ts';
 import type { SendContext } from '../../transport.ts';
 import { LONGEST_TTL_SECONDS, secondsLeft } from '../failure.ts';
 
-/** What a push service must take (RFC 8030, 7.2), and what most take: bytes of the encrypted body. */
+/** Maximum bytes of the encrypted body: the minimum that push services must accept (RFC 8030, 7.2), and the limit of most. */
 export const WEB_PUSH_LIMIT_BYTES = 4096;
 
-/** What encryption adds (RFC 8188, 8291): salt 16, record size 4, length of the key 1, the key 65, delimiter 1, tag 16. */
+/** Bytes that encryption adds (RFC 8188, 8291): salt 16, record size 4, length of the key 1, the key 65, delimiter 1, tag 16. */
 const ENCRYPTION_BYTES = 103;
 
 const TOPIC = /^[A-Za-z0-9]{1,32}$/;
 
-/** Why browsers cannot be sent a message, or undefined. */
+/** The reason why a message cannot be sent to browsers, or undefined. */
 export function webPushRefusal({ silent }: PushContent): string | undefined {
   return silent
-    ? 'browsers take a subscription back that shows nothing, so silent messages do not go to them'
+    ? 'browsers revoke subscriptions that show nothing, so silent messages are not sent to them'
     : undefined;
 }
 
 /**
- * What the page's service worker gets, as JSON. `tag` is there always, so that a duplicate replaces itself on the screen.
+ * The JSON payload for the page's service worker. `tag` is always set, so that a duplicate replaces the first notification.
  *
  * @param pushId id of the push, which the page reports when the notification is opened
  */
@@ -34,17 +34,17 @@ export function webPushPayload(message: PushContent, pushId: string): string {
   });
 }
 
-/** Bytes of a message on its way. */
+/** Bytes of the encrypted body of a message. */
 export function webPushSize(message: PushContent, pushId: string): number {
   return Buffer.byteLength(webPushPayload(message, pushId)) + ENCRYPTION_BYTES;
 }
 
-/** A Topic has 32 characters of base64url: https://www.rfc-editor.org/rfc/rfc8030#section-5.4 */
+/** A Topic has at most 32 characters of base64url: https://www.rfc-editor.org/rfc/rfc8030#section-5.4 */
 function topicOf(collapseId: string): string {
   return TOPIC.test(collapseId) ? collapseId : hash('sha256', collapseId).slice(0, 32);
 }
 
-/** The headers that a push service reads of a message, in the library's words. */
+/** The headers of a message, as options of the library. */
 export function webPushOptions(message: PushContent, context: SendContext) {
   const { priority, collapseId } = message;
   return {

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto';
 import { checkUrl } from '../../../platform/address-guard.ts';
 
-/** Who sends to browsers (RFC 8292): the keys that pages subscribe with, and whom a push service turns to. */
+/** The identity of the sender (RFC 8292): the key pair, and the contact for push services. */
 export interface Vapid {
   /** Base64url without padding: 65 and 32 bytes. */
   publicKey: string;
@@ -27,7 +27,7 @@ function belongTogether(publicKey: Buffer, privateKey: Buffer): boolean {
   }
 }
 
-/** Apple refuses every notification whose subject it takes for made up, such as one of localhost. */
+/** Apple refuses notifications with an implausible subject, such as one on localhost. */
 function isSubject(text: string): boolean {
   return MAIL_DOMAIN.test(text) || checkUrl(text, { allowPrivate: false, requireHttps: true }).ok;
 }
@@ -35,7 +35,7 @@ function isSubject(text: string): boolean {
 /**
  * Reads VAPID_PUBLIC_KEY, VAPID_PRIVATE_KEY and VAPID_SUBJECT.
  *
- * @param reportError called for each mistake
+ * @param reportError called for each configuration error
  */
 export function readVapid(variables: Readonly<Record<string, string>>, reportError: (text: string) => void): Vapid {
   const { VAPID_PUBLIC_KEY = '', VAPID_PRIVATE_KEY = '', VAPID_SUBJECT = '' } = variables;
@@ -47,7 +47,7 @@ export function readVapid(variables: Readonly<Record<string, string>>, reportErr
     reportError('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY do not belong together');
   }
   if (!isSubject(VAPID_SUBJECT)) {
-    reportError('VAPID_SUBJECT should say how you are reached, like mailto:push@example.com or https://example.com');
+    reportError('VAPID_SUBJECT should be your contact address, like mailto:push@example.com or https://example.com');
   }
   return { publicKey: VAPID_PUBLIC_KEY, privateKey: VAPID_PRIVATE_KEY, subject: VAPID_SUBJECT };
 }

@@ -11,29 +11,29 @@ import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
 import { publicError } from '../public-error.ts';
 import { canonicalRequest } from './canonical-request.ts';
-import { type Claim, type Claimed, createClaims } from './claims.ts';
-import { type Outcome, openAnswer, sealAnswer } from './stored-answer.ts';
+import { createKeyLeases, type KeyLease, type StoredKey } from './key-leases.ts';
+import { type Outcome, openResponse, sealResponse } from './stored-response.ts';
 
-/** A request with an `Idempotency-Key`, of somebody who may make it. */
+/** A request with an `Idempotency-Key` whose user is allowed to make it. */
 export interface Attempt {
   req: Request;
   res: Response;
   user: Viewer | undefined;
   key: string;
   body: unknown;
-  /** Does what is asked for. Undefined: the handler has answered by itself. */
+  /** Runs the handler. Undefined: it has sent the response itself. */
   run(recordId: string): Promise<Answer | undefined>;
-  /** The answer for the record with the reserved id; undefined while there is none. */
+  /** The response for the record with the reserved id; undefined while there is no such record. */
   recover(recordId: string): Promise<Answer | undefined>;
-  /** Whether the record with the reserved id is there. */
-  made(recordId: string): Promise<boolean>;
+  /** Whether the record with the reserved id exists. */
+  isCreated(recordId: string): Promise<boolean>;
 }
 
-/** Carries requests out once. */
+/** Runs requests once. */
 export interface IdempotentRequests {
-  /** Gives the answer: of this run, or of an earlier one. Undefined when the handler has answered by itself. */
-  carryOut(attempt: Attempt): Promise<Answer | undefined>;
-  /** Whether a request came before: from the same user, with the same key, to the same route and path. */
+  /** Returns the response, of this run or of an earlier one. Undefined when the handler has sent the response itself. */
+  run(attempt: Attempt): Promise<Answer | undefined>;
+  /** Whether the same user has sent a request with the same key to the same route and path before. */
   isRepeated(attempt: Pick<Attempt, 'req' | 'user' | 'key'>): Promise<boolean>;
 }
 
@@ -41,72 +41,75 @@ export interface IdempotentRequests {
 const WAIT_MS = 5000;
 const RETRY_AFTER_SECONDS = 5;
 const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 250;
-// A try has a lease of 60 s.
-const RENEW_MS = 20_000;
+const MAX_PAUSE_MS = 250;
 
-// What is refused for what was sent, or for a version that is over, has changed nothing: it may come again, put right.
-const FREE = new Set([400, 412, 422, 429]);
+// Refused for its content, or for an outdated version, a request has changed nothing: the corrected one may have the same key.
+const FREES_KEY = new Set([400, 412, 422, 429]);
 
 /**
- * Carries out what is asked for once, however often a request is repeated, and answers all of them alike. Every answer below
- * 500 is kept, except `FREE` ones, those that say when to come back, and refused creates, which have made nothing.
+ * Runs a request once, however often it is repeated, and sends each repetition the same response. Every response below 500 is stored,
+ * except those that free the key, those with `Retry-After`, and errors of creates, which have created nothing.
  */
 export function createIdempotentRequests(
   route: Route,
   host: Pick<Host, 'database' | 'keyring' | 'env' | 'log'>,
 ): IdempotentRequests {
   const { keyring, log } = host;
-  const claims = createClaims(host.database);
+  const keys = createKeyLeases(host);
   const macs = createMacs(host.env.encryptionKeys);
   const isKept = ({ status, retryAfter }: ApiError) =>
-    route.idempotent !== 'create' && status < 500 && !FREE.has(status) && retryAfter === undefined;
+    route.idempotent !== 'create' && status < 500 && !FREES_KEY.has(status) && retryAfter === undefined;
 
   function idOf({ req, user, key }: Pick<Attempt, 'req' | 'user' | 'key'>): string {
-    const who = user === undefined ? `ip ${clientKey(addressOf(req))}` : `user ${user.id}`;
-    return hash('sha256', JSON.stringify([who, route.method, route.path, req.params, key]));
+    const client = user === undefined ? `ip ${clientKey(addressOf(req))}` : `user ${user.id}`;
+    return hash('sha256', JSON.stringify([client, route.method, route.path, req.params, key]));
   }
 
-  /** What cannot be noted costs a repetition its answer, not this request. */
-  async function note(work: Promise<void>): Promise<void> {
+  /** A state that cannot be stored costs a repetition its response, not this request. */
+  async function tryToStore(work: Promise<void>): Promise<void> {
     await work.catch((error) =>
-      log.warn({ err: error }, 'the state of a request with an Idempotency-Key was not noted'),
+      log.warn({ err: error }, 'the state of a request with an Idempotency-Key was not stored'),
     );
   }
 
-  /** A record that was made keeps its key: another body would be answered with it. */
-  async function giveUp(attempt: Attempt, claim: Claim, recordId: string, status: number): Promise<void> {
-    await claims.release(claim, status < 500 && !(await attempt.made(recordId)));
+  /** A key whose record was created stays bound to its request: another body would get that record in the response. */
+  async function release(attempt: Attempt, lease: KeyLease, recordId: string, status: number): Promise<void> {
+    await keys.release(lease, status < 500 && !(await attempt.isCreated(recordId)));
   }
 
-  async function tryIt(attempt: Attempt, claim: Claim, recordId: string, again: boolean): Promise<Answer | undefined> {
-    const renewal = setInterval(() => note(claims.renew(claim)), RENEW_MS).unref();
+  async function runUnderLease(
+    attempt: Attempt,
+    lease: KeyLease,
+    recordId: string,
+    isReclaimed: boolean,
+  ): Promise<Answer | undefined> {
+    keys.renewals.add(lease);
     const before = new Set(attempt.res.getHeaderNames());
     const keep = (status: number, outcome: Outcome) =>
-      note(claims.finish(claim, status, sealAnswer(keyring, claim.id, outcome, attempt, before)));
+      tryToStore(keys.finish(lease, status, sealResponse(keyring, lease.id, outcome, attempt, before)));
     try {
-      const found = again ? await attempt.recover(recordId) : undefined;
+      const found = isReclaimed ? await attempt.recover(recordId) : undefined;
       if (found !== undefined) markReplayed(attempt.res);
       const answer = found ?? (await attempt.run(recordId));
-      if (answer === undefined) await note(claims.release(claim, true));
+      if (answer === undefined) await tryToStore(keys.release(lease, true));
       else await keep(answer.status, { answer });
       return answer;
     } catch (error) {
-      const told = publicError(error);
-      const { status, code, message, details } = told;
-      if (isKept(told)) await keep(status, { error: { code, message, details } });
-      else await note(giveUp(attempt, claim, recordId, status));
+      const shown = publicError(error);
+      const { status, code, message, details } = shown;
+      if (isKept(shown)) await keep(status, { error: { code, message, details } });
+      else await tryToStore(release(attempt, lease, recordId, status));
       throw error;
     } finally {
-      clearInterval(renewal);
+      keys.renewals.remove(lease);
     }
   }
 
-  function replay({ id }: Claim, { answer }: Claimed, { res, user }: Attempt): Answer {
-    if (answer === null) {
+  function replay({ id }: KeyLease, { response }: StoredKey, { res, user }: Attempt): Answer {
+    if (response === null) {
       throw new ApiError('CONFLICT', 'This was carried out before, and its answer was too large to be kept');
     }
-    const kept = openAnswer(keyring, id, answer);
+    const kept = openResponse(keyring, id, response);
     const lost = kept.roles.find((role) => user?.roles?.includes(role) !== true);
     if (lost !== undefined) {
       throw new ApiError('FORBIDDEN', `This was answered to you as "${lost}", which you no longer are`);
@@ -118,39 +121,39 @@ export function createIdempotentRequests(
     throw new ApiError(code, message, details === undefined ? {} : { details });
   }
 
-  async function carryOut(attempt: Attempt): Promise<Answer | undefined> {
-    const claim = { id: idOf(attempt), claim: newId() };
+  async function run(attempt: Attempt): Promise<Answer | undefined> {
+    const lease = { id: idOf(attempt), fence: newId() };
     const sent = canonicalRequest(attempt.req, attempt.body);
-    const fingerprint = macs.of(sent, claim.id);
+    const fingerprint = macs.of(sent, lease.id);
     const recordId = newId();
     const until = performance.now() + WAIT_MS;
-    let known: Claimed | undefined;
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      if (known === undefined && (await claims.begin(claim, fingerprint, recordId))) {
-        return tryIt(attempt, claim, recordId, false);
+    let known: StoredKey | undefined;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+      if (known === undefined && (await keys.claim(lease, fingerprint, recordId))) {
+        return runUnderLease(attempt, lease, recordId, false);
       }
-      known = await claims.look(claim.id);
-      // Its 24 hours ended in this moment.
+      known = await keys.read(lease.id);
+      // It has just become too old.
       if (known === undefined) continue;
-      if (known.fingerprint !== null && !macs.isOf(known.fingerprint, sent, claim.id)) {
+      if (known.fingerprint !== null && !macs.isOf(known.fingerprint, sent, lease.id)) {
         throw new ApiError('IDEMPOTENCY_KEY_REUSED', undefined, {
           details: { 'Idempotency-Key': 'Came with another request' },
         });
       }
-      if (known.status !== null) return replay(claim, known, attempt);
-      if (known.lapsed && (await claims.takeOver(claim, fingerprint, known.fingerprint))) {
-        return tryIt(attempt, claim, known.recordId, true);
+      if (known.status !== null) return replay(lease, known, attempt);
+      if (known.expired && (await keys.reclaim(lease, fingerprint, known.fingerprint))) {
+        return runUnderLease(attempt, lease, known.recordId, true);
       }
       if (performance.now() > until) return late(attempt, known);
       await sleep(pause);
     }
   }
 
-  return { carryOut, isRepeated: async (attempt) => (await claims.look(idOf(attempt))) !== undefined };
+  return { run, isRepeated: async (attempt) => (await keys.read(idOf(attempt))) !== undefined };
 }
 
-/** For those who have waited: the process that made the record may have died before it could answer. */
-async function late(attempt: Attempt, { recordId }: Claimed): Promise<Answer> {
+/** The response after a long wait: the process that created the record may have died before it could store one. */
+async function late(attempt: Attempt, { recordId }: StoredKey): Promise<Answer> {
   const found = await attempt.recover(recordId);
   if (found === undefined) {
     throw new ApiError('CONFLICT', 'The first request with this Idempotency-Key is still being worked on', {

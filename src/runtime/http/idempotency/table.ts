@@ -1,27 +1,27 @@
 import { index, integer, pgTable, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
 
-/** Requests that came with an `Idempotency-Key`, and what was answered. */
+/** Requests with an `Idempotency-Key`, and their responses. */
 const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
-    /** SHA-256 of who, route and key. */
+    /** SHA-256 of the user or client, the route and the key. */
     id: text('id').primaryKey(),
-    /** A keyed hash of what was sent; null: nothing was done for it, so something else may come with the key. */
+    /** A keyed hash of the query and body; null: the request had no effect, so another one may have the key. */
     fingerprint: text('fingerprint'),
-    /** What the record of a create gets as id, however often it is tried. */
+    /** The id that the record of a create gets, however often the request is repeated. */
     recordId: text('record_id').notNull(),
-    /** Whose try it is: only that one writes its answer. */
+    /** The fence of the lease: only the request that has it stores its response. */
     claim: text('claim').notNull(),
-    /** Without an answer by then the try has failed, and another one may begin. */
+    /** The end of the lease: without a response by then, a repeated request may reclaim the key. */
     claimedUntil: timestamptz('claimed_until').notNull(),
-    /** Null: no answer yet. */
+    /** Null: no response yet. */
     status: integer('status'),
-    /** Ciphertext; null: none was kept. */
+    /** Ciphertext of the response; null: it was not stored. */
     answer: text('answer'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
   (table) => [index('idempotency_keys_created_at_index').on(table.createdAt)],
 );
 
-/** By name. */
+/** The table, by name. */
 export const idempotencyTables = { idempotency_keys: idempotencyKeys };

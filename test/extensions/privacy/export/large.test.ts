@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createExports } from '../../../../src/extensions/privacy/export/store.ts';
+import { LeaseLostError } from '../../../../src/platform/leased-work/lease.ts';
 import { diaries } from '../../../fixtures/diaries/app.ts';
 import { openPlatform } from '../../../push/platform.ts';
 import { startTestApp } from '../../../support/app.ts';
@@ -34,22 +35,23 @@ test('a worker that goes on after its export was taken over, or removed, can sto
   const { id: user } = await person('Ada');
   const { id } = (await exports.create(user, user, async () => undefined))!;
   const slow = (await exports.claim(id))!;
-  expect(await slow.put(Buffer.from('slow'), 0, 1)).toBe(true);
+  await slow.put(Buffer.from('slow'), 0, 1);
   expect(await exports.claim(id)).toBeUndefined();
   await client.query('update privacy_exports set lease_until = now() - make_interval(secs => 1) where id = $1', [id]);
   const quick = (await exports.claim(id))!;
-  expect(await slow.renew()).toBe(false);
-  expect(await slow.put(Buffer.from('late'), 1, 2)).toBe(false);
-  expect(await slow.finish({ records: 1, bytes: 4, hours: 1 }, async () => undefined)).toBe(false);
-  expect(await slow.fail()).toBe(false);
-  expect(await quick.put(Buffer.from('quick'), 0, 1)).toBe(true);
-  expect(await quick.finish({ records: 1, bytes: 5, hours: 1 }, async () => undefined)).toBe(true);
+  expect(await exports.renew([slow])).toEqual([]);
+  await expect(slow.put(Buffer.from('late'), 1, 2)).rejects.toThrow(LeaseLostError);
+  await expect(slow.finish({ records: 1, bytes: 4, hours: 1 }, async () => undefined)).rejects.toThrow(LeaseLostError);
+  await expect(slow.fail()).rejects.toThrow(LeaseLostError);
+  expect(await exports.renew([quick])).toEqual([quick]);
+  await quick.put(Buffer.from('quick'), 0, 1);
+  await quick.finish({ records: 1, bytes: 5, hours: 1 }, async () => undefined);
   const ready = (await exports.readById(id))!;
   expect(String(await exports.piece(ready, 0))).toBe('quick');
   await client.query('update privacy_export_chunks set position = 1 where export_id = $1', [id]);
   await expect(exports.piece(ready, 1)).rejects.toThrow();
   await exports.remove(user, user);
-  expect(await quick.renew()).toBe(false);
+  expect(await exports.renew([quick])).toEqual([]);
 });
 
 test('an export of 40,000 records with 64 MB whose worker is killed in the middle is done again, in 64 MB of heap', {

@@ -1,9 +1,9 @@
 import { Agent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ClaimedDelivery, ClaimedEndpoint } from '../../../../src/extensions/webhooks/delivery/claim.ts';
-import type { Turn } from '../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
+import type { EndpointLease } from '../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
 import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
-import { type ServeParts, serve } from '../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
+import { type SendParts, sendUnderLease } from '../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
 import { createLog } from '../../../../src/platform/log.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 
@@ -12,6 +12,7 @@ const CHUNK = 5;
 function deliveries(name: string): ClaimedDelivery[] {
   return Array.from({ length: CHUNK }, (_, i) => ({
     id: `${name}${i}`,
+    eventId: `event_${name}${i}`,
     messageId: `msg_${name}${i}`,
     type: 'note.created',
     body: `{"type":"note.created","data":{"id":"${name}${i}"}}`,
@@ -22,7 +23,7 @@ function deliveries(name: string): ClaimedDelivery[] {
   }));
 }
 
-test('an endpoint that an API key redirects in the middle of a turn gets only what the key may read', async () => {
+test('an endpoint that an API key redirects in the middle of a lease gets only what the key may read', async () => {
   const [mine, theirs] = [await startReceiver(), await startReceiver()];
   const agent = new Agent();
   onTestFinished(async () => void (await Promise.all([mine.close(), theirs.close(), agent.close()])));
@@ -38,24 +39,27 @@ test('an endpoint that an API key redirects in the middle of a turn gets only wh
     rateLimit: null,
     rate: null,
     now: 0,
-    turn: 'own',
+    requested: false,
+    lease: 'own',
   };
   const key = { via: 'api-key' as const, id: 'key', scopes: ['webhooks:*'] };
-  const redirected = (): Turn => {
+  const redirected = (): EndpointLease => {
     const claims = [{ endpoint: { ...endpoint, key, url: theirs.url }, deliveries: deliveries('second') }];
     return {
       claim: async () => claims.shift(),
+      claimRequested: async () => undefined,
+      onRequested: () => undefined,
       mayBegin: () => true,
       waitMs: () => 0,
       isOutdated: () => false,
       noteResult: () => undefined,
-      end: async () => undefined,
+      release: async () => undefined,
     };
   };
   const results: [id: string, error: string | null][] = [];
   const log = createLog('silent', 'test');
-  const parts: Partial<ServeParts> = {
-    host: { log } as ServeParts['host'],
+  const parts: Partial<SendParts> = {
+    host: { log } as SendParts['host'],
     sender: {
       agent,
       freshAgent: agent,
@@ -67,17 +71,18 @@ test('an endpoint that an API key redirects in the middle of a turn gets only wh
     check: async ({ key }, bodies) => bodies.map(() => !key),
     slots: createRequestSlots(10, { slow: 5, untried: 5, doubtful: 8, requested: 2 }),
     recordResult: async ({ id, outcome }) => void results.push([id, outcome.error]),
-    share: { fast: 1, slow: 1 },
+    maxInFlight: { fast: 1, slow: 1 },
     chunk: { fast: CHUNK, slow: CHUNK },
     sliceMs: 60_000,
     windows: new Map(),
+    leased: new Map(),
     isStopping: () => false,
   };
 
   const refused = () => results.filter(([, error]) => error !== null);
-  // A turn ends before the second claim when an answer takes more than a second, as it may on a busy machine.
-  for (let turns = 0; turns < 20 && refused().length === 0; turns++) {
-    await serve(parts as ServeParts, redirected(), 'fast', { endpoint, deliveries: deliveries('first') });
+  // A lease is released before the second claim when an answer takes more than a second, as it may on a busy machine.
+  for (let leases = 0; leases < 20 && refused().length === 0; leases++) {
+    await sendUnderLease(parts as SendParts, redirected(), 'fast', { endpoint, deliveries: deliveries('first') });
   }
   expect(theirs.requests).toEqual([]);
   expect(mine.requests.length).toBeGreaterThan(0);

@@ -86,3 +86,35 @@ test('SIGKILL in the middle of a request: the endpoint’s other deliveries go o
   expect(second!.body).toBe(first!.body);
   await receiver.close();
 });
+
+test('SIGKILL in the middle of a requested retry: the delivery is reclaimed and sent again, with the same id', async () => {
+  const { worker, receiver, ann, endpoint, release, log } = await inFlight();
+  release();
+  await until(async () => (await log())[0].status === 'succeeded');
+  receiver.answer(() => new Promise(() => undefined), 204);
+  const [{ id }] = await log();
+  expect((await ann.call('POST', `/api/webhooks/${endpoint}/deliveries/${id}/retry`)).status).toBe(200);
+  await receiver.received(2, 120_000);
+  worker.child.kill('SIGKILL');
+  await worker.ended;
+  expect(await log()).toMatchObject([{ status: 'sending', attempts: 2 }]);
+  const next = createApp(blog, env);
+  onTestFinished(() => next.close());
+  await next.start({ roles: ['webhook-worker'] });
+  // As if the leases of the endpoint and of the delivery had expired, and the time of the retry had come.
+  const expire = (table: string) =>
+    client.query(
+      `update ${table} set lease_until = now() - interval '1 second' where endpoint_id = $1 and lease_until is not null`,
+      [endpoint],
+    );
+  await until(async () => {
+    for (const table of ['webhook_turns', 'webhook_deliveries']) await expire(table);
+    return (await log())[0].error === 'worker lost';
+  });
+  await client.query('update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1', [endpoint]);
+  await until(async () => (await log())[0].status === 'succeeded');
+  expect(await log()).toMatchObject([{ attempts: 3, attemptLog: [{}, { error: 'worker lost' }, { statusCode: 204 }] }]);
+  expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  expect(receiver.requests).toHaveLength(3);
+  await receiver.close();
+});

@@ -275,7 +275,7 @@ describe('what goes wrong on the way', () => {
     const hasty = createFcmTransport(account, { deadlineMs: 300 });
     fake.reply = () => reply;
     const [result] = await hasty.send(content(), [device('android', 'one')], { id: PUSH_ID });
-    expect(result).toEqual({ ok: false, error: 'ConnectionLost: No answer within 0.3 s', retryable: true });
+    expect(result).toEqual({ ok: false, error: 'ConnectionLost: No response within 0.3 s', retryable: true });
     fake.reply = () => undefined;
     await hasty.close!();
   });

@@ -155,7 +155,7 @@ describe('what goes wrong on the way', () => {
   test('no answer within the time for one is retryable', async () => {
     const hasty = createWebPushTransport(vapid, { rule, timeoutMs: 200 });
     fake.reply = () => 'never';
-    const late = { ok: false, error: 'ConnectionLost: No answer in time', retryable: true };
+    const late = { ok: false, error: 'ConnectionLost: No response in time', retryable: true };
     expect(await send(['/a', '/b'], hasty)).toEqual([late, late]);
     await hasty.close!();
   });

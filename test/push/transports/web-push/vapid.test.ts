@@ -47,5 +47,5 @@ test.each([
   'https://localhost',
   'mailto:a@b@c.de',
 ])('the subject %s is refused: push services refuse every message of such a sender', (subject) => {
-  expect(read({ VAPID_SUBJECT: subject }).faults).toEqual([expect.stringMatching(/^VAPID_SUBJECT should say/)]);
+  expect(read({ VAPID_SUBJECT: subject }).faults).toEqual([expect.stringMatching(/^VAPID_SUBJECT should be/)]);
 });

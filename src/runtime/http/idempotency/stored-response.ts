@@ -5,32 +5,32 @@ import type { ApiError } from '../../../platform/errors.ts';
 import type { Answer } from '../../../platform/http/answer.ts';
 
 /** Characters of JSON. */
-const MOST = 2 ** 20;
+const MAX_LENGTH = 2 ** 20;
 
-/** What came of a request. */
+/** The response or error of a request. */
 export type Outcome = { answer: Answer } | { error: Pick<ApiError, 'code' | 'message' | 'details'> };
 
-/** What is stored of an answer. */
-export interface StoredAnswer {
+/** A response as it is stored. */
+export interface StoredResponse {
   outcome: Outcome;
-  /** Those that the handler set. */
+  /** The headers that the handler set. */
   headers: Record<string, number | string | string[]>;
-  /** Of the user it was made for, who may have lost one and see less by now. */
+  /** The roles of the user at that time: a user who has lost one may see less now. */
   roles: readonly string[];
 }
 
-/** What the ciphertext of a row's answer is bound to. */
-export function answerContext(id: string): string {
+/** What the ciphertext of a stored response is bound to. */
+export function responseContext(id: string): string {
   return `idempotency_keys/answer/${id}`;
 }
 
 /**
- * An answer as it is stored: encrypted, since it holds whatever records hold.
+ * Encrypts a response to be stored: it may hold any field of a record.
  *
- * @param before names of the headers that were there before the handler ran
+ * @param before names of the headers that were set before the handler ran
  * @returns null for one that is too large to be kept
  */
-export function sealAnswer(
+export function sealResponse(
   keyring: Keyring,
   id: string,
   outcome: Outcome,
@@ -39,12 +39,12 @@ export function sealAnswer(
 ): string | null {
   const names = of.res.getHeaderNames().filter((name) => !before.has(name));
   const headers = Object.fromEntries(names.map((name) => [name, of.res.getHeader(name)!]));
-  const kept: StoredAnswer = { outcome, headers, roles: of.user?.roles ?? [] };
+  const kept: StoredResponse = { outcome, headers, roles: of.user?.roles ?? [] };
   const text = JSON.stringify(kept);
-  return text.length > MOST ? null : keyring.encrypt(text, answerContext(id));
+  return text.length > MAX_LENGTH ? null : keyring.encrypt(text, responseContext(id));
 }
 
-/** What `sealAnswer` put away. */
-export function openAnswer(keyring: Keyring, id: string, sealed: string): StoredAnswer {
-  return JSON.parse(keyring.decrypt(sealed, answerContext(id)));
+/** Decrypts what `sealResponse` returned. */
+export function openResponse(keyring: Keyring, id: string, sealed: string): StoredResponse {
+  return JSON.parse(keyring.decrypt(sealed, responseContext(id)));
 }

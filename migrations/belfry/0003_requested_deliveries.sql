@@ -1,0 +1,1 @@
+ALTER TABLE "webhook_turns" ADD COLUMN "requested" text[] DEFAULT '{}' NOT NULL;

@@ -1,0 +1,114 @@
+import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { createLoader } from '../../../platform/postgres/loader.ts';
+
+const LEASE = `interval '60 seconds'`;
+const RENEW_MS = 20_000;
+/** How long a key and its response are kept. */
+const KEPT = `interval '24 hours'`;
+
+// The fence is `claim`, a random id. All by primary key.
+
+// A row that is older than keys are kept, and not removed yet, starts anew.
+const CLAIM = `
+  insert into idempotency_keys as k (id, fingerprint, record_id, claim, claimed_until)
+  values ($1, $2, $3, $4, now() + ${LEASE})
+  on conflict (id) do update set
+    fingerprint = excluded.fingerprint, record_id = excluded.record_id, claim = excluded.claim,
+    claimed_until = excluded.claimed_until, status = null, answer = null, created_at = now()
+  where k.created_at <= now() - ${KEPT}
+  returning 1`;
+const READ = `
+  select id, fingerprint, record_id, status, answer, claimed_until <= now() from idempotency_keys
+  where id = any($1) and created_at > now() - ${KEPT}`;
+const RECLAIM = `
+  update idempotency_keys set fingerprint = $2, claim = $3, claimed_until = now() + ${LEASE}
+  where id = $1 and status is null and claimed_until <= now() and (fingerprint is null or fingerprint = $4)
+  returning 1`;
+const RENEW = `
+  update idempotency_keys i set claimed_until = now() + ${LEASE}
+  from unnest($1::text[], $2::text[]) k(id, claim) where i.id = k.id and i.claim = k.claim and i.status is null`;
+const FINISH = 'update idempotency_keys set status = $3, answer = $4 where id = $1 and claim = $2';
+const RELEASE = `
+  update idempotency_keys set claimed_until = now(), fingerprint = case when $3 then null else fingerprint end
+  where id = $1 and claim = $2`;
+
+/** Removes old keys, at most $1. Index idempotency_keys_created_at_index. */
+export const REMOVE_OLD_KEYS = `
+  delete from idempotency_keys where id in (
+    select id from idempotency_keys where created_at <= now() - ${KEPT}
+    order by created_at limit $1 for update skip locked
+  ) returning 1`;
+
+/** What is stored of a key. */
+export interface StoredKey {
+  fingerprint: string | null;
+  recordId: string;
+  /** Null: no response yet. */
+  status: number | null;
+  response: string | null;
+  /** Whether the lease of its request has expired: without a response, a repeated request may reclaim the key. */
+  expired: boolean;
+}
+
+/** The lease of a request on its key. */
+export interface KeyLease {
+  id: string;
+  fence: string;
+}
+
+/**
+ * The keys in Postgres: one row a key, changed by single statements. Writes of a request whose lease was reclaimed change nothing; the
+ * response of the request that has the lease now counts.
+ */
+export interface KeyLeases {
+  /** Claims a new key. False when it is known already. */
+  claim(lease: KeyLease, fingerprint: string, recordId: string): Promise<boolean>;
+  /** What is stored of a key; reads in one turn of the event loop share a query. */
+  read(id: string): Promise<StoredKey | undefined>;
+  /** Claims a key whose lease has expired, unless another request does. @param before the fingerprint that was read */
+  reclaim(lease: KeyLease, fingerprint: string, before: string | null): Promise<boolean>;
+  /** Renews leases while their requests run. */
+  renewals: LeaseRenewals<KeyLease>;
+  /** Stores a response. */
+  finish(lease: KeyLease, status: number, response: string | null): Promise<void>;
+  /** Ends a lease without a response. @param forget whether another request may be sent with the key */
+  release(lease: KeyLease, forget: boolean): Promise<void>;
+}
+
+type Row = [id: string, string | null, string, number | null, string | null, boolean];
+
+/** Creates the store of keys. */
+export function createKeyLeases({ database, log }: Pick<Platform, 'database' | 'log'>): KeyLeases {
+  const load = createLoader(
+    (ids) => database.read<Row>({ name: 'idempotency_read', text: READ, values: [ids] }),
+    ([id]) => id,
+  );
+  const write = (name: string, text: string, values: unknown[]) => database.write({ name, text, values });
+  return {
+    claim: async ({ id, fence }, fingerprint, recordId) =>
+      (await write('idempotency_claim', CLAIM, [id, fingerprint, recordId, fence])).length > 0,
+    async read(id) {
+      const row = await load(id);
+      if (row === undefined) return undefined;
+      const [, fingerprint, recordId, status, response, expired] = row;
+      return { fingerprint, recordId, status, response, expired };
+    },
+    reclaim: async ({ id, fence }, fingerprint, before) =>
+      (await write('idempotency_reclaim', RECLAIM, [id, fingerprint, fence, before])).length > 0,
+    renewals: createLeaseRenewals({
+      everyMs: RENEW_MS,
+      what: 'requests with an Idempotency-Key',
+      log,
+      async renew(leases) {
+        await write('idempotency_renew', RENEW, [leases.map(({ id }) => id), leases.map(({ fence }) => fence)]);
+      },
+    }),
+    async finish({ id, fence }, status, response) {
+      await write('idempotency_finish', FINISH, [id, fence, status, response]);
+    },
+    async release({ id, fence }, forget) {
+      await write('idempotency_release', RELEASE, [id, fence, forget]);
+    },
+  };
+}

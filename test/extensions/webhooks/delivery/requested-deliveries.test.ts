@@ -1,0 +1,156 @@
+import { Client } from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
+import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
+import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+
+const note = defineResource('note', {
+  fields: { text: f.text(), owner: f.ref('user').owner() },
+  policies: { read: 'owner' },
+});
+const CONCURRENCY = 8;
+// No schedule and no sweep of this app sends anything here: only jobs do.
+const options = {
+  retrySchedule: ['1h'],
+  pollMs: 3_600_000,
+  concurrency: CONCURRENCY,
+  events: { 'number.drawn': { schema: z.unknown() } },
+};
+const made = { resources: [defineUser(), note], extensions: [webhooks(options)] } as const;
+const { person, env } = await startTestApp(made);
+const client = new Client({ connectionString: env.DATABASE_URL });
+await client.connect();
+const opened: { close(): Promise<unknown> }[] = [];
+afterAll(async () => {
+  await client.end();
+  await Promise.all(opened.map((one) => one.close()));
+});
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
+const isTest = (body: string) => body.includes('webhook.test');
+
+interface Subscriber {
+  who: Person;
+  receiver: Receiver;
+  id: string;
+  path: string;
+}
+
+async function subscribe(more: object = {}): Promise<Subscriber> {
+  const [who, receiver] = [await person('Ann'), await startReceiver()];
+  opened.push(receiver);
+  const { body } = await who.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'], ...more });
+  return { who, receiver, id: body.data.id, path: `/api/webhooks/${body.data.id}` };
+}
+
+/** Ordinary deliveries that are due. No job knows of them: the next one that serves the endpoint finds them, or a sweep does. */
+async function enqueue({ id }: Subscriber, count: number): Promise<void> {
+  await client.query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, position, next_attempt_at)
+     select substr(md5($1 || n), 1, 24), $1, lpad(n::text, 24, '0'), 'msg_' || n, 'number.drawn', n::text, 0, now()
+     from generate_series(1, $2::int) n`,
+    [id, count],
+  );
+}
+const leaseOf = async ({ id }: Subscriber) =>
+  (await client.query('select holder, sending, requested from webhook_turns where endpoint_id = $1', [id])).rows[0];
+const numbersOf = ({ receiver }: Subscriber) =>
+  receiver.requests.filter(({ body }) => !isTest(body)).map((one) => one.body);
+
+/** Starts an app whose jobs no other app sees. */
+async function startOther(name: string, roles: ('web' | 'relay' | 'webhook-worker')[], more: object = {}) {
+  const other = createApp(
+    { ...made, extensions: [webhooks({ ...options, ...more })] },
+    { ...env, REDIS_PREFIX: `${env.REDIS_PREFIX}-${name}` },
+  );
+  opened.push({ close: () => other.close() });
+  return (await other.start({ port: 0, roles })).url;
+}
+
+test('a test passes requests that hang while another worker holds the lease, and is sent under that lease', async () => {
+  const one = await subscribe();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  one.receiver.answer(({ body }, res) => (isTest(body) ? res.end() : held.then(() => res.end())));
+  await enqueue(one, 3);
+  // Its sweep finds the endpoint, and its worker holds the lease from then on.
+  await startOther('holder', ['relay', 'webhook-worker'], { pollMs: 50 });
+  await one.receiver.received(1);
+  const { holder } = await leaseOf(one);
+  // This app's worker gets the job of the test.
+  const { body } = await one.who.call('POST', `${one.path}/test`);
+  expect(body.data).toMatchObject({ type: 'webhook.test', status: 'succeeded', attempts: 1 });
+  expect(await leaseOf(one)).toMatchObject({ holder, requested: [] });
+  expect(one.receiver.requests.filter((request) => isTest(request.body))).toHaveLength(1);
+  release();
+  await until(async () => numbersOf(one).length === 3);
+});
+
+test('nothing is sent while another process holds the lease; once it is released, what was requested is sent', async () => {
+  const url = await startOther('impatient', ['web'], { timeoutMs: 100 });
+  const one = await subscribe();
+  await client.query(
+    `insert into webhook_turns (endpoint_id, holder, lease_until) values ($1, 'another', now() + interval '1 hour')`,
+    [one.id],
+  );
+  const sendTest = () => clientOf(url, one.who.token)('POST', `${one.path}/test`);
+  const [first, second] = [await sendTest(), await sendTest()].map(({ body }) => body.data);
+  expect([first.status, second.status]).toEqual(['pending', 'pending']);
+  expect(await leaseOf(one)).toMatchObject({ holder: 'another', requested: [first.id, second.id] });
+  expect(one.receiver.requests).toEqual([]);
+  await client.query('update webhook_turns set holder = null, lease_until = null where endpoint_id = $1', [one.id]);
+  // A third test, of this app: its worker acquires the lease.
+  const third = (await one.who.call('POST', `${one.path}/test`)).body.data;
+  expect(third.status).toBe('succeeded');
+  await one.receiver.received(3);
+  const ids = one.receiver.requests.map(({ headers }) => headers['webhook-id']);
+  expect(ids.sort()).toEqual([first, second, third].map(({ messageId }) => messageId).sort());
+});
+
+test('an ordered endpoint keeps its order while tests and retries pass its line', async () => {
+  const one = await subscribe({ ordered: true });
+  await enqueue(one, 30);
+  const { data } = (await one.who.call('POST', `${one.path}/test`)).body;
+  const asked = [];
+  for (let i = 0; i < 4; i++) {
+    asked.push(one.who.call('POST', `${one.path}/test`));
+    asked.push(one.who.call('POST', `${one.path}/deliveries/${data.id}/retry`));
+  }
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+  await until(() => numbersOf(one).length === 30);
+  expect(numbersOf(one)).toEqual(Array.from({ length: 30 }, (_, i) => String(i + 1)));
+});
+
+test('with two workers, many tests and deliveries of an endpoint are each sent once, and never more at once than allowed', async () => {
+  const second = createApp(made, env);
+  opened.push({ close: () => second.close() });
+  await second.start({ roles: ['webhook-worker'] });
+  const one = await subscribe();
+  await enqueue(one, 200);
+  const tests = await Promise.all(Array.from({ length: 20 }, () => one.who.call('POST', `${one.path}/test`)));
+  expect(tests.map(({ body }) => [body.data.status, body.data.attempts])).toEqual(Array(20).fill(['succeeded', 1]));
+  await until(() => numbersOf(one).length === 200);
+  expect(new Set(numbersOf(one)).size).toBe(200);
+  expect(one.receiver.requests).toHaveLength(220);
+  // One worker holds the lease: half of its slots at most, and the slots that are reserved for requested deliveries.
+  expect(one.receiver.inFlight.most).toBeLessThanOrEqual(CONCURRENCY / 2 + CONCURRENCY / 4);
+  await until(async () => (await leaseOf(one)).holder === null);
+  expect(await leaseOf(one)).toEqual({ holder: null, sending: {}, requested: [] });
+});
+
+test('a test of an endpoint that is deleted meanwhile is not sent, and the request goes with the endpoint', async () => {
+  const url = await startOther('hasty', ['web'], { timeoutMs: 100 });
+  const one = await subscribe();
+  await client.query(
+    `insert into webhook_turns (endpoint_id, holder, lease_until) values ($1, 'another', now() + interval '1 hour')`,
+    [one.id],
+  );
+  expect((await clientOf(url, one.who.token)('POST', `${one.path}/test`)).body.data.status).toBe('pending');
+  await one.who.call('DELETE', one.path);
+  await client.query('update webhook_turns set holder = null, lease_until = null where endpoint_id = $1', [one.id]);
+  const other = await subscribe();
+  expect((await other.who.call('POST', `${other.path}/test`)).body.data).toMatchObject({ status: 'succeeded' });
+  expect(one.receiver.requests).toEqual([]);
+});

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createLeaseRenewals } from '../../../src/platform/leased-work/lease.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const warn = vi.fn();
+const renewalsWith = (renew: (leases: readonly string[]) => Promise<readonly string[]> | Promise<void>) =>
+  createLeaseRenewals<string>({ everyMs: 1000, what: 'tests', log: { warn }, renew });
+
+test('the leases that are held are renewed together, those that were removed are not', async () => {
+  const renew = vi.fn(async (_leases: readonly string[]) => undefined);
+  const renewals = renewalsWith(renew);
+  renewals.add('a');
+  renewals.add('b');
+  await vi.advanceTimersByTimeAsync(1000);
+  renewals.remove('a');
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(renew.mock.calls).toEqual([[['a', 'b']], [['b']]]);
+});
+
+test('no timer runs while nothing is held, or once it is stopped', async () => {
+  const renewals = renewalsWith(async () => undefined);
+  expect(vi.getTimerCount()).toBe(0);
+  renewals.add('a');
+  expect(vi.getTimerCount()).toBe(1);
+  renewals.remove('a');
+  expect(vi.getTimerCount()).toBe(0);
+  renewals.add('b');
+  renewals.stop();
+  renewals.add('c');
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a lease that a renewal did not extend is reported as lost, unless it was given up meanwhile', async () => {
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  const renewals = renewalsWith(() => promise);
+  const lost: string[] = [];
+  for (const lease of ['a', 'b', 'c']) renewals.add(lease, () => lost.push(lease));
+  await vi.advanceTimersByTimeAsync(1000);
+  renewals.remove('c');
+  resolve(['b']);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(lost).toEqual(['a']);
+});
+
+test('a renewal that fails loses no lease, is logged, and is made up for by the next', async () => {
+  const renew = vi.fn<(leases: readonly string[]) => Promise<readonly string[]>>();
+  renew.mockRejectedValueOnce(new Error('Postgres is away'));
+  renew.mockResolvedValue(['a']);
+  const onLost = vi.fn();
+  renewalsWith(renew).add('a', onLost);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(renew).toHaveBeenCalledTimes(2);
+  expect(onLost).not.toHaveBeenCalled();
+  expect(warn).toHaveBeenCalledWith(expect.objectContaining({ leases: 1 }), 'the leases of tests were not renewed');
+});
+
+test('a renewal that takes long is not overtaken by the next', async () => {
+  const renew = vi.fn(() => new Promise<void>(() => undefined));
+  renewalsWith(renew).add('a');
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(renew).toHaveBeenCalledTimes(1);
+});

@@ -1,0 +1,311 @@
+// An exact number is the same in code and in Postgres: what it is, and which of two is greater.
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { AnyField } from '../../../src/declare/field.ts';
+import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
+import { canonicalDecimal, compareDecimals } from '../../../src/records/fields/decimal.ts';
+import { fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const NOT_A_DECIMAL = 'Must be a decimal number, such as "12.5"';
+const INEXACT = 'Must be a string: a number in JSON is exact only up to 15 digits';
+
+/** The stored value, or the message. */
+function checked({ spec }: AnyField, value: unknown): unknown {
+  const parsed = fieldSchema(spec, 'reject').safeParse(value);
+  return parsed.success ? { stored: parsed.data } : parsed.error.issues[0]!.message;
+}
+
+const price = f.decimal({ precision: 20, scale: 4 });
+const thing = defineResource('thing', {
+  fields: {
+    price: price.filterable().sortable().min('-1000000000000000'),
+    exact: f.decimal().filterable().sortable(),
+    code: f.decimal().unique(),
+    prices: f.array(f.decimal()).filterable(),
+    sealed: f.decimal().encrypted(),
+    parts: f.object({ share: f.decimal() }),
+    rate: f.decimal().default('1.50'),
+  },
+  policies: { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' },
+  softDelete: true,
+});
+const { app, call, env } = await startTestApp(
+  { resources: [defineUser(), thing], extensions: [softDelete()] },
+  { start: { roles: ['web'] } },
+);
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(() => database.end());
+/** The first row, as an array. */
+async function sql(text: string, ...values: unknown[]): Promise<unknown[]> {
+  return (await database.query<unknown[]>({ text, values, rowMode: 'array' })).rows[0] ?? [];
+}
+const clear = () => sql('truncate things, things_deleted, outbox');
+
+describe('a decimal number', () => {
+  test.each([
+    ['12.50', '12.5'],
+    ['-0.00', '0'],
+    ['007', '7'],
+    ['.5', '0.5'],
+    ['5.', '5'],
+    ['1e3', '1000'],
+    ['1E+3', '1000'],
+    ['12e-2', '0.12'],
+    ['0e9999', '0'],
+    ['9007199254740993', '9007199254740993'],
+    ['0000000000000000000000000000000000000000000001', '1'],
+    [12.5, '12.5'],
+    [0.1, '0.1'],
+    [1e-7, '0.0000001'],
+    [-0, '0'],
+    [2 ** 53 - 1, '9007199254740991'],
+  ])('%j is stored as %s', (value, stored) => {
+    expect(checked(f.decimal(), value)).toEqual({ stored });
+  });
+
+  test.each<[unknown, string]>([
+    ['', NOT_A_DECIMAL],
+    ['x', NOT_A_DECIMAL],
+    [' 1', NOT_A_DECIMAL],
+    ['1 ', NOT_A_DECIMAL],
+    ['1\n', NOT_A_DECIMAL],
+    ['+1', NOT_A_DECIMAL],
+    ['--1', NOT_A_DECIMAL],
+    ['1,5', NOT_A_DECIMAL],
+    ['1_000', NOT_A_DECIMAL],
+    ['0x10', NOT_A_DECIMAL],
+    ['.', NOT_A_DECIMAL],
+    ['1e', NOT_A_DECIMAL],
+    ['NaN', NOT_A_DECIMAL],
+    ['Infinity', NOT_A_DECIMAL],
+    ['١٢', NOT_A_DECIMAL],
+    ['１２', NOT_A_DECIMAL],
+    ['1e9999', NOT_A_DECIMAL],
+    ['1e-9999', NOT_A_DECIMAL],
+    ['1e99999999999999999999', NOT_A_DECIMAL],
+    [Number.NaN, NOT_A_DECIMAL],
+    [Number.POSITIVE_INFINITY, NOT_A_DECIMAL],
+    [true, NOT_A_DECIMAL],
+    [{}, NOT_A_DECIMAL],
+    [['1'], NOT_A_DECIMAL],
+    [0.1 + 0.2, INEXACT],
+    [2 ** 53, INEXACT],
+    [1e21, INEXACT],
+    ['1e400', 'Must have at most 20 digits before the decimal point'],
+    [`1${'0'.repeat(20)}`, 'Must have at most 20 digits before the decimal point'],
+    ['0.0000000000000000001', 'Must have at most 18 decimal places'],
+  ])('%j is refused: %s', (value, message) => {
+    expect(checked(f.decimal(), value)).toBe(message);
+  });
+
+  test('of very many characters is refused before it is read', () => {
+    for (const text of ['9'.repeat(1_000_000), `0.${'0'.repeat(1_000_000)}1`, `1e${'9'.repeat(1_000_000)}`])
+      expect(checked(f.decimal(), text)).toBe(NOT_A_DECIMAL);
+  });
+
+  test('has at most the digits that its declaration allows; redundant zeros do not count', () => {
+    const field = f.decimal({ precision: 3, scale: 1 });
+    expect(['99.9', '099.90'].map((value) => checked(field, value))).toEqual([{ stored: '99.9' }, { stored: '99.9' }]);
+    expect(checked(field, '9.99')).toBe('Must have at most 1 decimal place');
+    expect(checked(field, '100')).toBe('Must have at most 2 digits before the decimal point');
+    expect(checked(f.decimal({ precision: 2, scale: 2 }), '0.25')).toEqual({ stored: '0.25' });
+    expect(checked(f.decimal({ precision: 2, scale: 0 }), '1.5')).toBe('Must have at most 0 decimal places');
+  });
+
+  test('out of bounds is refused, however close it is', () => {
+    const field = f.decimal().min('0.1').max('12345678901234567890.000000000000000001');
+    expect(checked(field, '0.099999999999999999')).toBe('Must be at least 0.1');
+    expect(checked(field, '12345678901234567890.000000000000000002')).toBe(
+      'Must be at most 12345678901234567890.000000000000000001',
+    );
+    expect(checked(field, '0.10')).toEqual({ stored: '0.1' });
+    expect(checked(f.decimal().min(1, 'Too little'), 0)).toBe('Too little');
+  });
+
+  test('is described as a string, in responses by the pattern of its canonical form', () => {
+    expect(fieldJsonSchema(f.decimal({ precision: 5, scale: 2 }).spec, 'output')).toEqual({
+      type: 'string',
+      format: 'decimal',
+      pattern: '^-?(0|[1-9]\\d{0,2})(\\.\\d{0,1}[1-9])?$',
+    });
+    const { anyOf } = fieldJsonSchema(f.decimal().spec, 'input') as { anyOf: { type: string }[] };
+    expect(anyOf.map(({ type }) => type)).toEqual(['string', 'number']);
+    expect(fieldJsonSchema(f.decimal().spec, 'query')).toMatchObject({ type: 'string', format: 'decimal' });
+  });
+
+  test('matches the pattern of its declaration in canonical form', () => {
+    for (const [precision, scale] of [
+      [5, 2],
+      [2, 2],
+      [3, 0],
+      [38, 18],
+    ] as const) {
+      const { spec } = f.decimal({ precision, scale });
+      const pattern = new RegExp(fieldJsonSchema(spec, 'output').pattern as string);
+      for (const text of ['0', '0.25', '-0.25', '1', '999', '12.5', '-120.01', '1000']) {
+        const result = checked({ spec } as AnyField, text);
+        expect([text, pattern.test(text)]).toEqual([text, typeof result === 'object']);
+      }
+      for (const text of ['00', '1.0', '.5', '5.', '1e1', '+1', '']) expect(pattern.test(text)).toBe(false);
+    }
+  });
+
+  test.each<[AnyField, string]>([
+    [f.decimal({ precision: 0 }), 'decimal() takes a precision of 1 to 1000 digits, not 0'],
+    [f.decimal({ precision: 1001 }), 'decimal() takes a precision of 1 to 1000 digits, not 1001'],
+    [f.decimal({ precision: 2, scale: 3 }), 'decimal() takes a scale of 0 to 2 digits, its precision, not 3'],
+    [f.decimal({ precision: 2, scale: 0.5 }), 'decimal() takes a scale of 0 to 2 digits, its precision, not 0.5'],
+    [f.decimal().min('x'), 'min(x) is not an exact decimal number; give it as a string'],
+    [f.decimal().max(0.1 + 0.2), 'max(0.30000000000000004) is not an exact decimal number; give it as a string'],
+  ])('%#: an invalid declaration is reported: %s', ({ spec }, message) => {
+    expect(fieldTypeOf(spec).errors!(spec)).toEqual([message]);
+  });
+});
+
+/** Decimal numbers as people and programs write them. */
+const digits = (least: number, most: number) =>
+  fc.array(fc.constantFrom(...'0123456789'), { minLength: least, maxLength: most }).map((all) => all.join(''));
+const plain = fc
+  .tuple(fc.constantFrom('', '-'), digits(1, 24), fc.option(digits(0, 20)))
+  .map(([sign, whole, fraction]) => `${sign}${whole}${fraction === null ? '' : `.${fraction}`}`);
+const scientific = fc.tuple(plain, fc.integer({ min: -40, max: 40 })).map(([text, exponent]) => `${text}e${exponent}`);
+const written = fc.oneof(plain, plain, scientific);
+
+test('the canonical form of any decimal number is what Postgres makes of it', async () => {
+  const property = fc.asyncProperty(fc.array(written, { minLength: 50, maxLength: 50 }), async (texts) => {
+    const [expected] = await sql(
+      'select array_agg(trim_scale(value::numeric)::text order by place) from unnest($1::text[]) with ordinality as given(value, place)',
+      texts,
+    );
+    expect(texts.map(canonicalDecimal)).toEqual(expected);
+  });
+  await fc.assert(property, { numRuns: 40 });
+});
+
+test('two decimal numbers are in the same order in code and in Postgres', async () => {
+  // Close to each other as well: of the same digits, but for the last.
+  const close = fc
+    .tuple(plain, digits(1, 1))
+    .map(([a, digit]) => [a, `${a}${a.includes('.') ? '' : '.'}${digit}`] as const);
+  const pairs = fc.oneof(fc.tuple(written, written), close);
+  const property = fc.asyncProperty(fc.array(pairs, { minLength: 50, maxLength: 50 }), async (given) => {
+    const [expected] = await sql(
+      `select array_agg(sign(a::numeric - b::numeric)::int order by place)
+        from unnest($1::text[], $2::text[]) with ordinality as given(a, b, place)`,
+      given.map(([a]) => a),
+      given.map(([, b]) => b),
+    );
+    const actual = given.map(([a, b]) => Math.sign(compareDecimals(canonicalDecimal(a)!, canonicalDecimal(b)!)));
+    expect(actual.map((one) => one + 0)).toEqual(expected);
+  });
+  await fc.assert(property, { numRuns: 40 });
+});
+
+test('any JSON number that is taken is stored with the digits that were sent', () => {
+  const sent = fc
+    .tuple(fc.constantFrom('', '-'), digits(0, 8), digits(1, 7))
+    .map(([sign, whole, fraction]) => `${sign}${whole.replace(/^0+(?=\d)/, '') || '0'}.${fraction}`);
+  fc.assert(
+    fc.property(sent, (text) => {
+      expect(checked(f.decimal(), JSON.parse(text))).toEqual({ stored: canonicalDecimal(text) });
+    }),
+  );
+});
+
+describe('records with decimal numbers', () => {
+  const BIG = '12345678901234567890.123456789012345678';
+  const values = {
+    price: '12.50',
+    exact: BIG,
+    code: '1.0',
+    prices: ['1.10', 2, BIG],
+    sealed: BIG,
+    parts: { share: '0.10' },
+  };
+  const stored = {
+    price: '12.5',
+    exact: BIG,
+    code: '1',
+    prices: ['1.1', '2', BIG],
+    sealed: BIG,
+    parts: { share: '0.1' },
+    rate: '1.5',
+  };
+
+  test('hold every digit: in responses, events, after an update and a restore', async () => {
+    const seen: Record<string, unknown>[] = [];
+    app.on('thing.created', ({ record }: { record: Record<string, unknown> }) => void seen.push({ ...record }));
+    const created = (await call('POST', '/api/things', values)).body.data;
+    expect(created).toMatchObject(stored);
+    expect((await call('GET', `/api/things/${created.id}`)).body.data).toMatchObject(stored);
+    const updated = await call('PATCH', `/api/things/${created.id}`, { price: '-0.0001' });
+    expect(updated.body.data).toMatchObject({ ...stored, price: '-0.0001' });
+    const [payload] = (await sql(
+      `select payload from outbox where record_id = $1 and name = 'thing.updated'`,
+      created.id,
+    )) as [{ record: object; previous: object }];
+    expect(payload.previous).toMatchObject({ price: '12.5', exact: BIG, prices: ['1.1', '2', BIG] });
+    expect(payload.record).toMatchObject({ price: '-0.0001', exact: BIG });
+    await call('DELETE', `/api/things/${created.id}`);
+    expect((await call('POST', `/api/things/${created.id}/restore`)).status).toBe(200);
+    expect((await call('GET', `/api/things/${created.id}`)).body.data).toMatchObject({ exact: BIG });
+    await clear();
+  });
+
+  test('are unique by value', async () => {
+    expect((await call('POST', '/api/things', { code: '7' })).status).toBe(201);
+    expect((await call('POST', '/api/things', { code: '7.00' })).status).toBe(409);
+    await clear();
+  });
+
+  test('are read in canonical form, whatever SQL stored', async () => {
+    const { id } = (await call('POST', '/api/things', values)).body.data;
+    await sql(`update things set price = 3.0000, prices = '{1.00,20}' where id = $1 returning 1`, id);
+    expect((await call('GET', `/api/things/${id}`)).body.data).toMatchObject({ price: '3', prices: ['1', '20'] });
+    await clear();
+  });
+
+  test.each([
+    ['price=12.50', ['12.5']],
+    ['price[ne]=12.5', ['-3', '0.5', '9', '100']],
+    ['price[in]=9.0,1e2', ['9', '100']],
+    ['price[gt]=9', ['12.5', '100']],
+    ['price[gte]=9.0', ['9', '12.5', '100']],
+    ['price[lt]=0.50000001', ['-3', '0.5']],
+    ['price[lte]=-3', ['-3']],
+    ['prices=9.0', ['9']],
+  ])('?%s compares them as numbers', async (query, expected) => {
+    for (const value of ['-3', '0.5', '9', '12.5', '100'])
+      await call('POST', '/api/things', { price: value, prices: [value] });
+    const { body } = await call('GET', `/api/things?sort=price&${query}`);
+    expect(body.data.map((record: { price: string }) => record.price)).toEqual(expected);
+    await clear();
+  });
+
+  test.each(['x', '1e9999', '+1', 'NaN', '9'.repeat(1001)])('?price=%s is refused', async (text) => {
+    const { status, body } = await call('GET', `/api/things?price=${encodeURIComponent(text)}`);
+    expect([status, body.error.message]).toEqual([400, 'The query parameter "price" has a value of the wrong type']);
+  });
+
+  test('are sorted and paged by value, by cursor in both directions', async () => {
+    const given = ['-10', '-9.99', '0', '0.0001', '9', '10', '10.5', '999999999999999.9999', '1000000000000000'];
+    for (const value of [...given].sort()) await call('POST', '/api/things', { price: value });
+    for (const sort of ['price', '-price']) {
+      const found: string[] = [];
+      let after: string | undefined;
+      do {
+        const { body } = await call(
+          'GET',
+          `/api/things?sort=${sort}&limit=2${after === undefined ? '' : `&after=${after}`}`,
+        );
+        found.push(...body.data.map((record: { price: string }) => record.price));
+        after = body.meta.next;
+      } while (after !== undefined && after !== null);
+      expect(found).toEqual(sort === 'price' ? given : given.toReversed());
+    }
+    await clear();
+  });
+});
