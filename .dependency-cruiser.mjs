@@ -1,4 +1,4 @@
-// The import rules: layers import only layers below them. `npm run check` enforces them (scripts/check/walls.ts).
+// The import rules: layers import only layers below them. `npm run check` enforces them (scripts/check/import-rules.ts).
 
 /** What each folder of src/ may import from, besides itself. Type imports count as well. */
 const below = {

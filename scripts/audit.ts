@@ -1,4 +1,4 @@
-// `npm run audit -- verify`: walks the chain of the audit trail and names the first row that is not as it was. It needs DATABASE_URL,
+// `npm run audit -- verify`: verifies the chain of the audit trail and names the first row that was changed or removed. It needs DATABASE_URL,
 // from the shell or from .env, or a running `npm run dev`.
 import { readAuditArguments } from './audit/arguments.ts';
 import { verify } from './audit/verify.ts';
@@ -11,7 +11,7 @@ const UNDEFINED_TABLE = '42P01';
 try {
   const given = readAuditArguments(process.argv.slice(2));
   const app = await loadApp({ environment: DATABASE_ONLY, orDevelopment: true });
-  if (app.audit === undefined) fail('This app has no audit trail: see docs/audit.md.');
+  if (app.audit === undefined) fail('This app has no audit trail. See docs/audit.md.');
   try {
     if (!(await verify(app.audit, given))) process.exitCode = 1;
   } finally {
@@ -19,5 +19,5 @@ try {
   }
 } catch (error) {
   const { code, message } = error as Error & { code?: string };
-  fail(code === UNDEFINED_TABLE ? 'The database has no audit trail: apply the migrations (npm run migrate).' : message);
+  fail(code === UNDEFINED_TABLE ? 'The database has no audit trail. Apply the migrations: npm run migrate' : message);
 }

@@ -1,6 +1,6 @@
 // `npm run chaos`: sends webhooks through real processes while the relay and the webhook-worker are killed (SIGKILL) at random
-// moments, Redis is emptied and Postgres is started anew in the middle. Exits with 1 when a delivery is lost, comes under another
-// webhook-id, or comes twice without having been in flight at a fault.
+// moments, Redis is emptied and Postgres is restarted. Exits with 1 when a delivery is lost, arrives under another webhook-id, or
+// arrives twice without having been in flight at a fault.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -59,7 +59,7 @@ const tiers = await startTiers(
   ['relay', 'webhook-worker'],
   (tier, code) => {
     fallen += 1;
-    say(`  ${tier} ended by itself (${code})`);
+    say(`  ${tier} crashed (${code})`);
   },
 );
 const stop = async () => {
@@ -81,7 +81,7 @@ async function flush(): Promise<void> {
 
 const keyOf = ({ messageId, attempts }: Held) => `${messageId} ${attempts}`;
 
-/** Notes what is held at this moment. Gives how many that was not known of. */
+/** Notes the deliveries that workers hold now. Returns how many were not noted before. */
 async function noteHeld(): Promise<number> {
   const before = held.size;
   for (const one of await heldDeliveries(postgres.url)) held.set(keyOf(one), one);
@@ -97,7 +97,7 @@ async function inFlight(): Promise<void> {
   }
 }
 
-/** Does it. Gives what there is to say of it. */
+/** Causes a fault. Returns its line for the log. */
 async function strike({ kind, awayMs }: Fault): Promise<string> {
   if (kind === 'flush Redis') {
     await flush();
@@ -155,17 +155,17 @@ else {
     ['received', books.received],
     ['lost', books.lost],
     ['duplicates', books.duplicates],
-    ['  of these in flight at a fault', books.explained],
-    ['  of these not', books.unexplained],
+    ['  in flight at a fault', books.explained],
+    ['  unexplained', books.unexplained],
     ['under another webhook-id', books.otherIds],
     ['not meant for the endpoint', books.strangers],
     ['signature refused', books.refused],
-    ['processes that ended by themselves', fallen],
+    ['processes that crashed', fallen],
   ];
   console.log('');
   for (const [name, count] of lines) console.log(`  ${name.padEnd(36)}${shown(count)}`);
   console.log(
-    `\n${wrong ? 'Something is wrong: see above.' : 'Every delivery arrived.'} ${Math.round(took)} s, seed ${seed}.`,
+    `\n${wrong ? 'Some checks failed, see above.' : 'Every delivery arrived.'} ${Math.round(took)} s, seed ${seed}.`,
   );
 }
 process.exit(wrong ? 1 : 0);

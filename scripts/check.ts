@@ -1,4 +1,4 @@
-// `npm run check`: types, format and lint, import walls, pinned files, dead code, side by side. Fails when one of them does.
+// `npm run check`: types, format and lint, import rules, pinned files, dead code, side by side. Fails when one of them fails.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -7,21 +7,21 @@ const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`;
 const checks: [name: string, ...command: string[]][] = [
   ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
   ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
-  ['import walls', 'scripts/check/walls.ts'],
+  ['import rules', 'scripts/check/import-rules.ts'],
   ['pinned files', 'scripts/check/pinned-files.ts'],
   ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
 ];
 
-/** Runs one check with this Node and prints its outcome, with all that it said when it failed. */
+/** Runs one check with this Node and prints its outcome; when it failed, with its output. */
 function run([name, ...args]: (typeof checks)[number]): Promise<boolean> {
   const begin = Date.now();
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, { cwd: fileURLToPath(new URL('..', import.meta.url)) });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
     child.on('close', (code) => {
       const took = `${((Date.now() - begin) / 1000).toFixed(1)} s`;
-      console.log(code === 0 ? `ok      ${name} (${took})` : `\n${said.trimEnd()}\nFAILED  ${name} (${took})\n`);
+      console.log(code === 0 ? `ok      ${name} (${took})` : `\n${output.trimEnd()}\nFAILED  ${name} (${took})\n`);
       resolve(code === 0);
     });
   });

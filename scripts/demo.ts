@@ -1,5 +1,5 @@
-// `npm run demo`: the four processes apart, a receiver that verifies, 1,000 records from 20 clients; then the same again
-// while the relay and the webhook-worker are killed in the middle. Exits with 1 when a delivery is missing.
+// `npm run demo`: runs the four processes and a receiver that verifies signatures, and creates 1,000 records from 20 clients; then
+// the same again while the relay and the webhook-worker are killed. Exits with 1 when a delivery is missing.
 import { randomBytes } from 'node:crypto';
 import { join } from './demo/person.ts';
 import { startReceiver } from './demo/receiver.ts';
@@ -20,7 +20,7 @@ function report(records: number, outcome: Outcome): void {
     ['deliveries expected', outcome.expected],
     ['received and verified', outcome.received],
     ['missing', outcome.missing],
-    ['received by strangers', outcome.strangers],
+    ['received by the wrong endpoint', outcome.strangers],
     ['signature refused', outcome.refused],
     ['duplicates', outcome.duplicates],
     ['commit to receipt, median', `${at(0.5)} ms`],
@@ -31,7 +31,7 @@ function report(records: number, outcome: Outcome): void {
 
 const unknown = process.argv.slice(2);
 if (unknown.length > 0) {
-  console.error(`Unknown argument ${unknown.join(' ')}. npm run demo takes none.`);
+  console.error(`Unknown argument ${unknown.join(' ')}. npm run demo takes no arguments.`);
   process.exit(1);
 }
 
@@ -53,7 +53,9 @@ const stop = async () => {
 };
 whenAskedToStop(stop);
 
-console.log(`Four processes run; web listens on ${tiers.url}. Two users register, each with a webhook endpoint.\n`);
+console.log(
+  `Four processes are running; web listens on ${tiers.url}. Two users register, each with a webhook endpoint.\n`,
+);
 const people = [await join(tiers.url, 'ada', receiver), await join(tiers.url, 'grace', receiver)];
 
 console.log(`1. ${RECORDS} records from 20 clients at once`);
@@ -61,9 +63,7 @@ const first = await createRecords(people, RECORDS, () => undefined);
 const calm = await outcomeOf(first, receiver, PATIENCE_MS);
 report(RECORDS, calm);
 
-console.log(
-  `\n2. ${RECORDS} more, while relay and webhook-worker are killed (SIGKILL) in the middle and started again`,
-);
+console.log(`\n2. ${RECORDS} more, while relay and webhook-worker are killed (SIGKILL) and restarted`);
 let killed: Promise<void> | undefined;
 const second = await createRecords(people, RECORDS, (done) => {
   if (done !== RECORDS / 2) return;
@@ -78,10 +78,10 @@ const stormy = await outcomeOf(both, receiver, PATIENCE_MS);
 report(2 * RECORDS, stormy);
 if (stormy.duplicates > 0)
   console.log(
-    '  (Duplicates are the requests in flight at the kill, sent again: expected, and known by the same webhook-id.)',
+    '  (Duplicates are requests that were in flight at the kill and were sent again. They carry the same webhook-id.)',
   );
 
 await stop();
 const failed = [calm, stormy].some((outcome) => outcome.missing + outcome.strangers + outcome.refused > 0);
-console.log(failed ? '\nSomething is wrong: see above.' : '\nEvery delivery arrived.');
+console.log(failed ? '\nSome checks failed, see above.' : '\nEvery delivery arrived.');
 process.exit(failed ? 1 : 0);

@@ -1,7 +1,7 @@
-// `npm run dev`: Postgres and Redis of its own with data in .data/, and the web process with every role in it,
-// restarted when src/ or workers/ change. It listens on this machine only (HOST changes that), and lifts rate limits for clients on
-// this machine (LOOPBACK_RATE_LIMITS=on keeps them). `-- --fresh` begins with an empty .data/; with `-- --allow-loss` what is no longer
-// declared is dropped, whatever it holds.
+// `npm run dev`: starts its own Postgres and Redis with data in .data/, and the web process with every role in it, which restarts
+// when src/ or workers/ change. It listens on this machine only (HOST changes that) and lifts rate limits for clients on this
+// machine (LOOPBACK_RATE_LIMITS=on keeps them). `-- --fresh` starts with an empty .data/; `-- --allow-loss` drops tables and
+// columns that are no longer declared, with the data in them.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
@@ -29,7 +29,7 @@ function developmentKey(): string {
   return readFileSync(file, 'utf8');
 }
 
-/** Resolves when the web process answers; asks for as long as it takes, because a mistake in src/ is mended by saving. */
+/** Resolves when the web process responds. There is no time limit: saving a file in src/ may fix the error that stops it. */
 async function healthy(url: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
@@ -56,7 +56,7 @@ async function pagesOf(url: string): Promise<string[]> {
 function limitsText(rateLimits: string): string {
   return rateLimits === 'off'
     ? `Rate limits do not apply to clients on this machine: LOOPBACK_RATE_LIMITS=off, which npm run dev sets.
-To meet them as in production: LOOPBACK_RATE_LIMITS=on npm run dev`
+To enable them as in production: LOOPBACK_RATE_LIMITS=on npm run dev`
     : `Rate limits apply as in production: LOOPBACK_RATE_LIMITS=${rateLimits}.`;
 }
 
@@ -65,7 +65,7 @@ function whatNext(url: string, pages: string[], rateLimits: string): string {
 ${pages.map((line) => `${line}\n`).join('')}
 ${limitsText(rateLimits)}
 
-Ctrl-C stops everything. Try:
+Press Ctrl-C to stop everything. Try:
 
   curl -s ${url}/api/auth/register -H 'content-type: application/json' \\
     -d '{"name":"Ada","email":"ada@example.com","password":"a bell rings at noon"}'
@@ -83,11 +83,11 @@ const given = process.argv.slice(2);
 const fresh = given.includes('--fresh');
 const allowLoss = given.includes('--allow-loss');
 const unknown = given.filter((argument) => argument !== '--fresh' && argument !== '--allow-loss');
-if (unknown.length) fail(`Unknown argument ${unknown.join(' ')}. npm run dev takes --fresh and --allow-loss.`);
+if (unknown.length) fail(`Unknown argument ${unknown.join(' ')}. Options of npm run dev: --fresh, --allow-loss.`);
 if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
 const port = Number(process.env.PORT || 5001);
 if (!Number.isInteger(port) || port < 1 || port > 65_535)
-  fail(`PORT must be from 1 to 65535, not ${process.env.PORT}.`);
+  fail(`PORT must be a number from 1 to 65535, not ${process.env.PORT}.`);
 const host = process.env.HOST || '127.0.0.1';
 const rateLimits = process.env.LOOPBACK_RATE_LIMITS || 'off';
 const isLocal = ['127.0.0.1', '::1', 'localhost', '0.0.0.0', '::'].includes(host);
@@ -95,9 +95,10 @@ const url = `http://${isLocal ? 'localhost' : isIPv6(host) ? `[${host}]` : host}
 
 mkdirSync(dataDir, { recursive: true });
 const other = claim(lock, { pid: process.pid, url });
-if (other) fail(`npm run dev already runs here: ${other.url} (process ${other.pid}). Stop it there with Ctrl-C first.`);
+if (other)
+  fail(`npm run dev is already running in this folder: ${other.url} (process ${other.pid}). Press Ctrl-C there first.`);
 process.on('exit', () => rmSync(lock, { force: true }));
-// As root the server runs as another user, who must be able to pass through; what is secret in here has its own mode.
+// When started by root, Postgres runs as another user, which must be able to enter this folder. Secret files have their own mode.
 chmodSync(dataDir, 0o711);
 
 let services: Services | undefined;
@@ -115,7 +116,7 @@ try {
   await stopOrphanedServer(webFolder);
   const problem = await portProblem(port, host);
   if (problem === 'EADDRINUSE')
-    fail(`Port ${port} is in use. Stop what listens there, or choose another: PORT=5002 npm run dev`);
+    fail(`Port ${port} is in use. Stop the program that uses it, or choose another port: PORT=5002 npm run dev`);
   if (problem === 'EADDRNOTAVAIL' || problem === 'ENOTFOUND')
     fail(`HOST=${host} is not an address of this machine. Try HOST=127.0.0.1, or HOST=0.0.0.0 for all addresses.`);
   if (problem) fail(`Cannot listen on ${host}, port ${port}: ${problem}.`);

@@ -1,16 +1,17 @@
-// `npm run keys -- generate` prints a new encryption key. `-- status` tells what is encrypted with which key, `-- rotate` puts
-// everything under the newest one; `--give-up <key id>` empties what waits in the outbox under a key that is lost. These two need DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env.
+// `npm run keys -- generate` prints a new encryption key. `-- status` shows what is encrypted with which key. `-- rotate`
+// re-encrypts everything with the newest key; its option `--give-up <key id>` discards values in the outbox whose key is lost.
+// Status and rotate need DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env.
 import { randomBytes } from 'node:crypto';
 import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { fail } from './deployment/fail.ts';
 import { loadApp } from './deployment/load-app.ts';
 import { readKeysArguments } from './keys/arguments.ts';
-import { rotate, tellStatus } from './keys/run.ts';
+import { printStatus, rotate } from './keys/run.ts';
 import { whenAskedToStop } from './services/when-asked-to-stop.ts';
 
 async function status(): Promise<void> {
   const made = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
-  await tellStatus(made);
+  await printStatus(made);
   await made.close();
 }
 

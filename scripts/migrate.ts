@@ -23,11 +23,11 @@ function read() {
 }
 
 const what = read();
-// A mistake in the app is shown with the place where it is.
+// An error in the app's code is shown with its stack trace.
 const { app } = await import('../src/app/index.ts');
 try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
-  // It checks what the environment says, with words of its own.
+  // This also validates the environment.
   const made = app({ ...process.env, ...DATABASE_ONLY });
   if (what === 'apply') {
     await made.migrate({ mode: 'apply', folder, say: console.log });

@@ -1,5 +1,5 @@
 // `npm run migration:generate -- <name>`: writes the SQL that brings the last migration up to the declarations. It asks
-// nothing: what it cannot know is said with options (docs/migrations.md).
+// no questions: options answer what it cannot know (docs/migrations.md).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATABASE_ONLY } from './deployment/database-only.ts';
@@ -14,7 +14,7 @@ function fail(error: unknown): never {
 }
 
 try {
-  // A mistake in them is told before the app is loaded.
+  // Wrong arguments are reported before the app is loaded.
   readMigrationArguments(given);
 } catch (error) {
   fail(error);

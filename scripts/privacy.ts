@@ -1,4 +1,5 @@
-// `npm run privacy -- report`: where personal data is, who sees it and how long it stays, by the declarations. It needs no database.
+// `npm run privacy -- report`: where personal data is stored, who can see it and how long it is kept, from the declarations. It
+// needs no database.
 
 import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { fail } from './deployment/fail.ts';
@@ -9,7 +10,7 @@ import { printReport } from './privacy/report.ts';
 try {
   const given = readPrivacyArguments(process.argv.slice(2));
   const app = await loadApp({ environment: { ...DATABASE_ONLY, DATABASE_URL: 'postgres://none' } });
-  if (app.privacy === undefined) fail('This app lacks the extension privacy(): see docs/privacy.md.');
+  if (app.privacy === undefined) fail('This app does not use the extension privacy(). See docs/privacy.md.');
   if (!printReport(app.privacy.report(app.tables), given)) process.exitCode = 1;
   await app.close();
 } catch (error) {

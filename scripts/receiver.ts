@@ -1,5 +1,5 @@
-// `npm run receiver -- <secret>`: a receiver to try webhooks with. Verifies every message and prints it.
-// RECEIVER_PORT says where (default 4000).
+// `npm run receiver -- <secret>`: a receiver for trying out webhooks. It verifies every message and prints it.
+// RECEIVER_PORT sets the port (default 4000).
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '../src/extensions/webhooks/verify-webhook.ts';
@@ -32,7 +32,7 @@ const server = createServer(async (req, res) => {
   }
 });
 server.on('error', (error: NodeJS.ErrnoException) =>
-  fail(error.code === 'EADDRINUSE' ? `Port ${port} is in use; choose another with RECEIVER_PORT.` : error.message),
+  fail(error.code === 'EADDRINUSE' ? `Port ${port} is in use. Choose another with RECEIVER_PORT.` : error.message),
 );
 server.listen(port, () => {
   const { port: taken } = server.address() as { port: number };

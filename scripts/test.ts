@@ -76,7 +76,7 @@ try {
   let line: string;
   try {
     line = numbers(JSON.parse(readFileSync(reportFile, 'utf8')), chromium);
-    if (exitCode !== 0 && line.includes(' 0 failed')) line += '; vitest failed outside of the tests: see above';
+    if (exitCode !== 0 && line.includes(' 0 failed')) line += '; vitest failed outside the tests, see above';
   } catch {
     line = 'vitest ended without a report';
   }

@@ -1,5 +1,5 @@
-// `npm run webhooks -- status`: how webhooks are doing. `-- retry`: sends again what failed. `-- drain`: waits until nothing waits to
-// be sent. It needs DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env, or a running `npm run dev`.
+// `npm run webhooks -- status` shows the state of endpoints and queue, `-- retry` sends failed deliveries again, `-- drain` waits
+// until the queue is empty. It needs DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env, or a running `npm run dev`.
 import { fail } from './deployment/fail.ts';
 import { loadApp } from './deployment/load-app.ts';
 import { readWebhookArguments } from './webhooks/arguments.ts';
@@ -12,7 +12,7 @@ try {
     orDevelopment: true,
     needsKeys: true,
   });
-  if (app.webhooks === undefined) fail('This app has no webhooks: see docs/webhooks.md.');
+  if (app.webhooks === undefined) fail('This app has no webhooks. See docs/webhooks.md.');
   try {
     await app.accounts!.ready();
     if (!(await run(app.webhooks, given))) process.exitCode = 1;

@@ -6,7 +6,13 @@ export type { Host, UserData } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { Policy, PolicyArguments, Viewer } from './declare/policy.ts';
 export { recordShape } from './declare/record-shape.ts';
-export type { HookContext, Resource, ScopeFilter, Service } from './declare/resource.ts';
+export type {
+  ExtensionResourceOptions,
+  HookContext,
+  Resource,
+  ScopeFilter,
+  Service,
+} from './declare/resource.ts';
 export { defineResource } from './declare/resource.ts';
 export type { Route, RouteContext } from './declare/route.ts';
 export type { AnyService, Services } from './declare/service.ts';

@@ -16,7 +16,7 @@ const USAGE = {
 /** One of the commands. */
 type Command = keyof typeof USAGE;
 
-/** What was asked for at the command line. */
+/** The parsed command line. */
 export interface AdminArguments {
   command: Command;
   email: string;
@@ -42,32 +42,32 @@ const OPTIONS = {
   end: { type: 'boolean' },
 } as const;
 
-/** What can be asked for, a line each. */
+/** The usage of each command, a line each. */
 function usage(commands: readonly Command[] = Object.keys(USAGE) as Command[]): string {
   return commands.map((command) => `npm run admin -- ${command} ${USAGE[command]}`).join('\n');
 }
 
-function wrong(text: string, command?: Command): never {
+function fail(text: string, command?: Command): never {
   throw new Error(`${text}\n${usage(command && [command])}`);
 }
 
-/** Fields that have an argument of their own, which would win in silence. */
+/** Fields with an argument of their own, which would silently win. */
 const OWN_ARGUMENT = new Map([
   ['email', '--email'],
   ['password', '--password-stdin'],
   ['roles', '--role'],
 ]);
 
-/** `phone=123` is the text 123, `age:=30` the number: what follows `:=` is JSON. */
+/** `phone=123` sets the text 123, `age:=30` the number: the value after `:=` is JSON. */
 function fieldOf(text: string, command: Command): [string, unknown] {
   const [, name, json, value] = /^([A-Za-z]\w*)(:?)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined) return wrong(`--set ${text} should look like --set field=value, or field:=json.`, command);
-  if (OWN_ARGUMENT.has(name)) return wrong(`--set cannot give ${name}: use ${OWN_ARGUMENT.get(name)}.`, command);
+  if (name === undefined) return fail(`--set must be field=value or field:=json, not ${text}.`, command);
+  if (OWN_ARGUMENT.has(name)) return fail(`--set cannot set ${name}. Use ${OWN_ARGUMENT.get(name)}.`, command);
   if (json === '') return [name, value];
   try {
     return [name, JSON.parse(value!)];
   } catch {
-    return wrong(`--set ${text}: what follows := must be JSON.`, command);
+    return fail(`--set ${text}: the value after := must be JSON.`, command);
   }
 }
 
@@ -75,34 +75,34 @@ function limitOf(text: string, command: Command): number {
   const limit = Number(text);
   return Number.isInteger(limit) && limit > 0 && limit <= 10_000
     ? limit
-    : wrong(`--limit must be from 1 to 10000, not ${text}.`, command);
+    : fail(`--limit must be a whole number from 1 to 10000, not ${text}.`, command);
 }
 
 /**
  * Reads the command line of `npm run admin`.
  *
- * @throws Error with lines for the person at the terminal
+ * @throws Error with a message for the terminal
  */
 export function readAdminArguments(given: readonly string[]): AdminArguments {
   const [command, ...rest] = given as [Command, ...string[]];
-  if (command === undefined) return wrong('Say what to do:');
-  if (!Object.hasOwn(USAGE, command)) return wrong(`Unknown command ${command}. There are:`);
+  if (command === undefined) return fail('No command given. Usage:');
+  if (!Object.hasOwn(USAGE, command)) return fail(`Unknown command ${command}. Usage:`);
   const { tokens } = parseArgs({ args: rest, options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
   const known = (name: string) => USAGE[command].includes(`--${name}`) && Object.hasOwn(OPTIONS, name);
   const files: string[] = [];
   for (const token of tokens) {
     if (token.kind === 'positional') files.push(token.value);
     if (token.kind !== 'option') continue;
-    if (!known(token.name)) wrong(`Unknown argument ${token.rawName}.`, command);
+    if (!known(token.name)) fail(`Unknown argument ${token.rawName}.`, command);
     const { type } = OPTIONS[token.name as keyof typeof OPTIONS];
-    if (type === 'string' && (token.value ?? '') === '') wrong(`${token.rawName} needs a value.`, command);
-    if (type === 'boolean' && token.value !== undefined) wrong(`${token.rawName} takes no value.`, command);
+    if (type === 'string' && (token.value ?? '') === '') fail(`${token.rawName} needs a value.`, command);
+    if (type === 'boolean' && token.value !== undefined) fail(`${token.rawName} takes no value.`, command);
   }
   const { values } = parseArgs({ args: rest, options: OPTIONS, allowPositionals: true });
   const wanted = command === 'import' ? 1 : 0;
-  if (files.length > wanted) wrong(`Unknown argument ${files.slice(wanted).join(' ')}.`, command);
-  if (files.length < wanted) wrong('Say which file.', command);
-  if (USAGE[command].startsWith('--email') && values.email === undefined) wrong('--email is missing.', command);
+  if (files.length > wanted) fail(`Unknown argument ${files.slice(wanted).join(' ')}.`, command);
+  if (files.length < wanted) fail('The file is missing.', command);
+  if (USAGE[command].startsWith('--email') && values.email === undefined) fail('--email is missing.', command);
   return {
     command,
     email: values.email ?? '',

@@ -11,7 +11,7 @@ function reportTo(file: string) {
   let open: number | undefined;
   return {
     add(row: RefusedRow) {
-      // Of this run alone, and for its owner's eyes: it names people.
+      // Overwritten by each run, and readable by its owner only: it contains personal data.
       open ??= openSync(file, 'w', 0o600);
       writeSync(open, `${JSON.stringify(row)}\n`);
     },
@@ -30,7 +30,7 @@ function progressLines(): (progress: ImportProgress) => void {
 }
 
 /**
- * Imports the users of a file of NDJSON until its end or until the signal, and tells how it went.
+ * Imports the users of an NDJSON file until its end or until the signal, and prints the result.
  *
  * @returns whether every row was stored, now or earlier
  * @throws Error when there is no such file
@@ -45,8 +45,8 @@ export async function importUsers(accounts: Administration, file: string, signal
       onRefused: report.add,
     });
     console.log(importLine(progress));
-    if (signal.aborted) console.log('Stopped. Run it again to go on: what is there is passed over.');
-    if (progress.refused > 0) console.error(`What was refused, and why: ${file}.refused.ndjson`);
+    if (signal.aborted) console.log('Stopped. Run it again to continue; users that are already stored are skipped.');
+    if (progress.refused > 0) console.error(`Refused rows, with reasons: ${file}.refused.ndjson`);
     return progress.refused === 0;
   } finally {
     report.close();

@@ -4,12 +4,12 @@ type Shown = Record<string, unknown>;
 
 const shown = (count: number) => count.toLocaleString('en-US');
 
-/** A text of somebody else's at a terminal: without what would steer it. */
+/** Text from users without control characters, which could manipulate the terminal. */
 function plain(value: unknown): string {
   return String(value ?? '').replaceAll(/\p{Cc}/gu, ' ');
 }
 
-/** Lines of cells that stand under one another. */
+/** Aligns cells in columns. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
   return rows.map((row) =>
@@ -22,14 +22,14 @@ function table(rows: readonly (readonly string[])[]): string[] {
 
 /** What `list` prints of users. */
 export function userLines(users: readonly Shown[]): string[] {
-  if (users.length === 0) return ['There is nobody.'];
+  if (users.length === 0) return ['No users found.'];
   const rows = users.map(({ id, email, name, roles, status }) => [id, email, name, roles, status].map(plain));
   return table([['id', 'email', 'name', 'roles', 'status'], ...rows]);
 }
 
 /** What `sessions` prints. */
 export function sessionLines(sessions: readonly object[]): string[] {
-  if (sessions.length === 0) return ['No session is live.'];
+  if (sessions.length === 0) return ['No active sessions.'];
   const rows = (sessions as Shown[]).map((one) =>
     [one.id, one.createdAt, one.lastUsedAt, one.ip, one.userAgent].map(plain),
   );
@@ -38,11 +38,11 @@ export function sessionLines(sessions: readonly object[]): string[] {
 
 /** What `mails` prints: captured e-mails, as texts. */
 export function mailLines(mails: readonly { to: string; subject: string; text: string }[]): string[] {
-  if (mails.length === 0) return ['No e-mail was captured.'];
+  if (mails.length === 0) return ['No e-mails captured.'];
   return mails.map(({ to, subject, text }) => `To: ${plain(to)}\nSubject: ${plain(subject)}\n\n${text.trim()}\n`);
 }
 
 /** What an import has done so far. */
 export function importLine({ lines, imported, there, refused }: ImportProgress): string {
-  return `${shown(lines)} lines: ${shown(imported)} imported, ${shown(there)} there already, ${shown(refused)} refused`;
+  return `${shown(lines)} lines: ${shown(imported)} imported, ${shown(there)} already stored, ${shown(refused)} refused`;
 }

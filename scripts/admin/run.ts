@@ -7,7 +7,7 @@ import { mailLines, sessionLines, userLines } from './report.ts';
 type Accounts = NonNullable<App['accounts']>;
 type User = NonNullable<Awaited<ReturnType<Accounts['find']>>>;
 
-/** What is wrong, in words for who is at the terminal. */
+/** An error as text for the terminal. */
 function textOf(error: unknown): string {
   const { message, details } = error as Error & { details?: Record<string, string> };
   if (details === undefined) return message;
@@ -26,20 +26,20 @@ async function create(app: App, accounts: Accounts, given: AdminArguments) {
   const { email, name, role, fields } = given;
   if ((await accounts.find(email)) !== undefined) {
     throw new Error(
-      `There is an account with this e-mail already. Its role: npm run admin -- promote --email ${email}`,
+      `An account with this e-mail already exists. To give it a role: npm run admin -- promote --email ${email}`,
     );
   }
   const password = given.passwordFromInput ? await passwordFromInput() : newPassword();
   const declared = userFields(app);
   const input: Record<string, unknown> = { ...fields, email, password };
-  // A name that was asked for is given in any case: where users have none, it is refused by name.
+  // A given name is always passed on: where users have no such field, the validation error says so.
   if (name !== undefined || declared.has('name')) input.name ??= name ?? email.split('@')[0];
-  const everybody = declared.get('roles')?.includes('user') ? ['user'] : [];
-  if (declared.has('roles')) input.roles = [...new Set([...everybody, role!])];
+  const defaults = declared.get('roles')?.includes('user') ? ['user'] : [];
+  if (declared.has('roles')) input.roles = [...new Set([...defaults, role!])];
   const user = await accounts.create(input);
-  const what = declared.has('roles') ? `${role} now` : 'made, without a role: users have no field roles';
+  const what = declared.has('roles') ? `${role} now` : 'created without a role, because users have no field roles';
   console.log(`${user.email} is ${what} (${user.id}).`);
-  if (!given.passwordFromInput) console.log(`Password, shown this once: ${password}`);
+  if (!given.passwordFromInput) console.log(`Password (shown only once): ${password}`);
 }
 
 async function change(app: App, accounts: Accounts, user: User, { command, role, end }: AdminArguments) {
@@ -53,7 +53,7 @@ async function change(app: App, accounts: Accounts, user: User, { command, role,
   } else if (command === 'sessions') {
     if (end) await accounts.endSessions(user.id);
     console.log(
-      end ? `All sessions of ${user.email} are over.` : sessionLines(await accounts.sessions(user.id)).join('\n'),
+      end ? `Ended all sessions of ${user.email}.` : sessionLines(await accounts.sessions(user.id)).join('\n'),
     );
   } else {
     const status = command === 'disable' ? 'disabled' : 'active';
@@ -65,7 +65,7 @@ async function change(app: App, accounts: Accounts, user: User, { command, role,
 
 async function act(app: App, given: AdminArguments, signal: AbortSignal): Promise<boolean> {
   const { accounts } = app;
-  if (accounts === undefined) throw new Error('This app has no accounts: see defineUser.');
+  if (accounts === undefined) throw new Error('This app has no accounts. See defineUser.');
   await accounts.ready();
   if (given.command === 'create') await create(app, accounts, given);
   else if (given.command === 'list') console.log(userLines(await accounts.list(given)).join('\n'));
@@ -76,18 +76,18 @@ async function act(app: App, given: AdminArguments, signal: AbortSignal): Promis
     return importUsers(accounts, given.file, signal);
   } else {
     const user = await accounts.find(given.email);
-    if (user === undefined) throw new Error(`There is no account with the e-mail ${given.email}.`);
+    if (user === undefined) throw new Error(`No account with the e-mail ${given.email}.`);
     await change(app, accounts, user, given);
   }
   return true;
 }
 
 /**
- * Does what was asked for at the command line, and prints what there is to say of it.
+ * Runs the command, and prints the result.
  *
  * @param signal ends an import early
- * @returns whether all of it was done
- * @throws Error with lines for the person at the terminal
+ * @returns whether everything was done
+ * @throws Error with a message for the terminal
  */
 export async function run(app: App, given: AdminArguments, signal: AbortSignal): Promise<boolean> {
   try {

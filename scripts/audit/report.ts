@@ -2,29 +2,29 @@ import type { BrokenRow, Verification } from '../../src/extensions/audit/verify.
 
 const shown = (count: number) => count.toLocaleString('en-US');
 
-const FAULTS: Record<BrokenRow['fault'], string> = {
+const ERRORS: Record<BrokenRow['fault'], string> = {
   missing: 'is missing',
   changed: 'was changed',
-  unlinked: 'does not belong behind the row before it',
+  unlinked: 'does not follow from the row before it',
 };
 
 const EXPECTED = {
-  there: 'The expected row is there, as it was.',
-  removed: 'The expected row was removed by its age: nothing is known of it. Expect a newer one.',
-  gone: 'The expected row is not there: the newest rows were removed, or the chain was written anew.',
+  there: 'The expected row is there and unchanged.',
+  removed: 'The expected row was removed because of its age and cannot be verified. Expect a newer one.',
+  gone: 'The expected row is missing: the newest rows were removed, or the chain was rewritten.',
 };
 
-/** Whether nothing is wrong with a chain. */
+/** Whether a chain is unbroken and protected. */
 export function isSound({ broken, expected, guarded }: Verification): boolean {
   return broken === undefined && expected !== 'gone' && guarded;
 }
 
 /** What `verify` prints. */
 export function verificationLines({ rows, head, broken, expected, guarded }: Verification): string[] {
-  const lines = [`${shown(rows)} ${rows === 1 ? 'row is as it was' : 'rows are as they were'}.`];
-  if (broken !== undefined) lines.push(`Row ${broken.id} ${FAULTS[broken.fault]}. What follows was not looked at.`);
-  else lines.push(`The last one, to be noted for --expect: ${head.id}:${head.hash}`);
+  const lines = [`${shown(rows)} ${rows === 1 ? 'row is' : 'rows are'} unchanged.`];
+  if (broken !== undefined) lines.push(`Row ${broken.id} ${ERRORS[broken.fault]}. Later rows were not checked.`);
+  else lines.push(`Last row, for --expect: ${head.id}:${head.hash}`);
   if (expected !== undefined && broken === undefined) lines.push(EXPECTED[expected]);
-  if (!guarded) lines.push('A trigger that keeps the rows is missing or switched off: see docs/audit.md.');
+  if (!guarded) lines.push('A trigger that protects the rows is missing or disabled. See docs/audit.md.');
   return lines;
 }

@@ -5,15 +5,15 @@ import { isSound, verificationLines } from './report.ts';
 const LINE_MS = 5000;
 
 /**
- * Walks the chain of the audit trail and prints what it finds.
+ * Verifies the chain of the audit trail and prints the result.
  *
- * @returns whether nothing is wrong with it
+ * @returns whether the chain is unbroken and protected
  */
 export async function verify(audit: AuditApi, { expected, json }: AuditArguments): Promise<boolean> {
-  let said = performance.now();
+  let printedAt = performance.now();
   const onProgress = (rows: number) => {
-    if (json || performance.now() - said < LINE_MS) return;
-    said = performance.now();
+    if (json || performance.now() - printedAt < LINE_MS) return;
+    printedAt = performance.now();
     console.log(`${rows.toLocaleString('en-US')} rows …`);
   };
   const found = await audit.verify({ expected, onProgress });

@@ -19,7 +19,7 @@ function unpinnedPackages(file: string): string[] {
     if (entry.integrity === undefined)
       return `${file}: ${path} has no integrity. Delete the lock file, then run: npm install --package-lock-only`;
     if (entry.resolved !== undefined)
-      return `${file}: ${path} names an address. .npmrc says omit-lockfile-registry-resolved=true: generate it with that`;
+      return `${file}: ${path} names an address. .npmrc says omit-lockfile-registry-resolved=true: generate the lock file with that setting`;
     return [];
   });
 }
@@ -28,24 +28,24 @@ function unpinnedPackages(file: string): string[] {
 function changedMigrations(): string[] {
   const { hashes } = readPublished('migrations');
   const names = globSync('migrations/belfry/*.sql').map((file) => relative('migrations', file).replace(/\.sql$/, ''));
-  const wrong = Object.entries(hashes).flatMap(([name, hash]) => {
+  const changed = Object.entries(hashes).flatMap(([name, hash]) => {
     const file = `migrations/${name}.sql`;
     let text: string;
     try {
       text = readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
     } catch {
-      return `${file} is published and does not exist: put it back from version control`;
+      return `${file} is published but missing: restore it from version control`;
     }
     if (createHash('sha256').update(text).digest('hex') === hash) return [];
-    return `${file} is published and was changed: put it back, and write the change into a new migration`;
+    return `${file} is published but was changed: restore it, and put the change into a new migration`;
   });
   const unlisted = names.filter((name) => hashes[name] === undefined);
   return [
-    ...wrong,
+    ...changed,
     ...unlisted.map((name) => `migrations/${name}.sql is not listed in migrations/belfry/published.json`),
   ];
 }
 
-const wrong = [...LOCK_FILES.flatMap(unpinnedPackages), ...changedMigrations()];
-for (const line of wrong) console.error(line);
-if (wrong.length > 0) process.exit(1);
+const errors = [...LOCK_FILES.flatMap(unpinnedPackages), ...changedMigrations()];
+for (const line of errors) console.error(line);
+if (errors.length > 0) process.exit(1);

@@ -10,7 +10,7 @@ import { fail } from './fail.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** What extensions that a deployment may have offer to commands. */
+/** The APIs of extensions that a deployment may have. */
 interface ExtensionApis {
   audit: AuditApi;
   privacy: PrivacyApi;
@@ -19,15 +19,15 @@ interface ExtensionApis {
 
 /** How a command loads the app. */
 interface LoadOptions {
-  /** Goes before what the shell and .env say. */
+  /** Overrides the shell and .env. */
   environment: Readonly<Record<string, string>>;
-  /** Takes the database of a running `npm run dev` where neither the shell nor .env names one. */
+  /** Uses the database of a running `npm run dev` when neither the shell nor .env sets DATABASE_URL. */
   orDevelopment?: boolean;
-  /** Ends the command where SVC_ENCRYPTION_KEYS is missing. */
+  /** Ends the command when SVC_ENCRYPTION_KEYS is missing. */
   needsKeys?: boolean;
 }
 
-/** The app of this deployment, connected to nothing yet. Redis may be missing: it is only told that there is something to do. */
+/** The app of this deployment, not connected yet. It works without Redis, which commands use only to wake up workers. */
 export async function loadApp(options: LoadOptions): Promise<App & Partial<ExtensionApis>> {
   const { environment, orDevelopment = false, needsKeys = false } = options;
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
@@ -36,7 +36,7 @@ export async function loadApp(options: LoadOptions): Promise<App & Partial<Exten
     Object.assign(process.env, JSON.parse(readFileSync(development, 'utf8')));
   }
   if (needsKeys && !process.env.SVC_ENCRYPTION_KEYS)
-    fail('SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.');
+    fail('SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.');
   const { app } = await import('../../src/app/index.ts');
   return app({ ...process.env, REDIS_URL: process.env.REDIS_URL || 'redis://none', ...COMMAND, ...environment });
 }

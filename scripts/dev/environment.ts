@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where a running `npm run dev` says, to its own user alone, what the app runs with. In the root of the clone. */
+/** The file with the environment of a running `npm run dev`, readable by its user only. Relative to the root of the clone. */
 export const DEVELOPMENT_ENVIRONMENT = '.data/environment.json';
 
-/** Writes it down for as long as this process runs. */
+/** Writes the file, and removes it when this process exits. */
 export function noteEnvironment(root: string, environment: Record<string, string>): void {
   const file = join(root, DEVELOPMENT_ENVIRONMENT);
   rmSync(file, { force: true });

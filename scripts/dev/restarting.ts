@@ -3,7 +3,7 @@ import type { Guarded } from '../services/guarded.ts';
 
 const SETTLE_MS = 80;
 
-/** A process that is started anew whenever files change. */
+/** A process that restarts whenever files change. */
 export interface Restarting {
   /** Resolves when changes are seen. */
   ready: Promise<void>;
@@ -12,11 +12,11 @@ export interface Restarting {
 }
 
 /**
- * Starts a process and starts it anew when a file in one of the folders changes. One that ends by itself (a mistake in a
- * declaration) waits for the next change. Node's own watch mode loses a file that an editor replaces when it saves.
+ * Starts a process, and restarts it when a file in one of the folders changes. After it exits by itself (an error in a
+ * declaration), the next change starts it. Node's own watch mode loses a file that an editor replaces when it saves.
  *
  * @param start starts the process
- * @param announce gets a line for the person at the terminal
+ * @param announce prints a line
  */
 export function restartOnChange(folders: string[], start: () => Guarded, announce: (line: string) => void): Restarting {
   let stopped = false;
@@ -27,7 +27,7 @@ export function restartOnChange(folders: string[], start: () => Guarded, announc
   function begin(): Guarded {
     const running = start();
     void running.exited.then((code) => {
-      if (running === current && !stopped && code !== 0) announce('It waits for a change of a file.');
+      if (running === current && !stopped && code !== 0) announce('Waiting for a file change.');
     });
     return running;
   }
@@ -42,9 +42,9 @@ export function restartOnChange(folders: string[], start: () => Guarded, announc
   const watcher = watch(folders, { ignoreInitial: true });
   watcher.on('all', (_event, file) => {
     clearTimeout(timer);
-    // An editor that saves several files, or one in steps, makes one restart.
+    // Several files saved at once, or one saved in steps, cause one restart.
     timer = setTimeout(() => {
-      announce(`${file} changed: starting again.`);
+      announce(`${file} changed, restarting.`);
       work = work.then(restart);
     }, SETTLE_MS);
   });

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { commandOf, isRunning } from '../services/orphaned-server.ts';
 
-/** What a running `npm run dev` says about itself. */
+/** A running `npm run dev`. */
 export interface Instance {
   pid: number;
   url: string;
@@ -16,8 +16,8 @@ function read(file: string): Instance | undefined {
 }
 
 /**
- * Claims a lock file for this process. Gives the running instance that holds it, or undefined when it is now ours. A
- * lock whose process is gone is taken over.
+ * Claims a lock file for this process. Returns the running instance that holds it, or undefined when this process now holds it.
+ * The lock of a dead process is taken over.
  */
 export function claim(file: string, instance: Instance): Instance | undefined {
   for (;;) {

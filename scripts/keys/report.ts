@@ -4,7 +4,7 @@ import type { Rotation } from '../../src/platform/crypto/rotate.ts';
 const shown = (count: number) => count.toLocaleString('en-US');
 const some = (count: number, thing: string, more = `${thing}s`) => `${shown(count)} ${count === 1 ? thing : more}`;
 
-/** Lines of cells that stand under one another. */
+/** Aligns cells in columns. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
   return rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('   ')}`.trimEnd());
@@ -38,20 +38,20 @@ export function statusLines({ keys, values }: EncryptionStatus): string[] {
   const valueRows = names.map((name) => [
     name,
     ...order.map(({ keyId }) => (of(name, keyId) === 0 ? '-' : shown(of(name, keyId)))),
-    of(name, null) === 0 ? '' : `${some(of(name, null), 'is', 'are')} no ciphertext`,
+    of(name, null) === 0 ? '' : `${some(of(name, null), 'is', 'are')} not encrypted`,
   ]);
   return [
-    'Keys, by their ids:',
+    'Keys by id:',
     ...table(keyRows),
     '',
     ...(names.length === 0
       ? ['Nothing is encrypted yet.']
-      : ['Values under each:', ...table([['', ...order.map(({ keyId }) => keyId), ''], ...valueRows])]),
+      : ['Values by key:', ...table([['', ...order.map(({ keyId }) => keyId), ''], ...valueRows])]),
   ];
 }
 
-/** What is left of a rotation for a person to do, a line each; empty when all is well, or when they stopped it. */
-export function faultLines({ undecryptable, left, busy, stopped }: Rotation): string[] {
+/** What a rotation leaves to do, a line each; empty when nothing is left, or when it was stopped. */
+export function problemLines({ undecryptable, left, busy, stopped }: Rotation): string[] {
   if (stopped) return [];
   return [
     ...undecryptable.map(({ name, count, ids }) => {
@@ -60,28 +60,30 @@ export function faultLines({ undecryptable, left, busy, stopped }: Rotation): st
     }),
     ...(undecryptable.some(({ name }) => name.startsWith('outbox: '))
       ? [
-          'events wait with values under a key that is lost: give them up with npm run keys -- rotate --give-up <key id>',
+          'events in the outbox have values whose key is lost. To discard those values: npm run keys -- rotate --give-up <key id>',
         ]
       : []),
     ...(left > 0
-      ? [`${some(left, 'value is', 'values are')} still under older keys: others hold them; run this again`]
+      ? [
+          `${some(left, 'value is', 'values are')} still encrypted with older keys, because other processes hold the rows. Run this again`,
+        ]
       : []),
     ...busy.map(
       ({ keyId, processes }) =>
-        `key ${keyId} cannot be retired: ${some(processes, 'running process encrypts', 'running processes encrypt')} with it; restart them with the newest key first, then run this again (one that was killed counts for a minute)`,
+        `key ${keyId} cannot be retired: ${some(processes, 'running process encrypts', 'running processes encrypt')} with it. Restart them with the newest key, then run this again (a killed process counts for a minute)`,
     ),
   ];
 }
 
 /** What a rotation did. */
 export function rotationLines({ keyId, rotated, givenUp, removable, stopped }: Rotation): string[] {
-  if (stopped) return [`Stopped after ${some(rotated, 'value')}. Run it again to go on.`];
+  if (stopped) return [`Stopped after ${some(rotated, 'value')}. Run it again to continue.`];
   return [
-    `${some(rotated, 'value was', 'values were')} put under key ${keyId}.`,
-    ...(givenUp > 0 ? [`${some(givenUp, 'value')} in waiting events ${givenUp === 1 ? 'was' : 'were'} given up.`] : []),
+    `${some(rotated, 'value was', 'values were')} encrypted with key ${keyId}.`,
+    ...(givenUp > 0 ? [`${some(givenUp, 'value')} in the outbox ${givenUp === 1 ? 'was' : 'were'} discarded.`] : []),
     ...removable.map(
       (id) =>
-        `No value is under key ${id} any more: it may be removed from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
+        `No value is encrypted with key ${id} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
     ),
   ];
 }

@@ -1,6 +1,6 @@
 import type { RotationProgress } from '../../src/platform/crypto/rotate.ts';
 import type { App } from '../../src/runtime/create-app.ts';
-import { faultLines, rotationLines, statusLines } from './report.ts';
+import { problemLines, rotationLines, statusLines } from './report.ts';
 
 const LINE_MS = 1000;
 
@@ -16,16 +16,16 @@ function progressLines(): (progress: RotationProgress) => void {
   };
 }
 
-/** Prints what is encrypted with which key. */
-export async function tellStatus({ encryption }: Encrypting): Promise<void> {
+/** Prints which values are encrypted with which key. */
+export async function printStatus({ encryption }: Encrypting): Promise<void> {
   console.log(statusLines(await encryption.status()).join('\n'));
 }
 
 /**
- * Puts everything under the newest key, and prints how that goes.
+ * Re-encrypts everything with the newest key, and prints the progress.
  *
- * @param given `signal` ends it after its batch; `giveUp` is the id of a key that is lost
- * @returns whether nothing is left for a person to do
+ * @param given `signal` stops it after the current batch; `giveUp` is the id of a key that is lost
+ * @returns whether nothing is left to do
  */
 export async function rotate(
   { encryption }: Encrypting,
@@ -33,7 +33,7 @@ export async function rotate(
 ): Promise<boolean> {
   const rotation = await encryption.rotate({ ...given, onProgress: progressLines() });
   console.log(rotationLines(rotation).join('\n'));
-  const faults = faultLines(rotation);
-  for (const fault of faults) console.error(fault);
-  return faults.length === 0;
+  const problems = problemLines(rotation);
+  for (const problem of problems) console.error(problem);
+  return problems.length === 0;
 }

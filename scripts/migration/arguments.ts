@@ -1,13 +1,13 @@
 import { snakeCase } from '../../src/declare/naming.ts';
 import type { RequestedChanges } from '../../src/runtime/migrations/requested-changes.ts';
 
-/** What was asked of `npm run migration:generate`. */
+/** The parsed command line of `npm run migration:generate`. */
 export interface MigrationArguments {
   /** All words as a part of a file name; undefined when there is none. */
   name: string | undefined;
   /** Drops everything that is no longer declared. */
   allowLoss: boolean;
-  /** Only says whether there is something to generate. */
+  /** Only reports whether there is something to generate. */
   check: boolean;
   /** A file without statements, to be written by hand. */
   empty: boolean;
@@ -55,7 +55,7 @@ function takeValued(given: readonly string[]): { words: string[]; values: Map<Va
     const form = FORMS[option as Valued];
     const value = joined ?? given[++at] ?? '';
     const match = PATTERNS[option as Valued].exec(value);
-    if (match === null) throw new Error(`${option} ${value} should look like ${option} ${form}`);
+    if (match === null) throw new Error(`${option} ${value} is malformed. Example: ${option} ${form}`);
     values.set(option as Valued, [...(values.get(option as Valued) ?? []), match.slice(1)]);
   }
   return { words, values };
@@ -81,21 +81,22 @@ function requestedChanges(values: Map<Valued, string[][]>): RequestedChanges {
 /**
  * Reads the command line of `npm run migration:generate`.
  *
- * @throws Error with a line for the person at the terminal
+ * @throws Error with a message for the terminal
  */
 export function readMigrationArguments(given: readonly string[]): MigrationArguments {
   const { words: left, values } = takeValued(given);
   const unknown = left.filter((word) => word.startsWith('-') && !isFlag(word));
   if (unknown.length > 0) {
     const known = [...Object.keys(FORMS), ...FLAGS].join(' ');
-    throw new Error(`Unknown option ${unknown.join(' ')}. There are: ${known}`);
+    throw new Error(`Unknown option ${unknown.join(' ')}. Options: ${known}`);
   }
   const words = left.filter((word) => !isFlag(word)).join(' ');
   const name = words
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_|_$/g, '');
-  if (words !== '' && name === '') throw new Error(`A name needs letters a to z or digits, unlike ${words}`);
+  if (words !== '' && name === '')
+    throw new Error(`A migration name needs letters (a to z) or digits, not only ${words}`);
   return {
     name: name || undefined,
     allowLoss: left.includes('--allow-loss'),

@@ -4,7 +4,7 @@ import type { Unchecked } from '../../src/runtime/migrations/column-changes.ts';
 import type { Plan } from '../../src/runtime/migrations/diff.ts';
 import { countingClient } from './count-values.ts';
 
-function told(one: Unchecked, count: number): string {
+function describeCount(one: Unchecked, count: number): string {
   if ('room' in one) return count === 1 ? '1 row holds a longer one' : `${count || 'no'} rows hold longer ones`;
   if (count === 0) return 'all rows hold such values';
   return count === 1 ? '1 row holds another value' : `${count} rows hold other values`;
@@ -21,7 +21,7 @@ async function count(client: pg.Client, one: Unchecked): Promise<string> {
   const [condition, value] = isOther(one, quoteIdentifier(one.column));
   const text = `select count(*)::int as count from ${quoteIdentifier(one.table)} where ${condition}`;
   const { rows } = await client.query(text, [value]);
-  return told(one, rows[0].count);
+  return describeCount(one, rows[0].count);
 }
 
 /**
@@ -39,7 +39,7 @@ export async function countUnchecked(url: string | undefined, { notes, unchecked
       counted.set(one.note, await count(client, one));
     }
   } catch (error) {
-    const why = (error as Error).message || 'the database does not answer';
+    const why = (error as Error).message || 'the database does not respond';
     for (const { note } of unchecked) if (!counted.has(note)) counted.set(note, `rows were not counted: ${why}`);
   }
   await client.end().catch(() => undefined);

@@ -5,8 +5,8 @@ import type { Loss } from '../../src/runtime/migrations/losses.ts';
 /** How many rows hold a value of what would be lost; `undefined` where that is not known. */
 export interface ValueCounts {
   of(loss: Loss): number | undefined;
-  /** Why nothing is known, or some is not. */
-  fault: string | undefined;
+  /** Why counts are missing. */
+  problem: string | undefined;
 }
 
 const CONNECT_MS = 2000;
@@ -30,7 +30,7 @@ export function countingClient(url: string): pg.Client {
     query_timeout: COUNT_MS + 1000,
     options: '-c default_transaction_read_only=on',
   });
-  // What breaks the connection is told by the query that is under way.
+  // A broken connection is reported by the running query.
   client.on('error', () => undefined);
   return client;
 }
@@ -43,17 +43,17 @@ export function countingClient(url: string): pg.Client {
 export async function countValues(url: string | undefined, losses: readonly Loss[]): Promise<ValueCounts> {
   const counted = new Map<Loss, number>();
   const of = (loss: Loss) => counted.get(loss);
-  if (url === undefined || url === '') return { of, fault: 'set DATABASE_URL to see how many rows hold a value' };
+  if (url === undefined || url === '') return { of, problem: 'set DATABASE_URL to see how many rows hold a value' };
   const client = countingClient(url);
-  let fault: string | undefined;
+  let problem: string | undefined;
   try {
     await client.connect();
     for (const [table, own] of Map.groupBy(losses, ({ table }) => table)) {
       for (const [loss, count] of await countTable(client, table, own)) counted.set(loss, count);
     }
   } catch (error) {
-    fault = `the rows that hold a value were not counted: ${(error as Error).message || 'the database does not answer'}`;
+    problem = `the rows that hold a value were not counted: ${(error as Error).message || 'the database does not respond'}`;
   }
   await client.end().catch(() => undefined);
-  return { of, fault };
+  return { of, problem };
 }

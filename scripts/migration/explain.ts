@@ -20,16 +20,16 @@ function rowsOf(loss: Loss, counts: ValueCounts): string {
   return `: ${rows} ${count === 1 ? 'holds' : 'hold'} a value`;
 }
 
-/** A command line that says again what was said, and one thing more. What only looked (`--check`) becomes one that writes. */
+/** The given command line with one more option, and without `--check`, so that it writes. */
 function withOption(given: readonly string[], option: string): string {
-  const said = given.filter((word) => word !== '--check');
-  const named = said.length > 0 && (said.length === given.length || readMigrationArguments(said).name !== undefined);
-  const words = said.map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
+  const kept = given.filter((word) => word !== '--check');
+  const named = kept.length > 0 && (kept.length === given.length || readMigrationArguments(kept).name !== undefined);
+  const words = kept.map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
   return ['npm run migration:generate --', ...(named ? words : ['<name>', ...words]), option].join(' ');
 }
 
 /**
- * What a migration would lose, and the commands that say what is meant.
+ * What a migration would lose, and the commands that confirm or avoid the loss.
  *
  * @param given the command line that led here
  */
@@ -40,12 +40,12 @@ export function explainLosses(losses: readonly Loss[], counts: ValueCounts, give
       `  - ${loss.column === undefined ? `table ${loss.table}` : `${loss.table}.${loss.column}`}${rowsOf(loss, counts)}`,
     );
     for (const candidate of loss.candidates)
-      lines.push(`      if it is called ${candidate} now: ${withOption(given, renameOption(loss, candidate))}`);
-    lines.push(`      if it is to be dropped: ${withOption(given, dropOption(loss))}`);
+      lines.push(`      to rename it to ${candidate}: ${withOption(given, renameOption(loss, candidate))}`);
+    lines.push(`      to drop it: ${withOption(given, dropOption(loss))}`);
   }
   if (losses.length > 1)
-    lines.push('Put the options of all of them into one command; --allow-loss drops all that are not renamed.');
-  if (counts.fault !== undefined) lines.push(`(${counts.fault})`);
+    lines.push('Combine the options in one command. --allow-loss drops everything that is not renamed.');
+  if (counts.problem !== undefined) lines.push(`(${counts.problem})`);
   return lines;
 }
 
@@ -60,12 +60,10 @@ export function explainRefusals(refusals: readonly Refusal[], given: readonly st
       );
     if (asIs !== undefined)
       lines.push(
-        `      if they fit as they are: ${withOption(given, `--using "${table}.${column}=${asIs.replaceAll('"', '\\"')}"`)}`,
+        `      if the values fit as they are: ${withOption(given, `--using "${table}.${column}=${asIs.replaceAll('"', '\\"')}"`)}`,
       );
-    lines.push(
-      '      to keep them: leave the field as it is, declare a new one beside it, and copy the values by code',
-    );
-    lines.push(`      to lose them: ${withOption(given, `--drop ${was}`)}`);
+    lines.push('      to keep the values: leave the field as it is, declare a new one, and copy the values in code');
+    lines.push(`      to drop the values: ${withOption(given, `--drop ${was}`)}`);
   }
   return lines;
 }

@@ -12,7 +12,7 @@ import { explainLosses, explainRefusals } from './explain.ts';
 import { emptyMigration, lastSnapshot, migrationsOf, writeMigrations } from './files.ts';
 import { frameworkTables, onlyFramework, publish, withoutFramework } from './framework.ts';
 
-/** What a command says, and whether it did what was requested. */
+/** What a command prints, and whether it did what was requested. */
 export interface Outcome {
   ok: boolean;
   lines: string[];
@@ -28,15 +28,15 @@ interface Target {
 
 const refused = (lines: string[]): Outcome => ({ ok: false, lines });
 
-/** What a plan loses that nobody allowed. Throws when something was to be dropped that stays. */
+/** The losses of a plan that no option allows. Throws when an option names something that would not be dropped. */
 function unallowed({ losses }: Plan, { allowLoss, requested }: MigrationArguments): Loss[] {
   const key = ({ table, column }: Loss) => `${table}.${column}`;
   const columns = new Set(losses.filter(({ column }) => column !== undefined).map(key));
   const tables = new Set(losses.filter(({ column }) => column === undefined).map(({ table }) => table));
   for (const name of requested.dropped)
-    if (!columns.has(name)) throw new Error(`--drop ${name}: nothing here would drop that column.`);
+    if (!columns.has(name)) throw new Error(`--drop ${name}: this migration would not drop that column.`);
   for (const name of requested.droppedTables)
-    if (!tables.has(name)) throw new Error(`--drop-table ${name}: nothing here would drop that table.`);
+    if (!tables.has(name)) throw new Error(`--drop-table ${name}: this migration would not drop that table.`);
   if (allowLoss) return [];
   return losses.filter((loss) =>
     loss.column === undefined ? !requested.droppedTables.has(loss.table) : !requested.dropped.has(key(loss)),
@@ -45,7 +45,7 @@ function unallowed({ losses }: Plan, { allowLoss, requested }: MigrationArgument
 
 function behind(plan: Plan): Outcome {
   const lines = [...plan.statements, ...plan.indexes].map((statement) => `  ${statement.split('\n')[0]}`);
-  if (lines.length === 0) lines.push(...plan.notes.map((note) => `  a note: ${note}`));
+  if (lines.length === 0) lines.push(...plan.notes.map((note) => `  note: ${note}`));
   return refused(['The migrations are behind the declarations. npm run migration:generate would write:', ...lines]);
 }
 
@@ -61,17 +61,17 @@ function write(target: Target, plan: Plan, name: string, next: Snapshot, notes: 
     lines: [
       ...files,
       ...notes.map((note) => `Note: ${note}.`),
-      'Read what was written, then apply it with: npm run migrate',
+      'Review the files, then apply them with: npm run migrate',
     ],
   };
 }
 
 /**
- * Writes the migrations that bring a folder up to the declarations, or says why not.
+ * Writes the migrations that bring a folder up to the declarations, or explains why not.
  *
  * @param given the command line: see `readMigrationArguments`
  * @param database a URL, to count what would be lost; undefined when none is named
- * @throws Error with text for the person at the terminal
+ * @throws Error with a message for the terminal
  */
 export async function generate(
   made: { tables: Record<string, PgTable>; declared: Declared },
@@ -100,7 +100,7 @@ export async function generate(
   }
   if (args.empty && !args.check && previous !== undefined) {
     const [name] = writeMigrations(target.folder, [emptyMigration(args.name ?? 'by_hand', previous)]);
-    return { ok: true, lines: [`${target.shown}/${name}.sql: write your statements into it.`] };
+    return { ok: true, lines: [`${target.shown}/${name}.sql: add your statements to this file.`] };
   }
   return { ok: true, lines: ['The migrations are up to date with the declarations.'] };
 }

@@ -5,11 +5,13 @@ import { isSynced } from '../../src/runtime/migrations/sync.ts';
 
 function statusLines({ applied, pending, edited, unknown }: MigrationState): string[] {
   const lines = applied.map((one) => {
-    return edited.includes(one) ? `applied  ${one.name}  (changed since then: put it back)` : `applied  ${one.name}`;
+    return edited.includes(one)
+      ? `applied  ${one.name}  (the file was changed since: restore it)`
+      : `applied  ${one.name}`;
   });
   lines.push(...pending.map(({ name }) => `pending  ${name}`));
-  if (unknown > 0) lines.push(`unknown  ${unknown} more, which newer code applied`);
-  return lines.length > 0 ? lines : ['There are no migrations.'];
+  if (unknown > 0) lines.push(`unknown  ${unknown} more, applied by a newer version of the app`);
+  return lines.length > 0 ? lines : ['No migrations.'];
 }
 
 function sqlLines({ pending }: MigrationState): string[] {
@@ -21,7 +23,7 @@ function sqlLines({ pending }: MigrationState): string[] {
  * Compares a database with a folder of migrations, without changing it.
  *
  * @returns a line for each migration, or the SQL of those that are pending
- * @throws Error with a line for the person at the terminal
+ * @throws Error with a message for the terminal
  */
 export async function readDatabase(url: string, folder: string, what: 'status' | 'sql'): Promise<string[]> {
   const migrations = readMigrations(folder);
@@ -34,7 +36,7 @@ export async function readDatabase(url: string, folder: string, what: 'status' |
   }
   try {
     if (await isSynced(client))
-      throw new Error('The database is kept by sync (npm run dev): migrations do not fit on it.');
+      throw new Error('This database was created by npm run dev (sync mode), so migrations cannot be applied to it.');
     const state = await migrationState(client, migrations);
     return what === 'sql' ? sqlLines(state) : statusLines(state);
   } finally {

@@ -4,8 +4,8 @@ import type { PrivacyArguments } from './arguments.ts';
 const REASONS = {
   'pii()': 'marked pii()',
   personalFields: 'in personalFields',
-  account: 'of an account',
-  name: 'looks like it: NOT MARKED',
+  account: 'part of an account',
+  name: 'name looks personal: NOT MARKED',
 } as const;
 
 function fieldLines({ resource, field, reason, storedIn, encrypted, seenBy, kept }: ReportedField): string[] {
@@ -24,7 +24,7 @@ function dataLines({ name, description, storedIn, kept }: ReportedData): string[
   return [
     `${name}: ${description}`,
     ...(storedIn.length === 0 ? [] : [`  stored   ${storedIn.map(placeOf).join(', ')}`]),
-    ...(kept === null ? [] : [`  stays    ${kept}`]),
+    ...(kept === null ? [] : [`  kept     ${kept}`]),
   ];
 }
 
@@ -33,18 +33,18 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
     `Personal fields of resources: ${fields.length}`,
     '',
     ...fields.flatMap((field) => [...fieldLines(field), '']),
-    'Held about users outside of resources',
+    'Data about users outside resources',
     '',
     ...data.flatMap((one) => [...dataLines(one), '']),
     unmarked.length === 0
-      ? 'Nothing else looks personal.'
-      : 'Looks personal, and is not marked. Add pii(), or name it in personalFields; or give it a name that says what it is:',
+      ? 'No other field looks personal.'
+      : 'Looks personal, but is not marked. Add pii(), list the field in personalFields, or rename it:',
     ...unmarked.map(({ resource, field }) => `  ${resource}.${field}`),
     ...(unclaimed.length === 0
       ? []
       : [
           '',
-          'Tables that seem to hold data of users, and are in no export and no erasure (see userData in docs/extensions.md):',
+          'Tables that seem to hold data about users, but are in no export and no erasure (see userData in docs/extensions.md):',
         ]),
     ...unclaimed.map((one) => `  ${placeOf(one)}`),
   ];
@@ -53,7 +53,7 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
 /**
  * Prints a report.
  *
- * @returns false when it is strict and something is not marked or not claimed
+ * @returns false in strict mode when a field is not marked or a table not claimed
  */
 export function printReport(report: PrivacyReport, { json, strict }: PrivacyArguments): boolean {
   console.log(json ? JSON.stringify(report) : reportLines(report).join('\n'));

@@ -14,21 +14,21 @@ function isSecret(secret: string): boolean {
  * Reads the command line of `npm run receiver`.
  *
  * @param wanted RECEIVER_PORT
- * @throws Error with a line for the person at the terminal
+ * @throws Error with a message for the terminal
  */
 export function readReceiverArguments(
   given: readonly string[],
   wanted: string | undefined,
 ): { secret: string; port: number } {
   const [secret, ...more] = given;
-  if (!secret) throw new Error('Say the secret of the endpoint: npm run receiver -- whsec_…');
+  if (!secret) throw new Error('The secret of the endpoint is missing. Usage: npm run receiver -- whsec_…');
   if (more.length > 0) {
-    throw new Error(`Unknown argument ${more.join(' ')}. There is one: npm run receiver -- whsec_…`);
+    throw new Error(`Unknown argument ${more.join(' ')}. Usage: npm run receiver -- whsec_…`);
   }
-  if (!isSecret(secret)) throw new Error('That is no secret of an endpoint: it should be whsec_ followed by base64.');
+  if (!isSecret(secret)) throw new Error('Invalid secret: it must be whsec_ followed by base64.');
   const port = Number(wanted || '4000');
   if ((wanted && !/^\d{1,5}$/.test(wanted)) || port > 65_535) {
-    throw new Error(`RECEIVER_PORT must be from 0 to 65535, not ${wanted}.`);
+    throw new Error(`RECEIVER_PORT must be a number from 0 to 65535, not ${wanted}.`);
   }
   return { secret, port };
 }

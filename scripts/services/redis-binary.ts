@@ -2,10 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** How to run a Redis server: `argv0` is what it must be called as, when that differs from its file. */
+/** How to run a Redis server. */
 export interface RedisBinary {
   command: string;
+  /** The name that it must be started under, when that differs from its file. */
   argv0?: string;
+  /** `redis-server`, `valkey-server`. */
+  name: string;
   version: string;
 }
 
@@ -36,7 +39,7 @@ export function findRedis(): RedisBinary | undefined {
         timeout: 5000,
       });
       const version = /server v=([\d.]+)/.exec(stdout ?? '')?.[1];
-      if (version) return { command, version, ...(argv0 && { argv0 }) };
+      if (version) return { command, version, name: argv0 ?? name, ...(argv0 && { argv0 }) };
     }
   }
   return undefined;
@@ -81,8 +84,8 @@ export function installRedis(announce: (line: string) => void): RedisBinary {
     ['brew', 'brew install redis'],
   ].find(([manager]) => onPath(manager!));
   throw new Error(
-    `${failure ? `${failure.trim()}\n` : ''}No Redis server on this machine. Install one with\n\n    ${
+    `${failure ? `${failure.trim()}\n` : ''}No Redis server found on this machine. Install one with\n\n    ${
       byHand?.[1] ?? 'the package manager of this system (package redis or valkey)'
-    }\n\nor name a running one in REDIS_URL (TEST_REDIS_URL for tests), then run the command again.`,
+    }\n\nor set REDIS_URL (TEST_REDIS_URL for tests) to a running one, then run the command again.`,
   );
 }

@@ -38,6 +38,6 @@ export async function startRedis(dataDir: string | undefined, announce: (line: s
     throwAway,
     ping: (port) => pingRedis(`redis://:${password}@127.0.0.1:${port}`),
   });
-  const from = `${binary.version} (${binary.command}) on port ${port}, ${throwAway ? 'throw-away' : `data in ${folder}`}`;
+  const from = `${binary.name} ${binary.version} on port ${port}, ${throwAway ? 'throw-away' : `data in ${folder}`}`;
   return { url: `redis://:${password}@127.0.0.1:${port}`, from, stop };
 }

@@ -5,19 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GuardedCommand } from './guard.ts';
 import { type Guarded, runGuarded } from './guarded.ts';
 
-/** A running service: where it answers, in whose words it is announced, how it is stopped. */
+/** A running service. */
 export interface Service {
   url: string;
-  /** Where it comes from, for people: half a line. */
+  /** Where it comes from, as printed: `redis-server 7.2.4 on port 40123, throw-away`. */
   from: string;
   stop(): Promise<void>;
 }
 
-/** A server of our own. */
+/** A server that this program starts itself. */
 export interface OwnServer {
   port: number;
   stop(): Promise<void>;
-  /** Stops it, stays away for `awayMs`, and starts it again on the same port. Only where its data is kept. */
+  /** Stops it, waits for `awayMs`, and starts it again on the same port. Only for servers that keep their data. */
   restart(awayMs: number, gone?: () => void): Promise<void>;
 }
 
@@ -96,19 +96,19 @@ export async function startServer(settings: ServerSettings): Promise<OwnServer> 
       if (throwAway) rmSync(folder, { recursive: true, force: true });
     };
     const restart = async (awayMs: number, gone?: () => void) => {
-      if (throwAway) throw new Error(`${name} throws its data away when it stops: it cannot be started again.`);
+      if (throwAway) throw new Error(`${name} loses its data when it stops, so it cannot be restarted.`);
       await server.stop();
       gone?.();
       await sleep(awayMs);
       server = run();
-      if (!(await answers(() => ping(port), server))) throw new Error(`${name} did not start again.`);
+      if (!(await answers(() => ping(port), server))) throw new Error(`${name} did not restart.`);
     };
     if (await answers(() => ping(port), server)) return { port, stop, restart };
     await Promise.race([server.exited, sleep(200)]);
-    const said = readFileSync(log, 'utf8').trim().split('\n').slice(-8).join('\n');
+    const output = readFileSync(log, 'utf8').trim().split('\n').slice(-8).join('\n');
     // Someone else may have taken the port in between.
-    const again = attempt < 3 && /address already in use/i.test(said);
+    const again = attempt < 3 && /address already in use/i.test(output);
     await (again ? server.exited : stop());
-    if (!again) throw new Error(`${name} did not start.\n${said}`);
+    if (!again) throw new Error(`${name} did not start.\n${output}`);
   }
 }

@@ -11,7 +11,7 @@ export interface ServicesSettings {
   dataDir?: string;
   /** Of mode 'test': Postgres keeps its data in memory, where there is room. */
   inMemory?: boolean;
-  /** Gets each line for the person at the terminal. */
+  /** Prints a line. */
   announce: (line: string) => void;
 }
 
@@ -33,7 +33,7 @@ async function fromContainer(name: string, start: () => Promise<Service>, announ
   try {
     return await start();
   } catch (error) {
-    announce(`${name}: a Docker engine answers, but no container could be started (${(error as Error).message}).`);
+    announce(`${name}: Docker is running, but no container could be started (${(error as Error).message}).`);
     return undefined;
   }
 }
@@ -42,7 +42,7 @@ async function fromContainer(name: string, start: () => Promise<Service>, announ
  * Provides Postgres and Redis: named by the environment (DATABASE_URL and REDIS_URL; TEST_DATABASE_URL and
  * TEST_REDIS_URL in mode 'test'), else in containers when a Docker engine answers, else servers of our own. Announces
  * each in one line. In mode 'dev' the address names a database `belfry`, in mode 'test' the maintenance database of a
- * superuser. What is started here dies with this process. Throws when a service cannot be had.
+ * superuser. What is started here dies with this process. Throws when a service cannot be provided.
  */
 export async function startServices({ mode, dataDir, inMemory, announce }: ServicesSettings): Promise<Services> {
   if (mode === 'dev' && dataDir === undefined) throw new Error('startServices: mode "dev" needs a dataDir.');

@@ -37,7 +37,7 @@ function hasRoomInMemory(): boolean {
 export function makeThrowAway(kind: string, account?: Account, inMemory = false): string {
   const candidates = inMemory && hasRoomInMemory() ? [MEMORY, ...places] : places;
   const place = candidates.find((candidate) => mayUse(account, candidate, 'x'));
-  if (!place) throw new Error(`No place for temporary files that the server may enter (tried ${places.join(', ')}).`);
+  if (!place) throw new Error(`No folder for temporary files that the server can use (tried ${places.join(', ')}).`);
   const folder = mkdtempSync(join(place, `${PREFIX}${kind}-`));
   chmodSync(folder, 0o711);
   writeFileSync(join(folder, 'maker.pid'), String(process.pid));

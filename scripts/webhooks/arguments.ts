@@ -9,11 +9,11 @@ const USAGE = {
 
 type Command = keyof typeof USAGE;
 
-/** What was asked for at the command line. */
+/** The parsed command line. */
 export interface WebhookArguments {
   command: Command;
   json: boolean;
-  /** Endpoints to tell of. */
+  /** How many endpoints `status` lists. */
   worst: number;
   /** Undefined: all. */
   endpoint: string | undefined;
@@ -25,7 +25,7 @@ export interface WebhookArguments {
 const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const EPOCH_MS = 0;
 
-function wrong(text: string, command?: Command): never {
+function fail(text: string, command?: Command): never {
   const commands = command === undefined ? (Object.keys(USAGE) as Command[]) : [command];
   throw new Error(`${text}\n${commands.map((one) => `npm run webhooks -- ${one} ${USAGE[one]}`).join('\n')}`);
 }
@@ -42,19 +42,19 @@ function timeOf(text: string): string {
   const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
   const at = span !== undefined ? Date.now() - span : isIso ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at) || at < EPOCH_MS)
-    wrong(`--since ${text} should look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z.`, 'retry');
+    fail(`--since must look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z, not ${text}.`, 'retry');
   return new Date(at).toISOString();
 }
 
 /**
  * Reads the command line of `npm run webhooks`.
  *
- * @throws Error with lines for the person at the terminal
+ * @throws Error with a message for the terminal
  */
 export function readWebhookArguments(given: readonly string[]): WebhookArguments {
   const [command, ...rest] = given as [Command | undefined, ...string[]];
-  if (command === undefined) wrong('Say what to do:');
-  if (!Object.hasOwn(USAGE, command)) wrong(`Unknown command ${command}. There are:`);
+  if (command === undefined) fail('No command given. Usage:');
+  if (!Object.hasOwn(USAGE, command)) fail(`Unknown command ${command}. Usage:`);
   const { values, tokens } = parseArgs({
     args: rest,
     options: {
@@ -69,20 +69,20 @@ export function readWebhookArguments(given: readonly string[]): WebhookArguments
     tokens: true,
   });
   for (const token of tokens) {
-    if (token.kind === 'positional') wrong(`Unknown argument ${token.value}.`, command);
+    if (token.kind === 'positional') fail(`Unknown argument ${token.value}.`, command);
     if (token.kind !== 'option') continue;
-    if (!USAGE[command].includes(`--${token.name}`)) wrong(`Unknown argument ${token.rawName}.`, command);
-    if (token.name !== 'json' && (token.value ?? '') === '') wrong(`${token.rawName} needs a value.`, command);
+    if (!USAGE[command].includes(`--${token.name}`)) fail(`Unknown argument ${token.rawName}.`, command);
+    if (token.name !== 'json' && (token.value ?? '') === '') fail(`${token.rawName} needs a value.`, command);
   }
   const text = (name: 'worst' | 'endpoint' | 'since' | 'timeout') => values[name] as string | undefined;
   const [worst, timeoutMs] = [Number(text('worst')), spanOf(text('timeout')!)];
   if (!Number.isInteger(worst) || worst < 0 || worst > 1000)
-    wrong(`--worst must be from 0 to 1000, not ${text('worst')}.`, command);
-  if (timeoutMs === undefined) wrong(`--timeout ${text('timeout')} should look like 90s, 5m or 1h.`, command);
+    fail(`--worst must be a whole number from 0 to 1000, not ${text('worst')}.`, command);
+  if (timeoutMs === undefined) fail(`--timeout must look like 90s, 5m or 1h, not ${text('timeout')}.`, command);
   const [endpoint, since] = [text('endpoint'), text('since')];
   if (command === 'retry' && endpoint === undefined && since === undefined)
-    wrong('Say of which endpoint, since when, or both.', command);
+    fail('--endpoint or --since is missing.', command);
   if (endpoint !== undefined && !/^[0-9a-f]{24}$/.test(endpoint))
-    wrong(`--endpoint ${endpoint} is no id: it should be 24 hex digits.`, command);
+    fail(`--endpoint must be an id of 24 hex digits, not ${endpoint}.`, command);
   return { command, json: values.json === true, worst, endpoint, since: since && timeOf(since), timeoutMs };
 }

@@ -3,7 +3,7 @@ import type { WebhookQueue, WebhookStatus } from '../../src/extensions/webhooks/
 
 const shown = (count: number) => count.toLocaleString('en-US');
 
-/** A span for people: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
+/** A duration: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
 function span(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
@@ -11,27 +11,27 @@ function span(ms: number): string {
   return `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
-/** A text of somebody else's at a terminal: without what would steer it. */
+/** Text from users without control characters, which could manipulate the terminal. */
 const plain = (text: string) => text.replaceAll(/\p{Cc}/gu, ' ');
 
-/** Lines of cells that stand under one another. */
+/** Aligns cells in columns. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
   return rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('   ')}`.trimEnd());
 }
 
 function oldestText(ms: number | null): string {
-  return ms === null ? '' : `, the earliest for ${span(ms)}`;
+  return ms === null ? '' : `, the oldest for ${span(ms)}`;
 }
 
-/** What waits, in one line. */
+/** The state of the queue, in one line. */
 export function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEventMs }: WebhookQueue): string {
   const parts = [
     `${shown(events)} events wait for the relay${oldestText(oldestEventMs)}`,
     `${shown(due)} deliveries wait to be sent${oldestText(oldestMs)}`,
     `${shown(inFlight)} are in flight`,
     `${shown(retrying)} wait for their next attempt`,
-    ...(held > 0 ? [`${shown(held)} are kept for endpoints that get nothing now`] : []),
+    ...(held > 0 ? [`${shown(held)} are held for disabled or paused endpoints`] : []),
   ];
   return parts.join('; ');
 }
@@ -58,31 +58,31 @@ export function statusLines({ endpoints, queue, failed, attempts, recentMs, wors
   return [
     `Endpoints: ${endpointsLine(endpoints)}.`,
     `Queue: ${queueLine(queue)}.`,
-    `Log: ${shown(failed)} deliveries used up their schedule (npm run webhooks -- retry sends them again).`,
+    `Log: ${shown(failed)} deliveries failed every attempt (to send them again: npm run webhooks -- retry).`,
     '',
-    results.length === 0 ? `No attempt in the last ${span(recentMs)}.` : `Attempts of the last ${span(recentMs)}:`,
+    results.length === 0 ? `No attempts in the last ${span(recentMs)}.` : `Attempts in the last ${span(recentMs)}:`,
     ...table(results),
     ...(rows.length === 0
       ? []
       : [
           '',
-          'Endpoints with most to do:',
+          'Endpoints with the most work:',
           ...table([['id', 'host', 'status', 'due', 'oldest', 'retrying', 'failed', 'last error'], ...rows]),
         ]),
   ];
 }
 
 const WHY_NOT: Record<string, string> = {
-  disabled: 'is disabled: its owner enables it first',
-  busy: 'is being recovered since another time: ask again when that has finished',
+  disabled: 'is disabled; its owner must enable it first',
+  busy: 'is being recovered from a different start time; try again when that has finished',
 };
 
 /** What `retry` prints. */
 export function retryLines(recovered: readonly RecoveredEndpoint[]): string[] {
-  if (recovered.length === 0) return ['Nothing has failed.'];
+  if (recovered.length === 0) return ['No failed deliveries.'];
   return recovered.map(({ endpoint, state, total }) =>
     state === 'begun'
-      ? `${endpoint}: ${shown(total)} ${total === 1 ? 'delivery is' : 'deliveries are'} sent again`
+      ? `${endpoint}: ${shown(total)} ${total === 1 ? 'delivery is' : 'deliveries are'} being sent again`
       : `${endpoint} ${WHY_NOT[state]}`,
   );
 }

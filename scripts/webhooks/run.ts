@@ -3,7 +3,7 @@ import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import type { WebhookArguments } from './arguments.ts';
 import { queueLine, retryLines, statusLines } from './report.ts';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const LINE_MS = 5000;
 
 async function status(webhooks: WebhookOperations, { worst, json }: WebhookArguments): Promise<void> {
@@ -17,10 +17,10 @@ async function retry(webhooks: WebhookOperations, { endpoint, since, json }: Web
   return recovered.every(({ state }) => state === 'begun');
 }
 
-/** Waits until nothing is due and nothing in flight. What waits for its next attempt is not waited for. */
+/** Waits until no delivery is due or in flight. Deliveries that wait for their next attempt do not count. */
 async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookArguments): Promise<boolean> {
   const end = performance.now() + timeoutMs;
-  let said = performance.now();
+  let printedAt = performance.now();
   for (;;) {
     const queue = await webhooks.queue();
     const isDrained = queue.events + queue.due + queue.inFlight === 0;
@@ -29,18 +29,18 @@ async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookAr
       else console.log(`${isDrained ? 'Drained' : 'Not drained in time'}: ${queueLine(queue)}.`);
       return isDrained;
     }
-    if (!json && performance.now() - said >= LINE_MS) {
-      said = performance.now();
+    if (!json && performance.now() - printedAt >= LINE_MS) {
+      printedAt = performance.now();
       console.log(`${queueLine(queue)}.`);
     }
-    await sleep(Math.min(LOOK_MS, end - performance.now()));
+    await sleep(Math.min(POLL_MS, end - performance.now()));
   }
 }
 
 /**
- * Does what was asked for at the command line, and prints the result.
+ * Runs the command, and prints the result.
  *
- * @returns whether all of it was done: every endpoint is sent to again, everything was drained
+ * @returns whether everything was done: every endpoint is being retried, or the queue is drained
  */
 export async function run(webhooks: WebhookOperations, given: WebhookArguments): Promise<boolean> {
   if (given.command === 'retry') return retry(webhooks, given);

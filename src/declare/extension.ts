@@ -10,6 +10,7 @@ import type { Authenticator } from './authenticator.ts';
 import type { SentEvent } from './events.ts';
 import type { Host, UserData } from './host.ts';
 import { camelCase } from './naming.ts';
+import type { ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
 
 /** The roles that a process can play. */
@@ -104,8 +105,15 @@ export interface Extension<Name extends string = string, Api extends object = ob
    * its text has changed, so it must do no harm the second time: `create or replace`. What it made stays when the extension goes.
    */
   statements?: readonly string[];
-  /** Options of resources that it gives a meaning to: without an extension that does, they are configuration errors. */
-  resourceOptions?: readonly ('softDelete' | 'audit' | 'onOwnerDelete' | 'personalFields')[];
+  /**
+   * Options that it adds to resources, each with a zod schema that checks its value. Their types are declared by merging:
+   * `declare module … { interface ExtensionResourceOptions { retention?: number } }`. Read them from `host.resources`, as `declaration`.
+   */
+  resourceOptions?: {
+    readonly [Option in keyof ExtensionResourceOptions]?: z.ZodType<
+      Exclude<ExtensionResourceOptions[Option], undefined>
+    >;
+  };
   /** Reports configuration errors before anything is set up. */
   checkConfig?(errors: ConfigErrors): void;
   setup(host: ExtensionHost): FeatureParts<Api>;

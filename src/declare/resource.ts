@@ -58,8 +58,12 @@ export interface Hooks<F extends Fields, T extends boolean = true> {
   afterDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
 }
 
+/** Options of resources that extensions add: see `resourceOptions` of an extension. */
+// biome-ignore lint/suspicious/noEmptyInterface: extensions add members to it by declaration merging
+export interface ExtensionResourceOptions {}
+
 /** Everything that a resource declares besides its name. */
-export interface ResourceOptions<F extends Fields, T extends boolean = boolean> {
+export interface ResourceOptions<F extends Fields, T extends boolean = boolean> extends ExtensionResourceOptions {
   fields: F;
   description?: string;
   /** Who may do what. `reference`: who sees a record expanded in another one. */
@@ -85,11 +89,6 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   owner?: string;
   /** false excludes the resource from webhooks. */
   webhooks?: boolean;
-  /** Deleted records are kept for some time and can be restored. Needs the extension `softDelete()`. */
-  softDelete?: boolean;
-  audit?: boolean;
-  onOwnerDelete?: 'delete' | 'anonymize' | 'keep';
-  personalFields?: readonly string[];
 }
 
 /** A declared resource: plain data that `createApp` compiles. `T` is its option `timestamps`. */
@@ -109,7 +108,7 @@ export function earlierNames({ renamedFrom }: AnyResource): readonly string[] {
   return typeof renamedFrom === 'string' ? [renamedFrom] : (renamedFrom ?? []);
 }
 
-/** Declares a resource. Mistakes in it are reported by `createApp`, all at once. */
+/** Declares a resource. `createApp` reports the configuration errors in it, all at once. */
 export function defineResource<const N extends string, F extends Fields, T extends boolean = true>(
   name: N,
   options: ResourceOptions<F, T>,

@@ -20,12 +20,23 @@ function distance(from: string, to: string): number {
  * @returns `. Did you mean "title"?`, or an empty string when no known name is close
  */
 export function didYouMean(name: string, known: Iterable<string>): string {
-  const folded = name.toLowerCase();
+  // Untyped declarations may hold anything.
+  const folded = String(name).toLowerCase();
   let best: { name: string; edits: number } | undefined;
   for (const candidate of known) {
     const edits = distance(folded, candidate.toLowerCase());
-    if (edits <= Math.max(name.length, candidate.length) / 3 && edits < (best?.edits ?? Infinity))
+    if (edits <= Math.max(folded.length, candidate.length) / 3 && edits < (best?.edits ?? Infinity))
       best = { name: candidate, edits };
   }
   return best === undefined ? '' : `. Did you mean "${best.name}"?`;
+}
+
+/**
+ * The end of an error message about an unknown name: the known one that it may stand for, or else all of them.
+ *
+ * @param what the known names are, in the plural
+ * @returns `. Did you mean "title"?` or `; fields: title, body`
+ */
+export function knownNames(name: string, what: string, known: Iterable<string>): string {
+  return didYouMean(name, known) || `; ${what}: ${[...known].join(', ')}`;
 }

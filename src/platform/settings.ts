@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConfigErrors, reportSettings } from './config-errors.ts';
 import { StartupError } from './environment.ts';
 import { limitRule, RULE_FORM } from './limits/rule.ts';
 import type { MailTemplate, PasswordResetMail } from './mail/templates.ts';
@@ -181,14 +182,7 @@ export type SettingsInput = z.input<typeof settingsSchema>;
 export function readSettings(input: SettingsInput | undefined): Settings {
   const parsed = settingsSchema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
-  throw new StartupError('The settings are wrong:', parsed.error.issues.flatMap(faultsOf));
-}
-
-function faultsOf(issue: z.core.$ZodIssue): string[] {
-  const path = issue.path.join('.');
-  if (issue.code !== 'unrecognized_keys') return [`settings.${path}: ${issue.message}`];
-  return issue.keys.map((key) => {
-    const name = path === '' ? key : `${path}.${key}`;
-    return `settings.${name}: there is no such setting`;
-  });
+  const errors = new ConfigErrors();
+  reportSettings('settings', settingsSchema, parsed.error, errors);
+  throw new StartupError('The settings are wrong:', errors.lines);
 }

@@ -18,7 +18,7 @@ import { simulatedTransport } from './simulated/transport.ts';
 import { pushTables as ownTables } from './tables.ts';
 import { type Transport, takesDevice } from './transport.ts';
 
-export { transportConfigErrors as transportMistakes } from './transport.ts';
+export { transportConfigErrors } from './transport.ts';
 
 /** The tables of push, by name. */
 export const pushTables = { ...ownTables, ...simulatedTables };

@@ -9,7 +9,7 @@ import {
   type TokenRule,
   tokenFault,
 } from '../accounts/devices/index.ts';
-import { checkUrl } from '../platform/address-guard.ts';
+import { checkUrl } from '../platform/address-guard/index.ts';
 import { boundedArray } from '../platform/bounded-array.ts';
 import { type ErrorDetails, MAX_DETAILS, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';

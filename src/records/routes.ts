@@ -3,7 +3,7 @@ import { pluralName } from '../declare/naming.ts';
 import { recordShape } from '../declare/record-shape.ts';
 import type { Action } from '../declare/resource.ts';
 import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
-import { withMeta } from '../platform/http/answer.ts';
+import { withMeta } from '../platform/http/response.ts';
 import { type OperationContext, requestContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createRecord, reservedIdOf } from './operations/create.ts';

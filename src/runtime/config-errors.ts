@@ -1,12 +1,14 @@
 import semver from 'semver';
+import { z } from 'zod';
 import { type Extension, type FeatureParts, type Job, ROLES } from '../declare/extension.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
 import type { ConfigErrors } from '../platform/config-errors.ts';
-import { didYouMean } from '../platform/did-you-mean.ts';
+import { knownNames } from '../platform/did-you-mean.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
+import { type ExtensionOptions, isOwnOption } from '../records/configuration/declaration-shape.ts';
 import { placesOf } from '../records/configuration/option-errors.ts';
 import { archiveNames } from '../records/store/archive-table.ts';
 import { keptNames, overlongNames } from './migrations/relation-names.ts';
@@ -41,9 +43,8 @@ function isObject(part: unknown): boolean {
 export function checkAppOptions(options: object, errors: ConfigErrors): boolean {
   const given = options as Record<string, unknown>;
   for (const name of Object.keys(given)) {
-    if (OPTIONS.includes(name)) continue;
-    const hint = didYouMean(name, OPTIONS) || `; options: ${OPTIONS.join(', ')}`;
-    errors.report(`"${name}" is not an option of createApp${hint}`);
+    if (!OPTIONS.includes(name))
+      errors.report(`"${name}" is not an option of createApp${knownNames(name, 'options', OPTIONS)}`);
   }
   if (!['undefined', 'function'].includes(typeof given.listeners)) errors.at('listeners').report('must be a function');
   const notLists = LISTS.filter((name) => !Array.isArray(given[name] ?? (name === 'resources' ? undefined : [])));
@@ -66,6 +67,23 @@ function checkVersion({ name, requires }: Extension, errors: ConfigErrors): void
     errors.report(`extension "${name}" needs Belfry ${requires}; this is ${VERSION}`);
 }
 
+function checkResourceOptions({ name, resourceOptions }: Extension, errors: ConfigErrors): void {
+  for (const [option, schema] of Object.entries(resourceOptions ?? {})) {
+    const at = errors.at(`extension "${name}": resourceOptions: "${option}"`);
+    if (isOwnOption(option)) at.report('every resource has this option; rename it');
+    else if (!(schema instanceof z.ZodType)) at.report('it needs a zod schema, as { retention: z.number() }');
+  }
+}
+
+/** The options of resources that extensions bring. */
+export function resourceOptionsOf(extensions: readonly Extension[]): ExtensionOptions {
+  const options = extensions
+    .flatMap(({ resourceOptions }) => Object.entries(resourceOptions ?? {}))
+    .filter(([, schema]) => schema instanceof z.ZodType);
+  const schemas = Map.groupBy(options, ([name]) => name);
+  return new Map([...schemas].map(([name, same]) => [name, same.map(([, schema]) => schema)]));
+}
+
 /** Checks extensions, with their settings, before any is set up. */
 export function checkExtensions(extensions: readonly Extension[], errors: ConfigErrors): void {
   for (const extension of extensions) {
@@ -73,6 +91,7 @@ export function checkExtensions(extensions: readonly Extension[], errors: Config
     if (typeof name !== 'string' || name === '' || typeof setup !== 'function')
       errors.at(`extension "${name}"`).report('it needs a name and a function setup(host)');
     checkVersion(extension, errors);
+    checkResourceOptions(extension, errors);
   }
   const names = extensions.map(({ name }) => name);
   for (const [i, name] of names.entries()) {

@@ -6,80 +6,83 @@ import { isTooSlow, isTransient } from '../platform/postgres/errors.ts';
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 
-async function retrying(
-  what: string,
+/** Tries a connection a few times. Returns why it failed, or undefined. */
+async function tryToReach(
+  server: string,
   attempt: () => Promise<unknown>,
   log: Platform['log'],
 ): Promise<string | undefined> {
-  for (let tried = 1; ; tried++) {
+  for (let attempts = 1; ; attempts++) {
     try {
       await attempt();
       return undefined;
     } catch (error) {
       const reason =
         error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
-      if (tried === ATTEMPTS) return `${what} cannot be reached: ${reason}`;
-      const wait = FIRST_WAIT_MS * 2 ** (tried - 1);
-      log.warn(`${what} cannot be reached (${reason}); trying again in ${wait} ms (${tried} of ${ATTEMPTS})`);
+      if (attempts === ATTEMPTS) return `${server} cannot be reached: ${reason}`;
+      const wait = FIRST_WAIT_MS * 2 ** (attempts - 1);
+      log.warn(
+        `${server} cannot be reached (${reason}); trying again in ${wait} ms (attempt ${attempts} of ${ATTEMPTS})`,
+      );
       await sleep(wait);
     }
   }
 }
 
-/** `host:port` of a server URL: what may be said of it, without its password. */
-function place(url: string): string {
+/** `host:port` of a server URL, without its password. */
+function hostOf(url: string): string {
   return new URL(url).host;
 }
 
-function postgresFault({ env, database, log }: Platform): Promise<string | undefined> {
-  const ask = () => database.write({ text: 'select 1', values: [] });
-  return retrying(`Postgres at ${place(env.databaseUrl)}`, ask, log);
+function reachPostgres({ env, database, log }: Platform): Promise<string | undefined> {
+  const ping = () => database.write({ text: 'select 1', values: [] });
+  return tryToReach(`Postgres at ${hostOf(env.databaseUrl)}`, ping, log);
 }
 
-function redisFault({ env, redis, log }: Platform): Promise<string | undefined> {
-  const ask = async () => {
+function reachRedis({ env, redis, log }: Platform): Promise<string | undefined> {
+  const ping = async () => {
     const { commands } = redis;
     try {
       if (commands.status === 'wait' || commands.status === 'end') await commands.connect();
       await commands.ping();
     } catch (error) {
-      // What a command says of a closed connection is the library's word; the connection knows why it is closed.
+      // The connection knows why it is closed; the error of a command only says that it is.
       throw redis.lastFault() ?? error;
     }
   };
-  return retrying(`Redis at ${place(env.redisUrl)}`, ask, log);
+  return tryToReach(`Redis at ${hostOf(env.redisUrl)}`, ping, log);
 }
 
-function fail(faults: readonly (string | undefined)[]): void {
-  const found = faults.filter((fault) => fault !== undefined);
+function throwIfAny(problems: readonly (string | undefined)[]): void {
+  const found = problems.filter((problem) => problem !== undefined);
   if (found.length > 0) throw new StartupError('The app cannot start:', found);
 }
 
 /**
- * Waits until all is reached, and does the work. When Postgres goes away in the middle, as for a restart, it waits again and begins the
- * work anew: a process that ended instead would be started again by its platform, but each time later.
+ * Waits until the servers are reached, and does the work. If the connection to Postgres is lost meanwhile, as in a restart, it waits and
+ * does the work again. A process that exited instead would be restarted by its platform, but with growing delays.
  */
-async function prepared<T>(platform: Platform, reach: () => Promise<void>, work: () => Promise<T>): Promise<T> {
-  for (let tried = 1; ; tried++) {
+async function onceReached<T>(platform: Platform, reach: () => Promise<void>, work: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
     await reach();
     try {
       return await work();
     } catch (error) {
       if (!isTransient(error) || isTooSlow(error)) throw error;
-      const fault = `Postgres at ${place(platform.env.databaseUrl)} went away in the middle: ${(error as Error).message}`;
-      if (tried === ATTEMPTS) fail([fault]);
-      platform.log.warn(`${fault}; beginning anew (${tried} of ${ATTEMPTS})`);
+      const problem = `The connection to Postgres at ${hostOf(platform.env.databaseUrl)} was lost: ${(error as Error).message}`;
+      if (attempts === ATTEMPTS) throwIfAny([problem]);
+      platform.log.warn(`${problem}; trying again (attempt ${attempts} of ${ATTEMPTS})`);
     }
   }
 }
 
 /**
- * Waits for Postgres, a few times, and does work with it that may be begun anew when Postgres goes away in the middle.
+ * Waits for Postgres, and does work with it. The work runs again if the connection is lost meanwhile.
  *
  * @throws StartupError when it cannot be reached
  */
 export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
-  return prepared(platform, async () => fail([await postgresFault(platform)]), work);
+  return onceReached(platform, async () => throwIfAny([await reachPostgres(platform)]), work);
 }
 
 /**
@@ -88,6 +91,6 @@ export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Pro
  * @throws StartupError naming each that cannot be reached
  */
 export function withStores<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
-  const reach = async () => fail(await Promise.all([postgresFault(platform), redisFault(platform)]));
-  return prepared(platform, reach, work);
+  const reach = async () => throwIfAny(await Promise.all([reachPostgres(platform), reachRedis(platform)]));
+  return onceReached(platform, reach, work);
 }

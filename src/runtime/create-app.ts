@@ -15,8 +15,9 @@ import type { Captured } from '../push/history/captured.ts';
 import type { Push } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { transportsFrom } from '../push/transports/from-environment.ts';
-import { type AppAdministration, type Assembly, assemble, checkDeclarations } from './assemble.ts';
+import { type AppAdministration, type Assembly, assemble } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
+import { checkDeclarations } from './declarations.ts';
 import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import { type StartOptions, startRoles } from './start.ts';
@@ -196,7 +197,7 @@ function assembleFrom(
   if (isReadable) checkDeclarations(declared, settings, errors);
   const isSound = errors.lines.length === 0;
   const assembly = isSound && env && settings ? assemble(declared, env, settings, errors) : undefined;
-  if (assembly === undefined) throw new StartupError('The app cannot be made:', errors.lines);
+  if (assembly === undefined) throw new StartupError('The app has configuration errors:', errors.lines);
   return assembly;
 }
 

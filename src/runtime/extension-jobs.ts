@@ -24,7 +24,7 @@ interface ExtensionJobs {
  */
 export function createExtensionJobs(queues: Queues, extension: string): ExtensionJobs {
   let known: FeatureParts['jobs'] = {};
-  // A sign that no name of a job may have (jobMistakes), so that two extensions never share a queue: "mail" has the job "sync-now",
+  // A sign that no job name may have (checkJobs), so that two extensions never share a queue: "mail" has the job "sync-now",
   // "mail-sync" the job "now". Nor is it a colon, which BullMQ keeps for itself.
   const queueOf = (job: string) => `${extension}/${job}`;
   return {

@@ -5,17 +5,17 @@ import { createLog } from '../platform/log.ts';
 import type { App } from './create-app.ts';
 import { releaseMemory } from './release-memory.ts';
 
-// After this the platform sends SIGKILL anyway (Heroku-like ones give 30 s); nothing is lost by going first.
-const LONGEST_STOP_MS = 25_000;
+// Platforms send SIGKILL after about 30 s; exiting before that loses nothing.
+const MAX_STOP_MS = 25_000;
 
 type Variables = Record<string, string | undefined>;
 
-/** Reports why the process cannot start, and ends it with exit code 1. */
+/** Logs why the process cannot start, and exits with code 1. */
 type Fail = (error: unknown) => never;
 
 /** For a person at a terminal. */
 function failAsText(error: unknown): never {
-  // A configuration error needs its text, not the place in our code that noticed it.
+  // A configuration error needs no stack trace.
   console.error(error instanceof StartupError ? error.message : error);
   process.exit(1);
 }
@@ -35,7 +35,7 @@ function logEverything(role: Role, level: string | undefined): Fail {
   process.removeAllListeners('warning');
   process.on('warning', (warning) => log.warn({ err: warning }, warning.message));
   process.on('uncaughtException', (error, origin) => {
-    fatal.fatal({ err: error, origin }, 'the process ends: nothing caught this error');
+    fatal.fatal({ err: error, origin }, 'uncaught error: the process exits');
     process.exit(1);
   });
   return (error) => {
@@ -46,11 +46,11 @@ function logEverything(role: Role, level: string | undefined): Fail {
 }
 
 /**
- * Runs an app as this process until SIGTERM or SIGINT: then it finishes what is in flight and exits. In development the database is made
- * to match the declarations first. In production everything that it prints is a JSON line, from the first one on.
+ * Runs an app as this process until SIGTERM or SIGINT; then it finishes the work in flight and exits. In development it first makes the
+ * database match the declarations. In production every line that it prints is JSON.
  *
  * @param role `web` runs every role that the environment does not switch off, another one only itself
- * @param load loads the app's declarations; what they throw ends the process with exit code 1 and a list of the configuration errors
+ * @param load loads the app's declarations; if they throw, the process exits with code 1 after listing the configuration errors
  * @param environment usually `process.env`
  */
 export async function runProcess(
@@ -72,7 +72,7 @@ export async function runProcess(
   const stop = async () => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => process.exit(1), LONGEST_STOP_MS).unref();
+    setTimeout(() => process.exit(1), MAX_STOP_MS).unref();
     await app.close();
     process.exit(0);
   };
@@ -81,7 +81,7 @@ export async function runProcess(
   try {
     if (NODE_ENV === 'development') {
       const { ALLOW_LOSS, OWN_DATABASE } = environment;
-      // A database that the developer named may hold what others still need.
+      // A database that the developer chose may hold data that others still need.
       const mayDrop = OWN_DATABASE === 'yes' ? 'empty' : 'nothing';
       await app.migrate({ mode: 'sync', mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop });
     }

@@ -1,6 +1,6 @@
 import type { Role } from '../declare/extension.ts';
 import type { Environment } from '../platform/environment.ts';
-import { createPendingAnswers } from '../platform/http/pending-answers.ts';
+import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { listen } from '../platform/http/server.ts';
 import { createLogWork } from '../platform/log-work.ts';
 import { addProcessMetrics } from '../platform/metrics.ts';
@@ -13,7 +13,7 @@ import { checkSchema, missingParts } from './migrations/check-schema.ts';
 import { warnIfAhead } from './migrations/warn-if-ahead.ts';
 
 export interface StartOptions {
-  /** Of `web`. Default PORT; 0 for any free one. */
+  /** The port of `web`. Default PORT; 0 for any free one. */
   port?: number;
   roles?: readonly Role[];
 }
@@ -45,7 +45,7 @@ function startRelayOf({ platform, parts }: Assembly) {
 }
 
 async function startWeb({ platform, parts, host, records, tables }: Assembly, port: number) {
-  const pending = createPendingAnswers(platform.settings.http);
+  const pending = createPendingResponses(platform.settings.http);
   const api = createApi(
     { routes: parts.routes ?? [], pages: parts.pages ?? [] },
     { host, records, authenticators: parts.authenticators ?? [] },
@@ -71,20 +71,20 @@ async function startWeb({ platform, parts, host, records, tables }: Assembly, po
   );
 }
 
-/** Serves metrics on a port of their own. Without a token only this machine may ask. */
+/** Serves metrics on a port of their own; without a token only to this machine. */
 async function startMetrics({ platform }: Assembly, port: number) {
   const { metrics, env, log, settings } = platform;
   const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
   const where = { port, setting: 'METRICS_PORT', host };
   const server = await listen(metricsApp(metrics, env.metricsToken), where, { stallMs: settings.http.stallMs });
-  log.info({ url: `${server.url}/metrics` }, 'metrics are served');
+  log.info({ url: `${server.url}/metrics` }, 'serving metrics');
   return server;
 }
 
 /**
  * Starts roles in this process.
  *
- * @param stops where each started role leaves how it is stopped; run in reverse order
+ * @param stops receives a function that stops each started role; they are called in reverse order
  */
 export async function startRoles(
   assembly: Assembly,
@@ -118,12 +118,12 @@ export async function startRoles(
     metricsUrl = `${server.url}/metrics`;
   }
   if (!roles.includes('web')) {
-    platform.log.info({ roles }, `runs with the roles ${roles.join(', ')}`);
+    platform.log.info({ roles }, `running with the roles ${roles.join(', ')}`);
     return { url: '', metricsUrl };
   }
   const server = await startWeb(assembly, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
-  // Stopped before the server: it waits for the answers that they still write.
+  // These stop before the server does, which waits for the responses that they still write.
   await startWorkers('web');
   platform.log.info({ roles, url: server.url }, `listens on ${server.url} with the roles ${roles.join(', ')}`);
   return { url: server.url, metricsUrl };

@@ -14,8 +14,8 @@ import { VERSION } from '../../src/runtime/version.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 
-/** Every mistake that createApp finds. */
-function mistakes(options: Parameters<typeof createApp>[0], variables: Record<string, string> = env): string {
+/** The configuration errors that createApp reports. */
+function configErrors(options: Parameters<typeof createApp>[0], variables: Record<string, string> = env): string {
   try {
     createApp(options, variables);
     return '';
@@ -25,7 +25,7 @@ function mistakes(options: Parameters<typeof createApp>[0], variables: Record<st
 }
 
 const withRoute = (route: Partial<Route>) =>
-  mistakes({
+  configErrors({
     resources: [defineUser()],
     extensions: [
       defineExtension({
@@ -35,8 +35,8 @@ const withRoute = (route: Partial<Route>) =>
     ],
   });
 
-test('mistakes in environment, settings, resources, extensions and transports are told all at once', () => {
-  const told = mistakes(
+test('errors in environment, settings, resources, extensions and transports are reported all at once', () => {
+  const told = configErrors(
     {
       resources: [defineUser(), defineResource('thing', { fields: { id: f.string() } })],
       extensions: [webhooks({ timeoutMs: -1, nope: 1 } as never), webhooks()],
@@ -68,7 +68,7 @@ test.each([
 });
 
 const withPages = (...paths: string[]) =>
-  mistakes({
+  configErrors({
     resources: [defineUser()],
     extensions: [
       defineExtension({
@@ -93,19 +93,19 @@ test('a page may have a path like one of the API', () => {
 
 test('a resource whose path an extension has is refused', () => {
   const resources = [defineUser(), defineResource('webhook', { fields: {} })];
-  expect(mistakes({ resources, extensions: [webhooks()] })).toContain(
+  expect(configErrors({ resources, extensions: [webhooks()] })).toContain(
     'GET /webhooks: a resource or extension has it already',
   );
 });
 
 test('an extension without a setup is refused by name', () => {
-  expect(mistakes({ resources: [defineUser()], extensions: [{ name: 'empty' } as never] })).toContain(
+  expect(configErrors({ resources: [defineUser()], extensions: [{ name: 'empty' } as never] })).toContain(
     'extension "empty": it needs',
   );
 });
 
 const requiring = (requires: string) =>
-  mistakes({
+  configErrors({
     resources: [defineUser()],
     extensions: [defineExtension({ name: 'probe', requires, setup: () => ({}) })],
   });
@@ -126,7 +126,7 @@ test('a range of versions that is none is refused', () => {
 test('two extensions with a table of one name are refused', () => {
   const table = pgTable('notes', { id: text('id').primaryKey() });
   const extension = (name: string) => defineExtension({ name, tables: { notes: table }, setup: () => ({}) });
-  expect(mistakes({ resources: [defineUser()], extensions: [extension('one'), extension('two')] })).toContain(
+  expect(configErrors({ resources: [defineUser()], extensions: [extension('one'), extension('two')] })).toContain(
     'table "notes": two extensions have it',
   );
 });

@@ -48,7 +48,7 @@ async function command(args: string, { input, env = stores }: { input?: string; 
 test('the first admin is made from the command line: with a password that is printed once, or with one of his own', async () => {
   const made = await admin('create --email Root@Example.com --name Root');
   expect(made).toMatchObject({ code: 0, wrong: '' });
-  expect(made.said).toMatch(/^root@example.com is admin now \([0-9a-f]{24}\)\.\nPassword, shown this once: \S+$/);
+  expect(made.said).toMatch(/^root@example.com is admin now \([0-9a-f]{24}\)\.\nPassword (shown only once): \S+$/);
   const password = made.said.split(' ').at(-1)!;
   expect(password).toMatch(/^(?:[a-z2-9]{5}-){3}[a-z2-9]{5}$/);
   const { body } = await login('root@example.com', password);
@@ -58,7 +58,8 @@ test('the first admin is made from the command line: with a password that is pri
   expect(await admin('create --email root@example.com')).toEqual({
     code: 1,
     said: '',
-    wrong: 'There is an account with this e-mail already. Its role: npm run admin -- promote --email root@example.com',
+    wrong:
+      'An account with this e-mail already exists. To give it a role: npm run admin -- promote --email root@example.com',
   });
 
   const input = 'a bell rings at noon\nand more\n';
@@ -92,7 +93,7 @@ test('roles are given and taken, accounts disabled and enabled, sessions shown a
   expect((await admin(`sessions --email ${email}`)).said).toMatch(
     /^id +created +last used +address +user agent\n[0-9a-f]{24} /,
   );
-  expect(await admin(`sessions --email ${email} --end`)).toMatchObject({ said: `All sessions of ${email} are over.` });
+  expect(await admin(`sessions --email ${email} --end`)).toMatchObject({ said: `Ended all sessions of ${email}.` });
   expect(await isIn(token)).toBe(false);
 
   const next = (await login(email, account.password)).body.data.token;
@@ -106,7 +107,7 @@ test('roles are given and taken, accounts disabled and enabled, sessions shown a
   expect([role.code, role.wrong]).toEqual([1, expect.stringMatching(/^roles\.1: /)]);
   expect(await admin('promote --email nobody@example.com')).toMatchObject({
     code: 1,
-    wrong: 'There is no account with the e-mail nobody@example.com.',
+    wrong: 'No account with the e-mail nobody@example.com.',
   });
 });
 
@@ -119,7 +120,7 @@ test('users are imported from a file; what is refused is listed beside it, for i
   expect(await admin(`import ${file}`)).toEqual({
     code: 0,
     // A line for each second that it took may stand before.
-    said: expect.stringMatching(/(^|\n)1,200 lines: 1,200 imported, 0 there already, 0 refused$/),
+    said: expect.stringMatching(/(^|\n)1,200 lines: 1,200 imported, 0 already stored, 0 refused$/),
     wrong: '',
   });
   const report = `${file}.refused.ndjson`;
@@ -128,8 +129,8 @@ test('users are imported from a file; what is refused is listed beside it, for i
   writeFileSync(file, `${JSON.stringify(rows[0])}\n{"email":"x"}\n{"email":"new@example.com","name":"New"}\n`);
   expect(await command(`import ${file}`)).toEqual({
     code: 1,
-    said: '3 lines: 1 imported, 1 there already, 1 refused',
-    wrong: `What was refused, and why: ${report}`,
+    said: '3 lines: 1 imported, 1 already stored, 1 refused',
+    wrong: `Refused rows, with reasons: ${report}`,
   });
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ line: 2, email: 'x' });
   expect(statSync(report).mode & 0o777).toBe(0o600);
@@ -137,7 +138,7 @@ test('users are imported from a file; what is refused is listed beside it, for i
 });
 
 test('captured e-mails are shown, the newest first', async () => {
-  expect((await admin('mails')).said).toBe('No e-mail was captured.');
+  expect((await admin('mails')).said).toBe('No e-mails captured.');
   for (const to of ['a@example.com', 'b@example.com'])
     await app.mail.send({ to, subject: `For ${to}`, text: 'A link: https://example.com/x' });
   await vi.waitUntil(async () => (await app.captured.mails()).length === 2, { timeout: 60_000 });

@@ -29,11 +29,11 @@ const { audit: trail } = app as unknown as { audit: AuditApi };
 const verifying = (...args: string[]) => inProcess(() => verify(trail, readAuditArguments(['verify', ...args])));
 
 test.each([
-  ['', 'Say what to do:'],
+  ['', 'No command given. Usage:'],
   ['repair', 'Unknown command repair.'],
   ['verify all', 'Unknown argument all.'],
   ['verify --fix', 'Unknown argument --fix.'],
-  ['verify --expect 12', '--expect 12 should look'],
+  ['verify --expect 12', '--expect must be a row as verify prints it (1234:9f86d0…), not 12.'],
 ])('npm run audit -- %s: what is wrong is told with how the command is called', (args, says) => {
   const read = () => readAuditArguments(args.split(' ').filter(Boolean));
   expect(read).toThrow(says);
@@ -53,7 +53,7 @@ test('npm run audit -- verify says that all is well with the row to note, and el
   const noted = `3:${rows[0].hash}`;
   expect(await verifying('--expect', noted)).toEqual({
     code: 0,
-    said: `3 rows are as they were.\nThe last one, to be noted for --expect: ${noted}\nThe expected row is there, as it was.`,
+    said: `3 rows are unchanged.\nLast row, for --expect: ${noted}\nThe expected row is there and unchanged.`,
     wrong: '',
   });
   await client.query('alter table audit_entries disable trigger audit_row_stays');
@@ -61,7 +61,7 @@ test('npm run audit -- verify says that all is well with the row to note, and el
   const broken = await runScript(project.folder, 'audit.ts verify', { DATABASE_URL: own.DATABASE_URL! });
   expect(broken).toEqual({
     code: 1,
-    said: '1 row is as it was.\nRow 2 was changed. What follows was not looked at.\nA trigger that keeps the rows is missing or switched off: see docs/audit.md.',
+    said: '1 row is unchanged.\nRow 2 was changed. Later rows were not checked.\nA trigger that protects the rows is missing or disabled. See docs/audit.md.',
     wrong: '',
   });
   expect(JSON.parse((await verifying('--json')).said)).toMatchObject({

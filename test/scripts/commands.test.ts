@@ -12,30 +12,30 @@ const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 const begin = (command: string, env?: Record<string, string>) => startScript('.', command, env);
 
 test.each([
-  ['demo.ts fast', 'Unknown argument fast. npm run demo takes none.'],
-  ['migrate.ts --force', 'Unknown argument --force. npm run migrate takes --status or --dry-run, or nothing.'],
-  ['migration-generate.ts --drop title', '--drop title should look like --drop posts.subtitle'],
-  ['dev.ts --frehs', 'Unknown argument --frehs. npm run dev takes --fresh and --allow-loss.'],
-  ['receiver.ts', 'Say the secret of the endpoint: npm run receiver -- whsec_…'],
+  ['demo.ts fast', 'Unknown argument fast. npm run demo takes no arguments.'],
+  ['migrate.ts --force', 'Unknown argument --force. Usage: npm run migrate [-- --status | --dry-run]'],
+  ['migration-generate.ts --drop title', '--drop title is malformed. Example: --drop posts.subtitle'],
+  ['dev.ts --frehs', 'Unknown argument --frehs. Options of npm run dev: --fresh, --allow-loss.'],
+  ['receiver.ts', 'The secret of the endpoint is missing. Usage: npm run receiver -- whsec_…'],
 ])('%s is refused with one line', async (command, line) => {
   expect(await begin(command).ended).toEqual({ code: 1, said: line });
 });
 
 test('npm run migrate is asked for one thing', () => {
   expect(() => readMigrateArguments(['--status', '--dry-run'])).toThrow(
-    'One at a time. npm run migrate takes --status or --dry-run, or nothing.',
+    'Too many arguments. Usage: npm run migrate [-- --status | --dry-run]',
   );
   expect([[], ['--status'], ['--dry-run']].map(readMigrateArguments)).toEqual(['apply', 'status', 'sql']);
 });
 
 test.each<[string[], string | undefined, string]>([
-  [[SECRET, '4001'], undefined, 'Unknown argument 4001. There is one: npm run receiver -- whsec_…'],
-  [['whsec_!'], undefined, 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],
-  [[SECRET.slice(6)], undefined, 'That is no secret of an endpoint: it should be whsec_ followed by base64.'],
+  [[SECRET, '4001'], undefined, 'Unknown argument 4001. Usage: npm run receiver -- whsec_…'],
+  [['whsec_!'], undefined, 'Invalid secret: it must be whsec_ followed by base64.'],
+  [[SECRET.slice(6)], undefined, 'Invalid secret: it must be whsec_ followed by base64.'],
   ...['x', '70000', '-1', '80.5'].map((port): [string[], string, string] => [
     [SECRET],
     port,
-    `RECEIVER_PORT must be from 0 to 65535, not ${port}.`,
+    `RECEIVER_PORT must be a number from 0 to 65535, not ${port}.`,
   ]),
 ])('the receiver refuses %j with RECEIVER_PORT=%s', (given, port, line) => {
   expect(() => readReceiverArguments(given, port)).toThrow(new Error(line));
@@ -46,7 +46,7 @@ test('the receiver says when its port is in use, and does not take that of web',
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   const { ended } = begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: String(port), PORT: '0' });
-  expect(await ended).toEqual({ code: 1, said: `Port ${port} is in use; choose another with RECEIVER_PORT.` });
+  expect(await ended).toEqual({ code: 1, said: `Port ${port} is in use. Choose another with RECEIVER_PORT.` });
   server.close();
 });
 

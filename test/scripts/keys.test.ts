@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readKeysArguments } from '../../scripts/keys/arguments.ts';
-import { rotate, tellStatus } from '../../scripts/keys/run.ts';
+import { printStatus, rotate } from '../../scripts/keys/run.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 /** What a command does, in this process, with these keys. */
 const status = (keys: string, databaseUrl?: string) =>
-  inProcess(async () => tellStatus(made(keys, databaseUrl)).then(() => true));
+  inProcess(async () => printStatus(made(keys, databaseUrl)).then(() => true));
 const rotating = (keys: string) => inProcess(() => rotate(made(keys), {}));
 
 const idAt = (n: number) => n.toString(16).padStart(24, '0');
@@ -106,20 +106,17 @@ async function holdSecondBatch() {
 }
 
 test.each([
-  ['', 'Say what to do: npm run keys -- generate, status or rotate.'],
-  ['show', 'Unknown command show: npm run keys -- generate, status or rotate.'],
-  ['rotate now', 'Unknown argument now. npm run keys takes one: generate, status or rotate.'],
-  [
-    'rotate --give-up now',
-    '--give-up takes the id of a key that is lost, 8 hex digits: npm run keys -- status shows it.',
-  ],
+  ['', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
+  ['show', 'Unknown command show. Usage: npm run keys -- generate, status or rotate.'],
+  ['rotate now', 'Unknown argument now. Usage: npm run keys -- generate, status or rotate.'],
+  ['rotate --give-up now', '--give-up needs the id of the lost key, 8 hex digits. npm run keys -- status shows it.'],
 ])('npm run keys -- %s is refused with one line', (given, line) => {
   expect(() => readKeysArguments(given.split(' ').filter(Boolean))).toThrow(new Error(line));
 });
 
 test.each([
-  ['keys.ts', 'Say what to do: npm run keys -- generate, status or rotate.'],
-  ['keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing: say those that the service runs with.'],
+  ['keys.ts', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
+  ['keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.'],
 ])('%s is refused with one line', async (command, line) => {
   expect(await begin(command).ended).toEqual({ code: 1, said: line });
 });
@@ -155,8 +152,8 @@ test('status, rotate, status: what is under which key, and which one may be remo
   expect(rotated.said.split('\n').at(0)).toBe('webhook_endpoints: 500 of 1,200 values');
   expect(rotated.said.split('\n').slice(-3)).toEqual([
     'webhook_endpoints: 1,200 of 1,200 values',
-    `1,200 values were put under key ${next}.`,
-    `No value is under key ${old} any more: it may be removed from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
+    `1,200 values were encrypted with key ${next}.`,
+    `No value is encrypted with key ${old} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
   ]);
   await allReadable();
   const untouched = await client.query(`select 1 from webhook_endpoints where updated_at <> '2020-01-01'`);
@@ -174,7 +171,7 @@ test('status, rotate, status: what is under which key, and which one may be remo
   }
   const again = await rotating(both);
   expect(again.code).toBe(0);
-  expect(again.said).toContain(`0 values were put under key ${next}.`);
+  expect(again.said).toContain(`0 values were encrypted with key ${next}.`);
 });
 
 test('a rotation killed in the middle loses nothing, and the next one does the rest', async () => {
@@ -197,7 +194,7 @@ test('a rotation killed in the middle loses nothing, and the next one does the r
 
   const rest = await rotating(both);
   expect(rest.code).toBe(0);
-  expect(rest.said).toContain(`${(1500 - done).toLocaleString('en-US')} values were put under key ${idOf(next)}.`);
+  expect(rest.said).toContain(`${(1500 - done).toLocaleString('en-US')} values were encrypted with key ${idOf(next)}.`);
   await allReadable();
 });
 
@@ -214,7 +211,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after its batch', 
   // A busy process may hear of the signal only in its next batch.
   expect([1000, 1500]).toContain(done);
   const last = said.split('\n').at(-1);
-  expect(last).toBe(`Stopped after ${done.toLocaleString('en-US')} values. Run it again to go on.`);
+  expect(last).toBe(`Stopped after ${done.toLocaleString('en-US')} values. Run it again to continue.`);
   expect(await under(keys[0])).toBe(2000 - done);
 });
 
@@ -228,7 +225,7 @@ test('what cannot be decrypted is named by its id, the rest is rotated, and the 
   const { code, said } = await begin('keys.ts rotate', env).ended;
   expect(code).toBe(1);
   expect(said).toContain(`webhook_endpoints.secret: 2 values cannot be decrypted: ${idAt(7)}, ${idAt(8)}`);
-  expect(said).toContain(`598 values were put under key ${idOf(keys[1])}.`);
+  expect(said).toContain(`598 values were encrypted with key ${idOf(keys[1])}.`);
   expect(said).not.toMatch(/plain and secret|v1\./);
   expect(await under(keys[1])).toBe(598);
 });

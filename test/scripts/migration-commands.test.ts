@@ -116,8 +116,8 @@ test('a team adds, renames, changes a type and drops, by commands alone, and its
     lines: [
       'This would lose data:',
       '  - posts.old: 1 row holds a value',
-      '      if it is called status now: npm run migration:generate -- headline --rename posts.old=status',
-      '      if it is to be dropped: npm run migration:generate -- headline --drop posts.old',
+      '      to rename it to status: npm run migration:generate -- headline --rename posts.old=status',
+      '      to drop it: npm run migration:generate -- headline --drop posts.old',
     ],
   });
   const { ok, lines } = await generating([changed], 'headline', '--drop', 'posts.old');
@@ -146,7 +146,7 @@ test('a team adds, renames, changes a type and drops, by commands alone, and its
   ]);
 
   writeFileSync(join(folder, 'migrations', '0000_init.sql'), 'select 1;');
-  expect((await reading('status'))[0]).toBe('applied  0000_init  (changed since then: put it back)');
+  expect((await reading('status'))[0]).toBe('applied  0000_init  (the file was changed since: restore it)');
   await expect(apply()).rejects.toMatchObject({
     message: `Migrations were changed after this database got them:
   - 0000_init.sql: put it back as it was, and write what it should do in a new one`,
@@ -242,7 +242,10 @@ test('the code before a deploy that was taken back starts on the newer database,
   await apply();
   await query('alter table posts add column newer text');
   await query(`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`);
-  expect((await migrate('--status')).said).toEqual(['applied  0000_init', 'unknown  1 more, which newer code applied']);
+  expect((await migrate('--status')).said).toEqual([
+    'applied  0000_init',
+    'unknown  1 more, applied by a newer version of the app',
+  ]);
   const web = begin('src/web.ts', [], { ...redis, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: '0' });
   await vi.waitUntil(() => web.said().includes('listens on'), patience);
   expect(web.said()).toContain('the database is ahead of this code, which does not know 1 of its migrations');

@@ -10,7 +10,7 @@ const project = makeProject();
 afterAll(project.remove);
 
 test.each([
-  ['', 'Say what to do:'],
+  ['', 'No command given. Usage:'],
   ['erase', 'Unknown command erase.'],
   ['report user', 'Unknown argument user.'],
   ['report --fix', 'Unknown argument --fix.'],
@@ -29,12 +29,12 @@ test('npm run privacy -- report needs no database, and with --strict it fails wh
     createApp({ resources: [defineUser(), contact], extensions: [privacy()] }, environment);`);
   const wrong = await runScript(project.folder, 'privacy.ts report --strict');
   expect(wrong).toMatchObject({ code: 1, wrong: '' });
-  expect(wrong.said).toContain(`contact.phone (looks like it: NOT MARKED)
+  expect(wrong.said).toContain(`contact.phone (name looks personal: NOT MARKED)
   stored   contacts.phone
   seen by  who may read the record: whoever is signed in
   kept     as long as its record
 `);
-  expect(wrong.said).toMatch(/Looks personal, and is not marked\. [^\n]+\n {2}contact\.phone$/);
+  expect(wrong.said).toMatch(/Looks personal, but is not marked\. [^\n]+\n {2}contact\.phone$/);
 
   const contact = defineResource('contact', { fields: { phone: f.string().pii() } });
   const app = createApp(

@@ -46,21 +46,21 @@ test('what is wrong at the command line is told with how the command is called',
       return (error as Error).message;
     }
   };
-  expect(says('')).toMatch(/^Say what to do:\nnpm run webhooks -- status /);
-  expect(says('stop')).toMatch(/^Unknown command stop\. There are:\n/);
-  expect(says('retry')).toMatch(/^Say of which endpoint, since when, or both\.\nnpm run webhooks -- retry /);
-  expect(says('retry --endpoint 12')).toMatch(/^--endpoint 12 is no id/);
-  expect(says('retry --since yesterday')).toMatch(/^--since yesterday should look like 2h, 1d, 2030-01-31 or/);
-  expect(says('retry --since 2030-02-31T99:00Z')).toMatch(/^--since 2030-02-31T99:00Z should look like/);
-  expect(says('drain --timeout soon')).toMatch(/^--timeout soon should look like 90s, 5m or 1h\./);
-  expect(says('status --worst -1')).toMatch(/^--worst must be from 0 to 1000, not -1\./);
+  expect(says('')).toMatch(/^No command given\. Usage:\nnpm run webhooks -- status /);
+  expect(says('stop')).toMatch(/^Unknown command stop\. Usage:\n/);
+  expect(says('retry')).toMatch(/^--endpoint or --since is missing\.\nnpm run webhooks -- retry /);
+  expect(says('retry --endpoint 12')).toMatch(/^--endpoint must be an id of 24 hex digits, not 12/);
+  expect(says('retry --since yesterday')).toMatch(/^--since must look like 2h, 1d, 2030-01-31 or .*, not yesterday\./);
+  expect(says('retry --since 2030-02-31T99:00Z')).toMatch(/^--since must look like .*, not 2030-02-31T99:00Z\./);
+  expect(says('drain --timeout soon')).toMatch(/^--timeout must look like 90s, 5m or 1h, not soon\./);
+  expect(says('status --worst -1')).toMatch(/^--worst must be a whole number from 0 to 1000, not -1\./);
   expect(says('status --since 1d')).toMatch(/^Unknown argument --since\./);
   expect(says('status all')).toMatch(/^Unknown argument all\./);
   for (const right of ['status', 'status --json --worst 3', 'retry --since 2h', 'drain --timeout 90s'])
     expect(says(right)).toBe('');
   const { code, said, wrong } = await command('retry');
   expect({ code, said }).toEqual({ code: 1, said: '' });
-  expect(wrong).toMatch(/^Say of which endpoint/);
+  expect(wrong).toMatch(/^--endpoint or --since is missing/);
 });
 
 test('status tells what waits and what failed, retry sends that again, drain waits until nothing waits', async () => {
@@ -119,7 +119,7 @@ test('status tells what waits and what failed, retry sends that again, drain wai
   const before = receiver.requests.length;
   const retried = await command('retry --since 1d');
   expect(retried.said.split('\n').toSorted()).toEqual(
-    [`${working}: 2 deliveries are sent again`, `${off} is disabled: its owner enables it first`].toSorted(),
+    [`${working}: 2 deliveries are being sent again`, `${off} is disabled; its owner must enable it first`].toSorted(),
   );
   expect(retried.code).toBe(1);
   const drain = await webhooks('drain --timeout 60s');

@@ -1,4 +1,4 @@
-import { checkUrl } from '../../platform/address-guard.ts';
+import { checkUrl } from '../../platform/address-guard/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Which endpoints of browsers are sent to: clients name them, and this server calls them. */

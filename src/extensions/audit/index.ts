@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { appendOnly } from './append-only.ts';
 import { createConsumer } from './consumer.ts';
@@ -11,6 +12,13 @@ import { auditData } from './user-data.ts';
 import { createVerify, type Verify } from './verify.ts';
 
 export type { AuditOptions } from './settings.ts';
+
+declare module '../../declare/resource.ts' {
+  interface ExtensionResourceOptions {
+    /** Writes every change of a record to the audit trail. */
+    audit?: boolean;
+  }
+}
 
 /** What `app.audit` offers: `npm run audit` is made of it. */
 export interface AuditApi {
@@ -26,7 +34,7 @@ export interface AuditApi {
 export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> {
   return defineExtension({
     name: 'audit',
-    resourceOptions: ['audit'],
+    resourceOptions: { audit: z.boolean({ error: 'must be true or false' }) },
     tables: { audit_entries: auditEntries, audit_anchors: auditAnchors, audit_values: auditValues },
     settings: auditSettings,
     options,

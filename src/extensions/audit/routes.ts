@@ -1,6 +1,6 @@
 import type { Host } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { withMeta } from '../../platform/http/answer.ts';
+import { withMeta } from '../../platform/http/response.ts';
 import { type Measured, readWithinRoom } from '../../records/serialize/response-bytes.ts';
 import { type Entry, type EntryRow, readEntry, type ValuesColumns, withValues } from './entry.ts';
 import { entryShape } from './output.ts';

@@ -1,4 +1,5 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { mergeParts } from '../../declare/merge-parts.ts';
 import { StartupError } from '../../platform/environment.ts';
@@ -13,6 +14,17 @@ import {
 import { type PrivacyReport, privacyReport } from './report/report.ts';
 
 export type { PrivacyReport, ReportedData, ReportedField } from './report/report.ts';
+
+declare module '../../declare/resource.ts' {
+  interface ExtensionResourceOptions {
+    /** What happens to the records of a user whose account is erased. Default: delete. */
+    onOwnerDelete?: (typeof ON_OWNER_DELETE)[number];
+    /** Fields that hold personal data, besides those marked `pii()` or named like it. */
+    personalFields?: readonly string[];
+  }
+}
+
+const ON_OWNER_DELETE = ['delete', 'anonymize', 'keep'] as const;
 
 /** What `app.privacy` offers: `npm run privacy` is made of it. */
 export interface PrivacyApi {
@@ -32,7 +44,12 @@ export type PrivacyOptions = ExportOptions;
 export function privacy(options: PrivacyOptions = {}): Extension<'privacy', PrivacyApi> {
   return defineExtension({
     name: 'privacy',
-    resourceOptions: ['onOwnerDelete', 'personalFields'],
+    resourceOptions: {
+      onOwnerDelete: z.enum(ON_OWNER_DELETE, { error: `must be one of: ${ON_OWNER_DELETE.join(', ')}` }),
+      personalFields: z.array(z.string({ error: 'must be the name of a field' }), {
+        error: 'must be a list of fields',
+      }),
+    },
     tables: { privacy_exports: privacyExports, privacy_export_chunks: privacyExportChunks, privacy_erasures: erasures },
     settings: exportSettings,
     options,

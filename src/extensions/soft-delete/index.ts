@@ -1,8 +1,16 @@
+import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { createPurge } from './purge.ts';
 import { type SoftDeleteOptions, softDeleteSettings } from './settings.ts';
 
 export type { SoftDeleteOptions } from './settings.ts';
+
+declare module '../../declare/resource.ts' {
+  interface ExtensionResourceOptions {
+    /** Keeps deleted records for some time, so that they can be restored. */
+    softDelete?: boolean;
+  }
+}
 
 /**
  * Soft delete: deleted records of resources with `softDelete: true` are kept for some time, and those who may delete a record may
@@ -13,7 +21,7 @@ export type { SoftDeleteOptions } from './settings.ts';
 export function softDelete(options: SoftDeleteOptions = {}): Extension {
   return defineExtension({
     name: 'softDelete',
-    resourceOptions: ['softDelete'],
+    resourceOptions: { softDelete: z.boolean({ error: 'must be true or false' }) },
     settings: softDeleteSettings,
     options,
     setup: (host, { keepDays }) => ({ sweeps: createPurge(host, keepDays) }),

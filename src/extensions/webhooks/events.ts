@@ -6,7 +6,7 @@ import { recordShape } from '../../declare/record-shape.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ConfigErrors } from '../../platform/config-errors.ts';
 
-/** The event of a test, to which nobody subscribes. */
+/** The event of a test. Endpoints cannot subscribe to it. */
 export const TEST_EVENT = 'webhook.test';
 
 /** The names of all events of a resource. */
@@ -52,7 +52,7 @@ export type EventDeclarations = Readonly<Record<string, EventDeclaration>>;
 export type EventData<E extends EventDeclaration> = NonNullable<E['schema']['~standard']['types']>['input'];
 
 const NAME = /^[a-z][a-z0-9-]{0,49}\.[a-z][a-z0-9_-]{0,49}$/;
-// Events of the platform, which are told in the process and never sent.
+// Events of the platform, which are emitted in the process and never sent.
 const PLATFORM = ['auth', 'security', 'webhook', 'push'];
 
 function errorOf(name: string, { schema, description }: Partial<EventDeclaration>): string | undefined {

@@ -10,7 +10,7 @@ import { encryptedSecrets } from './endpoints/signing.ts';
 import { checkEventNames, type EventDeclarations, sentEvents } from './events.ts';
 import { createFanOut } from './fanout/fan-out.ts';
 import { createPublish, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
-import { createShownDeliveries } from './log/delivery.ts';
+import { createDeliverySerializer } from './log/delivery.ts';
 import { explainRoute } from './log/explain.ts';
 import { deliveryRoutes } from './log/routes.ts';
 import { createWebhookMetrics } from './metrics.ts';
@@ -18,7 +18,7 @@ import { createDeletedRecords, encryptedRecords } from './readability/deleted-re
 import { createReadability } from './readability/readability.ts';
 import { encryptedBodies, encryptedResponses } from './readability/stored-body.ts';
 import { createPendingEndpoints, createReclaimSweeps } from './recovery/reclaim.ts';
-import { createRecoverFailed, createRecovering, type RecoverFailed } from './recovery/recoveries.ts';
+import { createRecoverFailed, createRecoveries, type RecoverFailed } from './recovery/recoveries.ts';
 import { createRetentionSweeps } from './recovery/retention.ts';
 import { recoveryRoutes } from './recovery/routes.ts';
 import { completeSettings, type WebhookOptions, webhookSettings } from './settings.ts';
@@ -73,28 +73,28 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       const limits = createKeyLimits(host);
       const deleted = createDeletedRecords(host);
       const check = createReadability(host, users, settings, deleted, limits);
-      const shown = createShownDeliveries(host, check);
+      const deliverySerializer = createDeliverySerializer(host, check);
       const pending = createPendingEndpoints(host, users, settings);
-      const recovering = createRecovering(host, users, settings);
+      const recoveries = createRecoveries(host, users, settings);
       const status = createStatusReader(host, users, settings);
       const metrics = createWebhookMetrics(host, status);
       return {
         routes: [
           ...endpointRoutes(host, accounts, settings, limits),
-          ...deliveryRoutes(host, settings, limits, shown),
-          ...recoveryRoutes(host, settings, limits, recovering),
-          explainRoute(host, settings, limits, shown),
+          ...deliveryRoutes(host, settings, limits, deliverySerializer),
+          ...recoveryRoutes(host, settings, limits, recoveries),
+          explainRoute(host, settings, limits, deliverySerializer),
         ],
         consumers: [createFanOut(host, users, settings, deleted)],
         sweeps: [
           ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
           ...createRetentionSweeps(host, users, settings, pending),
           endedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
-          ...recovering.sweeps,
+          ...recoveries.sweeps,
           forgetEvents(host, settings),
         ],
         encrypted: [...encryptedSecrets, encryptedBodies, encryptedResponses, encryptedRecords],
-        userData: webhookData(host, users, shown),
+        userData: webhookData(host, users, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {
           [DISABLED_MAIL]: createDisabledComposer(host, users),
@@ -103,7 +103,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         sent: sentEvents(host.resources, settings.events),
         api: {
           ...status,
-          recoverFailed: createRecoverFailed(host, recovering),
+          recoverFailed: createRecoverFailed(host, recoveries),
           publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
         },
         checkConfig: (errors) => checkEventNames(settings.events, host.resources, errors),

@@ -11,10 +11,10 @@ export interface WebhookMetrics {
   counted(recordResult: AddToBatch<Result>): AddToBatch<Result>;
 }
 
-/** s. From what nobody notices to what is as good as standing still. */
+/** Buckets in seconds: from unnoticeable to as good as stopped. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** ms for which what was read of the database is told again: a scraper that asks too often costs one query. */
+/** ms for which a reading of the database is served again: a scraper that asks too often costs one query. */
 const FRESH_MS = 1000;
 
 /** Classes of failures as they are, statuses by their first digit: no receiver may make ever new series. */
@@ -24,12 +24,12 @@ function resultOf({ error, refused }: Outcome): string {
   return error.replace(/^status (\d)\d+$/, 'status $1xx');
 }
 
-type Told = [name: string, help: string, value: (queue: WebhookQueue) => number];
+type Reading = [name: string, help: string, value: (queue: WebhookQueue) => number];
 
 const seconds = (ms: number | null) => (ms ?? 0) / 1000;
 
-/** Read from the database when somebody asks, so that every process tells the same. */
-const TOLD: readonly Told[] = [
+/** Read from the database on each scrape, so that every process reports the same values. */
+const TOLD: readonly Reading[] = [
   ['queued', 'Deliveries that could be sent now.', ({ due }) => due],
   ['retrying', 'Deliveries that wait for the time of their next attempt.', ({ retrying }) => retrying],
   [
@@ -42,7 +42,7 @@ const TOLD: readonly Told[] = [
   ['oldest_event_seconds', 'How long the first of these has waited.', (queue) => seconds(queue.oldestEventMs)],
 ];
 
-/** Registers the metrics of webhooks. Where the database cannot be asked they are told as NaN: the others are still worth telling. */
+/** Registers the metrics of webhooks. While the database is unavailable, its gauges are NaN; the others are still reported. */
 export function createWebhookMetrics(
   { metrics: { registry }, log }: Pick<Host, 'metrics' | 'log'>,
   { queue }: Pick<StatusReader, 'queue'>,

@@ -4,12 +4,12 @@ import { isOpen, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from './events.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 
-/** What waits, by endpoint; what a turn is sending waits too. By webhook_deliveries_due_index. */
+/** What waits, by endpoint; what is being sent under a lease is included. By webhook_deliveries_due_index. */
 const PENDING = `
   select endpoint_id, count(*) as n, count(*) filter (where next_attempt_at <= now()) as due, min(next_attempt_at) as first
   from webhook_deliveries where status = 'pending' group by endpoint_id`;
 
-/** What is being sent: claimed in a turn, or by itself. By the primary key, and by webhook_deliveries_lease_index. */
+/** What is being sent: under a lease, or left by an expired one. By the primary key, and by webhook_deliveries_lease_index. */
 const SENDING = `
   select d.endpoint_id, true as is_leased from webhook_turns t cross join lateral jsonb_object_keys(t.sending) s(id)
     join webhook_deliveries d on d.id = s.id where t.lease_until is not null and ${IS_LEASED}
@@ -53,7 +53,7 @@ const STATE = `case when not e.enabled then 'disabled' when e.consecutive_failur
 const ENDPOINT_STATES = `
   select ${STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
 
-// Tests have no schedule, and nobody sends them again.
+// Tests have no schedule, and are not recovered.
 const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
 
 /** Deliveries that used up their schedule. By webhook_deliveries_failed_index. */
@@ -137,11 +137,11 @@ const RECENT_MS = 3_600_000;
 /** Reads how webhooks are doing. */
 export interface StatusReader {
   queue(): Promise<WebhookQueue>;
-  /** @param worst endpoints to tell of, at most */
+  /** @param worst how many endpoints to list at most */
   status(worst?: number): Promise<WebhookStatus>;
 }
 
-/** Makes what reads the state of webhooks. Its statements run beside those of requests, and end after 5 seconds at the latest. */
+/** Creates the status reader. Its statements run beside those of requests, and end after 5 seconds at the latest. */
 export function createStatusReader(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,

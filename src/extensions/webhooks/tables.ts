@@ -116,7 +116,7 @@ export const webhookDeliveries = pgTable(
     /** `msg_…`, the same on every attempt. */
     messageId: text('message_id').notNull(),
     type: text('type').notNull(),
-    /** The user whose record it tells of; the body may not say whose that is. */
+    /** The user that the event's record belongs to; the body may not contain it. */
     subjectId: text('subject_id'),
     /** What is sent, byte for byte on every attempt: hence text, since jsonb reorders keys. */
     body: text('body').notNull(),
@@ -153,7 +153,7 @@ export const webhookDeliveries = pgTable(
   ],
 );
 
-/** The app's own events, remembered for a time: what each one is and whose. What it tells stands in its deliveries. */
+/** The events that the app published: name and owner, kept for a time. Their data is in the deliveries. */
 export const webhookEvents = pgTable(
   'webhook_events',
   {

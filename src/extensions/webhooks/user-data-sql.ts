@@ -16,12 +16,12 @@ const BODY_JSON = String.raw`case when strpos(d.body, '\u') = 0 then d.body
 
 const quoted = (value: string | number | boolean) => quoteLiteral(String(value));
 
-// Never of a field that the receiver was not shown.
+// Fields that the receiver could not see are not in the body.
 const stillThere = ({ name, emptied }: EmptiedField) =>
   `b.data->>${quoted(name)} ${emptied === null ? 'is not null' : `<> ${quoted(emptied)}`}`;
 
-/** Whether delivery `d` with the data `b.data` tells of a record that is the user's, by itself or by how it is stored. */
-function tellsOfRecord({ gateway, plan }: ErasureShare): string {
+/** Whether delivery `d` with the data `b.data` is about a record of the user, by the body or by the stored record. */
+function isAboutRecord({ gateway, plan }: ErasureShare): string {
   const field = quoted(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
   const stored = tablesOf(gateway).map(
@@ -29,22 +29,22 @@ function tellsOfRecord({ gateway, plan }: ErasureShare): string {
   );
   const personal = plan.personal.map(stillThere).join(' or ') || 'false';
   const name = quoted(gateway.name);
-  // That a record is gone stays to be told, where nothing personal is told with it.
-  const told = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
+  // The deletion of a record may still be delivered if the body has no personal value.
+  const isPersonal = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
   const theirs = ['d.subject_id = $1', `b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(
     ' or ',
   );
-  return `split_part(d.type, '.', 1) = ${name} and ${told} and (${theirs})`;
+  return `split_part(d.type, '.', 1) = ${name} and ${isPersonal} and (${theirs})`;
 }
 
-/** Whether it has, expanded in a record of somebody else, one that is the user's. */
+/** Whether a delivery has a record of the user expanded in another user's record. */
 function expandsRecord({ declaration, name }: ResourceGateway, shares: ReadonlyMap<string, ErasureShare>): string[] {
   return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
     const share = spec.populate ? shares.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
     if (share === undefined) return [];
     const theirs = `jsonb_build_object(${quoted(share.plan.ownerField!)}, $1::text)`;
     const data = `b.data->${quoted(field)}`;
-    // Who gets it need not be told whose the expanded record is.
+    // The receiver may not see who owns the expanded record.
     const stored = tablesOf(share.gateway).map(
       (table) => `exists (
         select from jsonb_path_query(${data}, '$.id') one(id) join ${quoteIdentifier(table)} r on r."id" = one.id #>> '{}'
@@ -79,15 +79,15 @@ interface AboutUser {
   opened: string;
   /** $1 user. Remove personal values from the user's deleted records; delete encrypted ones. Return a row for each. */
   emptyDeleted: readonly string[];
-  /** $1 user, $2 how many. Removes own rows of the outbox that tell of them: what else waits there has nothing personal any more. */
+  /** $1 user, $2 how many. Removes the extension's own outbox rows about the user: other waiting rows hold nothing personal any more. */
   removeWaiting: string;
 }
 
-/** Makes them. What has no index by user is walked through: it is a month's at most, and erasures are few. */
+/** Creates the statements. Tables without an index by user are scanned: they hold a month at most, and erasures are rare. */
 export function aboutUser(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUser {
   const shares = new Map(erasureShares(resources, users).map((share) => [share.gateway.name, share]));
   const terms = [
-    ...Array.from(shares.values(), tellsOfRecord),
+    ...Array.from(shares.values(), isAboutRecord),
     ...resources.flatMap((gateway) => expandsRecord(gateway, shares)),
     'exists (select from webhook_events e where e.id = d.event_id and e.owner_id = $1)',
   ];
@@ -143,7 +143,7 @@ const EVER_OF = `
     select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is null
     union all select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is not null`;
 
-/** $1 owner, $2 how many. What the owner wrote goes at once; the rows go when nobody can send to them any more. */
+/** $1 owner, $2 how many. What the owner wrote goes at once; the rows go when no worker can send to them any more. */
 export const REMOVE_ENDPOINTS_OF = `
   update webhook_endpoints set ${REMOVED}, url = '', description = null, last_error = null
   where id in (select id from (${EVER_OF}) e where removed_at is null or url <> '' limit $2)

@@ -2,7 +2,7 @@ import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import type { ShownDeliveries } from './log/delivery.ts';
+import type { DeliverySerializer } from './log/delivery.ts';
 import type { Audience } from './readability/readability.ts';
 import { readBody } from './readability/stored-body.ts';
 import {
@@ -34,7 +34,7 @@ const DELIVERIES_AT_ONCE = 200;
 export function webhookData(
   { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
   users: ResourceGateway,
-  { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
+  { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
 ): UserData[] {
   const about = aboutUser(resources, users);
 
@@ -48,8 +48,8 @@ export function webhookData(
         for (const [id, body] of await readableBodies({ owner: userId, scope }, ids)) bodies.set(id, body);
       }
       for (const row of rows) {
-        const told = Object.fromEntries(LOG_NAMES.map((name, i) => [name, row[i]]));
-        yield { ...told, body: bodies.get(row[0]) ?? null };
+        const columns = Object.fromEntries(LOG_NAMES.map((name, i) => [name, row[i]]));
+        yield { ...columns, body: bodies.get(row[0]) ?? null };
       }
       if (rows.length < BODIES_AT_ONCE) return;
       after = rows.at(-1)![0];

@@ -1,9 +1,21 @@
 import { isIP, type LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
-import { AddressRefusedError } from './address-refused-error.ts';
 import { isPublicAddress } from './is-public-address.ts';
 import { createHostResolver, type HostResolver } from './resolve-host.ts';
+
+/**
+ * A host was not called: it has no address, or one that must not be called. Both have the same code and the same message,
+ * so that who may choose hosts cannot learn which private names exist. What it was stands in `cause`, for the log only.
+ */
+export class AddressRefusedError extends Error {
+  override readonly name = 'AddressRefusedError';
+  readonly code = 'ADDRESS_REFUSED';
+
+  constructor(cause: unknown) {
+    super('The host has no public address', { cause });
+  }
+}
 
 /** What a guarded agent may do, and for how long. */
 export interface GuardedAgentOptions {

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import { entityTag, readEntityTags } from './entity-tag.ts';
-import { ignoreAnswerBytes } from './pending-answers.ts';
+import { ignoreResponseBytes } from './pending-responses.ts';
 
 const compress = promisify(gzip);
 
@@ -40,7 +40,7 @@ export function onDemand<T>(make: () => T | Promise<T>): () => Promise<T> {
 
 /** Sends bytes, compressed where the client takes that; 304 to who has them already. */
 export function sendBytes(req: Request, res: Response, { type, bytes, gzipped, tag, headers }: ServedBytes): void {
-  ignoreAnswerBytes(req);
+  ignoreResponseBytes(req);
   const zipped = req.acceptsEncodings('gzip', 'identity') === 'gzip';
   // The two forms are not the same bytes, so their strong tags differ (RFC 9110 §8.8.3.3).
   const own = zipped ? `${tag}-gzip` : tag;

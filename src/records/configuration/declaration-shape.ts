@@ -1,72 +1,95 @@
+import { z } from 'zod';
 import { Field } from '../../declare/field.ts';
 import type { AnyResource } from '../../declare/resource.ts';
+import type { ConfigErrors } from '../../platform/config-errors.ts';
+import { knownNames } from '../../platform/did-you-mean.ts';
 
-/** What `defineResource` takes, with what each option is. */
-const OPTIONS: Record<string, { is: string; fits(value: unknown): boolean }> = {
-  name: { is: 'a text', fits: isText },
-  fields: { is: 'an object of fields, as { title: f.string() }', fits: isObject },
-  description: { is: 'a text', fits: isText },
-  policies: { is: 'an object of policies by action', fits: isObject },
-  scope: { is: 'a function', fits: isFunction },
-  hooks: { is: 'an object of functions', fits: isObject },
-  routes: { is: 'a function', fits: isFunction },
-  path: { is: 'a text', fits: isText },
-  collection: { is: 'a text', fits: isText },
-  renamedFrom: { is: 'a name, or a list of names', fits: (value) => isText(value) || Array.isArray(value) },
-  timestamps: { is: 'true or false', fits: isBoolean },
-  defaultSort: { is: 'a text, as "-createdAt,title"', fits: isText },
-  crud: { is: 'true, false or a list of actions', fits: (value) => isBoolean(value) || Array.isArray(value) },
-  indexes: { is: 'a list, as [{ fields: ["status", "-createdAt"], unique: false }]', fits: isIndexes },
-  owner: { is: 'the name of a field', fits: isText },
-  webhooks: { is: 'true or false', fits: isBoolean },
-  softDelete: { is: 'true or false', fits: isBoolean },
-  audit: { is: 'true or false', fits: isBoolean },
-  onOwnerDelete: { is: 'delete, anonymize or keep', fits: isText },
-  personalFields: { is: 'a list of fields', fits: Array.isArray },
+/** The options of resources that extensions bring: by name, the schemas of the extensions that bring it. */
+export type ExtensionOptions = ReadonlyMap<string, readonly z.ZodType[]>;
+
+const anyFunction = z.custom((value) => typeof value === 'function');
+const anyObject = z.custom((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+const anyList = z.array(z.unknown());
+
+/** What `defineResource` takes, and what each option must be. */
+const OPTIONS = {
+  name: z.string().describe('a text'),
+  fields: anyObject.describe('an object of fields, as { title: f.string() }'),
+  description: z.string().describe('a text'),
+  policies: anyObject.describe('an object of policies by action'),
+  scope: anyFunction.describe('a function'),
+  hooks: anyObject.describe('an object of functions'),
+  routes: anyFunction.describe('a function'),
+  path: z.string().describe('a text'),
+  collection: z.string().describe('a text'),
+  renamedFrom: z.union([z.string(), anyList]).describe('a name, or a list of names'),
+  timestamps: z.boolean().describe('true or false'),
+  defaultSort: z.string().describe('a text, as "-createdAt,title"'),
+  crud: z.union([z.boolean(), anyList]).describe('true, false or a list of actions'),
+  indexes: z
+    .array(z.strictObject({ fields: z.array(z.string()), unique: z.boolean().optional() }))
+    .describe('a list, as [{ fields: ["status", "-createdAt"], unique: false }]'),
+  owner: z.string().describe('the name of a field'),
+  webhooks: z.boolean().describe('true or false'),
+} satisfies Record<string, z.ZodType>;
+
+/** Belfry's extensions that bring options, for the error when an app sets one without them. */
+const BROUGHT_BY: Record<string, string> = {
+  softDelete: 'softDelete()',
+  audit: 'audit()',
+  onOwnerDelete: 'privacy()',
+  personalFields: 'privacy()',
 };
 
-function isText(value: unknown): boolean {
-  return typeof value === 'string';
+/** Whether every resource has this option, whatever its extensions. */
+export function isOwnOption(name: string): boolean {
+  return Object.hasOwn(OPTIONS, name);
 }
-function isBoolean(value: unknown): boolean {
-  return typeof value === 'boolean';
-}
-function isFunction(value: unknown): boolean {
-  return typeof value === 'function';
-}
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-function isIndexes(value: unknown): boolean {
-  if (!Array.isArray(value)) return false;
-  return value.every((index) => {
-    if (!isObject(index) || !Object.keys(index).every((key) => key === 'fields' || key === 'unique')) return false;
-    const { fields, unique = false } = index;
-    return Array.isArray(fields) && fields.every(isText) && isBoolean(unique);
-  });
+
+/** Checks an option that an extension brings, or would bring. Returns whether its value has the right type. */
+function checkExtensionOption(
+  name: string,
+  value: unknown,
+  extensions: ExtensionOptions,
+  errors: ConfigErrors,
+): boolean {
+  const schemas = extensions.get(name);
+  if (schemas !== undefined) {
+    const issues = schemas.flatMap((schema) => schema.safeParse(value).error?.issues ?? []);
+    for (const { path, message } of issues) errors.at([name, ...path].join('.')).report(message);
+    return issues.length === 0;
+  }
+  const extension = Object.hasOwn(BROUGHT_BY, name) ? BROUGHT_BY[name] : undefined;
+  if (extension === undefined) {
+    const options = [...Object.keys(OPTIONS).slice(1), ...Object.keys(BROUGHT_BY), ...extensions.keys()];
+    errors.report(`"${name}" is not an option${knownNames(name, 'options', [...new Set(options)])}`);
+  } else if (value) errors.at(name).report(`nothing gives it a meaning; add ${extension} to extensions, or remove it`);
+  return true;
 }
 
 /**
- * What in a declaration is not of the kind that it should be.
+ * Checks the types of what a declaration consists of.
  *
- * @returns whether it is whole enough to look for mistakes in what it says
+ * @returns whether all are right, so that what the declaration says can be checked
  */
-export function shapeMistakes(resource: AnyResource, fault: (text: string) => void): boolean {
-  let whole = true;
-  const wrong = (text: string) => {
-    whole = false;
-    fault(text);
-  };
+export function checkShape(resource: AnyResource, extensions: ExtensionOptions, errors: ConfigErrors): boolean {
+  let isWhole = true;
   for (const [name, value] of Object.entries(resource as object)) {
-    const option = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;
-    if (option === undefined) fault(`"${name}" is not an option; options: ${Object.keys(OPTIONS).slice(1).join(', ')}`);
-    else if (value !== undefined && !option.fits(value)) wrong(`${name}: must be ${option.is}`);
-  }
-  if (resource.fields === undefined) wrong('fields: a resource needs them, as { title: f.string() }');
-  else if (isObject(resource.fields)) {
-    for (const [name, field] of Object.entries(resource.fields)) {
-      if (!(field instanceof Field)) wrong(`field "${name}": it is not a field; make it with f, as f.string()`);
+    if (value === undefined) continue;
+    const schema = isOwnOption(name) ? OPTIONS[name as keyof typeof OPTIONS] : undefined;
+    if (schema === undefined) isWhole = checkExtensionOption(name, value, extensions, errors) && isWhole;
+    else if (!schema.safeParse(value).success) {
+      errors.at(name).report(`must be ${schema.description}`);
+      isWhole = false;
     }
   }
-  return whole;
+  if (resource.fields === undefined) {
+    errors.at('fields').report('a resource needs them, as { title: f.string() }');
+    return false;
+  }
+  const notFields = Object.entries(resource.fields ?? {}).filter(([, field]) => !(field instanceof Field));
+  if (anyObject.safeParse(resource.fields).success)
+    for (const [name] of notFields)
+      errors.at(`field "${name}"`).report('it is not a field; make it with f, as f.string()');
+  return isWhole && notFields.length === 0;
 }

@@ -1,10 +1,12 @@
 import { Field, type FieldSpec } from '../../declare/field.ts';
+import type { ConfigErrors } from '../../platform/config-errors.ts';
 import { defaultOrder, fieldSchema, fieldTypeOf, possibleOperators, TYPED_MODIFIERS } from '../fields/field-type.ts';
 import { freshDefault } from '../fields/missing-values.ts';
-import type { SlowPattern } from './slow-pattern.ts';
-import { visibilityMistakes } from './visibility-errors.ts';
+import type { SlowPattern } from './patterns/slow-pattern.ts';
+import { checkVisibility } from './visibility-errors.ts';
 
-type Fault = (text: string) => void;
+/** The errors of a place inside a field; the empty path is the field itself. */
+type FieldErrors = (path: string) => ConfigErrors;
 
 /** What compares values, or needs to find them. */
 const COMPARED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
@@ -20,82 +22,88 @@ const OUTERMOST = [
   'renamedFrom',
 ] as const;
 
-function operatorMistakes(spec: FieldSpec, fault: Fault): void {
+function checkOperators(spec: FieldSpec, errors: ConfigErrors): void {
   if (spec.filterable === undefined) return;
   const possible = possibleOperators(spec);
   const named = spec.filterable === true ? fieldTypeOf(spec).operators : spec.filterable;
   if (!Array.isArray(named)) {
-    fault(`filterable() takes a list of operators; they can be ${possible.join(', ')}`);
+    errors.report(`filterable() takes a list of operators; they can be ${possible.join(', ')}`);
     return;
   }
-  if (named.length === 0) fault(`filterable() must name its operators here; they can be ${possible.join(', ')}`);
-  if (new Set(named).size < named.length) fault('filterable() names an operator twice; keep one');
+  if (named.length === 0)
+    errors.report(`filterable() must name its operators here; they can be ${possible.join(', ')}`);
+  if (new Set(named).size < named.length) errors.report('filterable() names an operator twice; keep one');
   for (const operator of new Set(named)) {
-    if (!possible.includes(operator)) fault(`filterable() includes "${operator}"; it can be ${possible.join(', ')}`);
+    if (!possible.includes(operator))
+      errors.report(`filterable() includes "${operator}"; it can be ${possible.join(', ')}`);
   }
 }
 
-function modifierMistakes(spec: FieldSpec, fault: Fault): void {
+function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
   const type = fieldTypeOf(spec);
   for (const modifier of TYPED_MODIFIERS) {
     if (!spec[modifier] || type.modifiers.includes(modifier)) continue;
-    if (modifier === 'encrypted') fault(`${spec.type.kind} fields cannot be encrypted; remove encrypted()`);
-    else fault(`${modifier}() does nothing on a ${spec.type.kind} field; remove it`);
+    if (modifier === 'encrypted') errors.report(`${spec.type.kind} fields cannot be encrypted; remove encrypted()`);
+    else errors.report(`${modifier}() does nothing on a ${spec.type.kind} field; remove it`);
   }
   if (spec.encrypted) {
     for (const modifier of COMPARED) {
       if (spec[modifier])
-        fault(`encrypted() and ${modifier} exclude each other: a ciphertext cannot be compared; remove one`);
+        errors.report(`encrypted() and ${modifier} exclude each other: a ciphertext cannot be compared; remove one`);
     }
   }
-  if (type.modifiers.includes('filterable') && !spec.encrypted) operatorMistakes(spec, fault);
-  if (spec.lowercase && spec.uppercase) fault('lowercase() and uppercase() exclude each other; remove one');
+  if (type.modifiers.includes('filterable') && !spec.encrypted) checkOperators(spec, errors);
+  if (spec.lowercase && spec.uppercase) errors.report('lowercase() and uppercase() exclude each other; remove one');
 }
 
-function boundMistakes(spec: FieldSpec, fault: Fault): void {
+function checkBounds(spec: FieldSpec, errors: ConfigErrors): void {
   const { min, max } = spec;
   const type = fieldTypeOf(spec);
   const own = type.errors?.(spec) ?? [];
-  own.forEach(fault);
+  for (const text of own) errors.report(text);
   if (own.length > 0 || min === undefined || max === undefined) return;
   const { bound = Number, order = defaultOrder } = type;
-  if (order(bound(min.value), bound(max.value)) > 0) fault('min() is greater than max(): no value would pass');
+  if (order(bound(min.value), bound(max.value)) > 0) errors.report('min() is greater than max(): no value would pass');
 }
 
-function ruleMistakes(spec: FieldSpec, isSlow: SlowPattern, fault: Fault): void {
+function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors): void {
   const { pattern, checks = [], standard } = spec;
-  if (pattern !== undefined && !(pattern.regex instanceof RegExp)) fault('pattern() takes a regular expression');
+  if (pattern !== undefined && !(pattern.regex instanceof RegExp))
+    errors.report('pattern() takes a regular expression');
   else if (pattern !== undefined && isSlow(pattern.regex, Number(spec.max?.value ?? Infinity))) {
-    fault(
+    errors.report(
       `pattern(${pattern.regex}) takes for ever on a hostile text: parts that repeat overlap; make them exclusive, or set a lower max()`,
     );
   }
-  if (checks.some(({ check }) => typeof check !== 'function')) fault('check() takes a function');
+  if (checks.some(({ check }) => typeof check !== 'function')) errors.report('check() takes a function');
   if ('standard' in spec && typeof standard?.['~standard']?.validate !== 'function')
-    fault('schema() takes a Standard Schema: an object with "~standard"');
+    errors.report('schema() takes a Standard Schema: an object with "~standard"');
 }
 
 /** @param testable whether its schema makes sense, that of what stands inside it included */
-function defaultMistakes(spec: FieldSpec, testable: boolean, fault: Fault): void {
+function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors): void {
   if (!('default' in spec) || typeof spec.default === 'function') return;
   if (spec.default === undefined || spec.default === null) {
-    if (spec.required) fault(`default(${spec.default}) is no value, and the field is required; remove it`);
+    if (spec.required) errors.report(`default(${spec.default}) is no value, and the field is required; remove it`);
     return;
   }
-  if (fieldTypeOf(spec).concealed) fault(`default(): a ${spec.type.kind} that stands in the code is none; remove it`);
-  if (spec.unique) fault('unique() and a default that is always the same exclude each other; remove one');
+  if (fieldTypeOf(spec).concealed)
+    errors.at('default()').report(`a ${spec.type.kind} that stands in the code is none; remove it`);
+  if (spec.unique) errors.report('unique() and a default that is always the same exclude each other; remove one');
   let value: unknown;
   try {
     value = freshDefault(spec);
   } catch (error) {
     const reason = (error as Error).message;
-    fault(`default(): no record can get a copy of it (${reason}); give plain data, or a function that makes the value`);
+    errors
+      .at('default()')
+      .report(`no record can get a copy of it (${reason}); give plain data, or a function that makes the value`);
     return;
   }
   if (!testable) return;
   const parsed = fieldSchema(spec, 'reject').safeParse(value);
   const broken = parsed.success ? brokenRule(spec, parsed.data) : parsed.error.issues[0]?.message;
-  if (broken !== undefined) fault(`default() does not pass the field's own rules: ${broken}`);
+  if (broken !== undefined) errors.report(`default() does not pass the field's own rules: ${broken}`);
 }
 
 /** What custom rules say of a default, as far as they can be asked without a record and without waiting. */
@@ -121,14 +129,15 @@ function settled(ask: () => unknown): unknown {
 }
 
 /** What has no meaning for a value inside an array or object. */
-function placeMistakes(inner: FieldSpec, isItem: boolean, fault: Fault): void {
+function checkNested(inner: FieldSpec, isItem: boolean, errors: ConfigErrors): void {
   for (const mark of OUTERMOST) {
-    if (inner[mark]) fault(`${mark} has no effect inside an array or object; set it on the outer field`);
+    if (inner[mark]) errors.report(`${mark} has no effect inside an array or object; set it on the outer field`);
   }
   if (inner.visibleTo ?? inner.writableBy)
-    fault('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
-  if (isItem && 'default' in inner) fault('default() has no effect on the items of an array; set it on the array');
-  if (fieldTypeOf(inner).concealed) fault(`a ${inner.type.kind} cannot stand inside an array or object`);
+    errors.report('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
+  if (isItem && 'default' in inner)
+    errors.report('default() has no effect on the items of an array; set it on the array');
+  if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot stand inside an array or object`);
 }
 
 /** What stands in an array or object, with the path to it; undefined where it is no field. */
@@ -138,53 +147,45 @@ function insideOf(spec: FieldSpec): [path: string, inner: FieldSpec | undefined]
   return Object.entries(spec.shape ?? {}).map(([name, field]) => [`.${name}`, specOf(field)]);
 }
 
-/** The mistakes of what stands in an array or object. Returns whether the field can be looked at as a whole. */
-function innerMistakes(spec: FieldSpec, isSlow: SlowPattern, fault: (path: string, text: string) => void): boolean {
+/** Checks what stands in an array or object. Returns whether the field as a whole can be checked. */
+function checkInner(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
   if ('shape' in spec && (typeof spec.shape !== 'object' || spec.shape === null)) {
-    fault('', 'object() takes its fields, as { city: f.string() }');
+    at('').report('object() takes its fields, as { city: f.string() }');
     return false;
   }
   if (spec.shape !== undefined && Object.keys(spec.shape).length === 0)
-    fault('', 'object() has no fields, and takes nothing but {}; name some, or write json()');
+    at('').report('object() has no fields, and takes nothing but {}; name some, or write json()');
   let whole = true;
   for (const [path, inner] of insideOf(spec)) {
     if (inner === undefined) {
-      fault(path, 'it is not a field; make it with f, as f.string()');
+      at(path).report('it is not a field; make it with f, as f.string()');
       whole = false;
       continue;
     }
-    if (path === '.' || path.slice(1) in Object.prototype) fault(path, 'the name is reserved; choose another');
-    placeMistakes(inner, path === '[]', (text) => fault(path, text));
-    whole = specMistakes(inner, isSlow, (deeper, text) => fault(path + deeper, text)) && whole;
+    if (path === '.' || path.slice(1) in Object.prototype) at(path).report('the name is reserved; choose another');
+    checkNested(inner, path === '[]', at(path));
+    whole = checkField(inner, isSlow, (deeper) => at(path + deeper)) && whole;
   }
   return whole;
 }
 
 /**
- * The mistakes of one field, those inside arrays and objects included.
+ * Checks one field, with what is inside arrays and objects.
  *
- * @param fault called with the path inside the field (empty for the field itself) and the text of the mistake
  * @returns whether it is made of fields throughout, so that a schema can be made of it
  */
-export function specMistakes(
-  spec: FieldSpec,
-  isSlow: SlowPattern,
-  fault: (path: string, text: string) => void,
-): boolean {
-  const own = (text: string) => fault('', text);
-  let isSoundInside = true;
-  const inside = (path: string, text: string) => {
-    isSoundInside = false;
-    fault(path, text);
-  };
-  if (!innerMistakes(spec, isSlow, inside)) return false;
-  visibilityMistakes(spec, own);
-  modifierMistakes(spec, own);
-  const rules: string[] = [];
-  boundMistakes(spec, (text) => rules.push(text));
-  ruleMistakes(spec, isSlow, (text) => rules.push(text));
-  rules.forEach(own);
-  // A schema of rules that make no sense would say nothing of a default; nor would one that fills in a default at fault.
-  if (rules.length === 0) defaultMistakes(spec, isSoundInside, own);
+export function checkField(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
+  const errors = at('');
+  const count = () => errors.lines.length;
+  const atFirst = count();
+  if (!checkInner(spec, isSlow, at)) return false;
+  const isSoundInside = count() === atFirst;
+  checkVisibility(spec, errors);
+  checkModifiers(spec, errors);
+  const beforeRules = count();
+  checkBounds(spec, errors);
+  checkRules(spec, isSlow, errors);
+  // A schema of contradicting rules would say nothing of a default; nor would one that fills in a wrong default.
+  if (count() === beforeRules) checkDefault(spec, isSoundInside, errors);
   return true;
 }

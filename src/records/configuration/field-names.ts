@@ -1,9 +1,11 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
+import type { ConfigErrors } from '../../platform/config-errors.ts';
+import { knownNames } from '../../platform/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
-import { specMistakes } from './field-errors.ts';
-import type { SlowPattern } from './slow-pattern.ts';
+import { checkField } from './field-errors.ts';
+import type { SlowPattern } from './patterns/slow-pattern.ts';
 
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
 const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
@@ -31,33 +33,33 @@ function ownColumns(resource: AnyResource): Map<string, string> {
   return columns;
 }
 
-/** The mistakes in the names of a resource's fields, in what they refer to, and in each field itself. */
-export function fieldsMistakes(
+/** Checks the names of a resource's fields, what they refer to, and each field itself. */
+export function checkFields(
   resource: AnyResource,
   { names, isSlow }: { names: ReadonlySet<string>; isSlow: SlowPattern },
-  fault: (text: string) => void,
+  errors: ConfigErrors,
 ): void {
   const columns = ownColumns(resource);
   for (const [name, field] of Object.entries(resource.fields as Fields)) {
-    const at = `field "${name}"`;
-    if (isReserved(name)) fault(`${at}: the name is reserved; choose another`);
+    const at = errors.at(`field "${name}"`);
+    if (isReserved(name)) at.report(`the name is reserved; choose another`);
     else if (!FIELD.test(name))
-      fault(`${at}: a field name is made of at most 63 letters, digits and _, and begins with a letter`);
+      at.report(`a field name is made of at most 63 letters, digits and _, and begins with a letter`);
     const { length } = snakeCase(name);
     if (FIELD.test(name) && length > MAX_IDENTIFIER_BYTES)
-      fault(
-        `${at}: its column "${snakeCase(name)}" has ${length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; choose a shorter name`,
+      at.report(
+        `its column "${snakeCase(name)}" has ${length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; choose a shorter name`,
       );
     const twin = columns.get(snakeCase(name));
     if (twin !== undefined && !isReserved(name))
-      fault(`${at}: it would share the column "${snakeCase(name)}" with "${twin}"; rename one`);
+      at.report(`it would share the column "${snakeCase(name)}" with "${twin}"; rename one`);
     columns.set(snakeCase(name), name);
-    if (!specMistakes(field.spec, isSlow, (path, text) => fault(`field "${name}${path}": ${text}`))) continue;
+    if (!checkField(field.spec, isSlow, (path) => errors.at(`field "${name}${path}"`))) continue;
     for (const target of targetsOf(field.spec)) {
       if (names.has(target)) continue;
-      fault(`${at}: ref("${target}") names an unknown resource; resources: ${[...names].join(', ')}`);
+      at.report(`ref("${target}") names an unknown resource${knownNames(target, 'resources', names)}`);
     }
     if (field.spec.filterable && PARAMETERS.has(name))
-      fault(`${at}: "${name}" is a query parameter of its own; rename the field`);
+      at.report(`"${name}" is a query parameter of its own; rename the field`);
   }
 }

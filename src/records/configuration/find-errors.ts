@@ -1,71 +1,74 @@
 import type { AnyResource } from '../../declare/resource.ts';
+import type { ConfigErrors } from '../../platform/config-errors.ts';
 import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
 import { archiveNames } from '../store/archive-table.ts';
-import { shapeMistakes } from './declaration-shape.ts';
-import { fieldsMistakes } from './field-names.ts';
-import { optionMistakes, placesOf } from './option-errors.ts';
-import { ownerMistakes, policyMistakes } from './policy-errors.ts';
-import { renameMistakes } from './rename-errors.ts';
-import { knownRoles, roleFieldMistakes } from './roles.ts';
-import { customRouteMistakes } from './route-errors.ts';
-import { createSlowPattern } from './slow-pattern.ts';
+import { checkShape, type ExtensionOptions } from './declaration-shape.ts';
+import { checkFields } from './field-names.ts';
+import { checkOptions, placesOf } from './option-errors.ts';
+import { createSlowPattern } from './patterns/slow-pattern.ts';
+import { checkOwner, checkPolicies } from './policy-errors.ts';
+import { checkRenames } from './rename-errors.ts';
+import { checkRoleField, knownRoles } from './roles.ts';
+import { checkCustomRoutes } from './route-errors.ts';
 
 /** A path at which a resource answers with one record: `/posts/:id` is every path one segment below `/posts`. */
 function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-/** Names, paths and tables that two resources claim. */
-function clashes(resources: readonly AnyResource[], fault: (resource: AnyResource, text: string) => void): void {
+/** The errors of a resource. */
+type ResourceErrors = (resource: AnyResource) => ConfigErrors;
+
+/** Reports names, paths and tables that two resources have. */
+function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): void {
   const paths = new Map(resources.map((resource) => [placesOf(resource).path, resource.name]));
   const keys = new Map(resources.map((resource) => [primaryKeyName(placesOf(resource).table), resource.name]));
   const seen = { name: new Set<string>(), path: new Set<string>(), table: new Set<string>() };
   for (const resource of resources) {
+    const errors = at(resource);
     const places = { name: resource.name, ...placesOf(resource) };
     for (const kind of ['name', 'path', 'table'] as const) {
-      if (seen[kind].has(places[kind])) fault(resource, `${kind} "${places[kind]}" is declared twice`);
+      if (seen[kind].has(places[kind])) errors.report(`${kind} "${places[kind]}" is declared twice`);
       seen[kind].add(places[kind]);
     }
     const keyOf = keys.get(places.table);
     if (keyOf !== undefined && keyOf !== resource.name)
-      fault(resource, `collection: "${places.table}" is the primary key of "${keyOf}"; set collection to another name`);
+      errors
+        .at('collection')
+        .report(`"${places.table}" is the primary key of "${keyOf}"; set collection to another name`);
     const parent = paths.get(parentOf(places.path));
     if (parent !== undefined)
-      fault(
-        resource,
-        `path "${places.path}" is one record of "${parent}", whose path is above it; set path to another`,
-      );
+      errors.report(`path "${places.path}" is one record of "${parent}", whose path is above it; set path to another`);
   }
 }
 
 /**
- * Every mistake in a set of declarations, a line each, naming the resource, the field and the mend.
+ * Checks the declarations of resources, and reports every error with the resource, the field and the fix.
  *
  * @param known `taken`: names that the tables which are not resources' have in the schema, their indexes and keys included.
- *   `extended`: options of resources that the extensions of the app give a meaning to
+ *   `options`: the options of resources that the extensions of the app bring, with their schemas
  */
-export function findMistakes(
+export function checkResources(
   resources: readonly AnyResource[],
-  known: { taken: ReadonlySet<string>; extended: ReadonlySet<string> },
-): string[] {
-  const mistakes: string[] = [];
-  const faultOf = (resource: AnyResource) => (text: string) => mistakes.push(`resource "${resource.name}": ${text}`);
-  const whole = resources.filter((resource) => shapeMistakes(resource, faultOf(resource)));
+  known: { taken: ReadonlySet<string>; options: ExtensionOptions },
+  errors: ConfigErrors,
+): void {
+  const at: ResourceErrors = ({ name }) => errors.at(`resource "${name}"`);
+  const whole = resources.filter((resource) => checkShape(resource, known.options, at(resource)));
   const names = new Set(resources.map((resource) => resource.name));
   const roles = knownRoles(whole);
   const isSlow = createSlowPattern();
   const archives = whole.filter(({ softDelete }) => softDelete).flatMap((one) => archiveNames(placesOf(one).table));
   const taken = new Set([...known.taken, ...archives]);
-  clashes(whole, (resource, text) => faultOf(resource)(text));
+  checkClashes(whole, at);
   for (const resource of whole) {
-    const fault = faultOf(resource);
-    fieldsMistakes(resource, { names, isSlow }, fault);
-    renameMistakes(resource, fault);
-    ownerMistakes(resource, fault);
-    policyMistakes(resource, roles, fault);
-    roleFieldMistakes(resource, fault);
-    optionMistakes(resource, { taken, extended: known.extended }, fault);
-    customRouteMistakes(resource, roles, fault);
+    const ofResource = at(resource);
+    checkFields(resource, { names, isSlow }, ofResource);
+    checkRenames(resource, ofResource);
+    checkOwner(resource, ofResource);
+    checkPolicies(resource, roles, ofResource);
+    checkRoleField(resource, ofResource);
+    checkOptions(resource, taken, ofResource);
+    checkCustomRoutes(resource, roles, ofResource);
   }
-  return mistakes;
 }

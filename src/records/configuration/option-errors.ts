@@ -1,24 +1,17 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
+import type { ConfigErrors } from '../../platform/config-errors.ts';
+import { knownNames } from '../../platform/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import { archiveTable } from '../store/archive-table.ts';
 import { isForNobody } from './visibility-errors.ts';
 
-type Fault = (text: string) => void;
-
 const NAME = /^[a-z][a-z0-9-]*$/;
 const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 const TABLE = /^[a-z_][a-z0-9_]*$/;
 const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
-/** Options that extensions give a meaning to, and how that of each is installed. */
-const EXTENDED = {
-  softDelete: 'softDelete()',
-  audit: 'audit()',
-  onOwnerDelete: 'privacy()',
-  personalFields: 'privacy()',
-} as const;
 const LONGEST_TABLE = MAX_IDENTIFIER_BYTES - archiveTable('').length;
 /** First path segments of built-in routes. */
 const TAKEN_PATHS = new Set(['/auth', '/admin', '/openapi.json', '/docs']);
@@ -29,29 +22,37 @@ export function placesOf(resource: AnyResource): { path: string; table: string }
   return { path: resource.path ?? `/${plural}`, table: resource.collection ?? snakeCase(plural) };
 }
 
-function placeMistakes(resource: AnyResource, taken: ReadonlySet<string>, fault: Fault): void {
+function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
   const { path, table } = placesOf(resource);
-  if (!NAME.test(resource.name)) fault('a resource name is made of letters, digits and -, and begins with a letter');
-  if (!PATH.test(path)) fault(`path: "${path}" must look like /blog-posts`);
-  if (TAKEN_PATHS.has(`/${path.split('/')[1]}`)) fault(`path: "${path}" is a built-in route; set path to another`);
-  if (!TABLE.test(table)) fault(`collection: "${table}" must be a table name in lower case`);
+  if (!NAME.test(resource.name))
+    errors.report('a resource name is made of letters, digits and -, and begins with a letter');
+  if (!PATH.test(path)) errors.at('path').report(`"${path}" must look like /blog-posts`);
+  if (TAKEN_PATHS.has(`/${path.split('/')[1]}`))
+    errors.at('path').report(`"${path}" is a built-in route; set path to another`);
+  if (!TABLE.test(table)) errors.at('collection').report(`"${table}" must be a table name in lower case`);
   else if (table.length > MAX_IDENTIFIER_BYTES)
-    fault(
-      `collection: "${table}" has ${table.length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; set collection to a shorter name`,
-    );
+    errors
+      .at('collection')
+      .report(
+        `"${table}" has ${table.length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; set collection to a shorter name`,
+      );
   if (table.startsWith('pg_'))
-    fault(`collection: "${table}": names that begin with pg_ are Postgres's own; set collection to another name`);
+    errors
+      .at('collection')
+      .report(`"${table}": names that begin with pg_ are Postgres's own; set collection to another name`);
   if (taken.has(table))
-    fault(
-      `collection: "${table}" is a table, an index or a key of Belfry's own or of an extension; set collection to another name`,
-    );
+    errors
+      .at('collection')
+      .report(
+        `"${table}" is a table, an index or a key of Belfry's own or of an extension; set collection to another name`,
+      );
 }
 
 function times(resource: AnyResource): string[] {
   return resource.timestamps === false ? [] : ['createdAt', 'updatedAt'];
 }
 
-function sortMistakes(resource: AnyResource, fault: Fault): void {
+function checkDefaultSort(resource: AnyResource, errors: ConfigErrors): void {
   if (resource.defaultSort === undefined) return;
   const names: string[] = [];
   for (const term of resource.defaultSort.split(',')) {
@@ -60,29 +61,29 @@ function sortMistakes(resource: AnyResource, fault: Fault): void {
     if (['_id', 'id', ...times(resource)].includes(name)) continue;
     const spec = Object.hasOwn(resource.fields, name) ? (resource.fields as Fields)[name]!.spec : undefined;
     if (spec === undefined || spec.encrypted || fieldTypeOf(spec).concealed)
-      fault(`defaultSort: "${term}" is not a field that has an order`);
+      errors.at('defaultSort').report(`"${term}" is not a field that has an order`);
     else if (spec.hidden || spec.writeOnly || spec.visibleTo !== undefined)
-      fault(
-        `defaultSort: not everybody sees "${name}", and the order of a list would tell of it; sort by another field`,
-      );
+      errors
+        .at('defaultSort')
+        .report(`not everybody sees "${name}", and the order of a list would tell of it; sort by another field`);
   }
-  if (new Set(names).size < names.length) fault('defaultSort: it names a field twice');
+  if (new Set(names).size < names.length) errors.at('defaultSort').report('it names a field twice');
 }
 
 function canIndex(spec: FieldSpec | undefined): boolean {
   return spec !== undefined && !spec.encrypted && fieldTypeOf(spec).indexedBytes !== undefined;
 }
 
-function indexMistakes(resource: AnyResource, fault: Fault): void {
+function checkIndexes(resource: AnyResource, errors: ConfigErrors): void {
   const fields = resource.fields as Fields;
   for (const { fields: terms } of resource.indexes ?? []) {
-    if (terms.length === 0) fault('indexes: an index needs at least one field');
+    if (terms.length === 0) errors.at('indexes').report('an index needs at least one field');
     const names = terms.map((term) => term.replace(/^-/, ''));
-    if (new Set(names).size < names.length) fault(`indexes: [${terms.join(', ')}] names a field twice`);
+    if (new Set(names).size < names.length) errors.at('indexes').report(`[${terms.join(', ')}] names a field twice`);
     for (const name of names) {
       if (['id', ...times(resource)].includes(name)) continue;
       if (!canIndex(Object.hasOwn(fields, name) ? fields[name]!.spec : undefined))
-        fault(`indexes: "${name}" is not a field that can be indexed`);
+        errors.at('indexes').report(`"${name}" is not a field that can be indexed`);
     }
   }
 }
@@ -95,7 +96,7 @@ function closedBy({ hidden, readOnly, writableBy }: FieldSpec): string | undefin
 }
 
 /** Fields that must be there and that nobody can send. Code that creates records needs no route for it. */
-function creationMistakes(resource: AnyResource, fault: Fault): void {
+function checkCreate(resource: AnyResource, errors: ConfigErrors): void {
   const { crud = true, hooks, policies } = resource;
   const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));
   if (!creates || (policies?.create !== undefined && isForNobody(policies.create)) || hooks?.beforeCreate !== undefined)
@@ -103,50 +104,51 @@ function creationMistakes(resource: AnyResource, fault: Fault): void {
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
     const closed = closedBy(spec);
     if (!spec.required || closed === undefined || 'default' in spec || spec.owner) continue;
-    fault(
-      `field "${name}": required() and ${closed} leave nobody who could create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
-    );
+    errors
+      .at(`field "${name}"`)
+      .report(
+        `required() and ${closed} leave nobody who could create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
+      );
   }
 }
 
-function softDeleteMistakes(resource: AnyResource, fault: Fault): void {
+function checkSoftDelete(resource: AnyResource, errors: ConfigErrors): void {
   if (!resource.softDelete) return;
   const { table } = placesOf(resource);
   if (table.length > LONGEST_TABLE && table.length <= MAX_IDENTIFIER_BYTES)
-    fault(
-      `softDelete: the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" behind its name; set collection to one of at most ${LONGEST_TABLE}`,
-    );
+    errors
+      .at('softDelete')
+      .report(
+        `the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" behind its name; set collection to one of at most ${LONGEST_TABLE}`,
+      );
   for (const name of Object.keys(resource.fields)) {
     if (name === 'deleted' || snakeCase(name) === 'deleted_at')
-      fault(`field "${name}": softDelete gives lists ?deleted and records deletedAt; call the field something else`);
+      errors
+        .at(`field "${name}"`)
+        .report(`softDelete gives lists ?deleted and records deletedAt; call the field something else`);
     if (snakeCase(name) === 'deleted_under')
-      fault(`field "${name}": softDelete has a column of this name; call the field something else`);
+      errors.at(`field "${name}"`).report(`softDelete has a column of this name; call the field something else`);
   }
 }
 
-/** The mistakes in a resource's options. */
-export function optionMistakes(
-  resource: AnyResource,
-  { taken, extended }: { taken: ReadonlySet<string>; extended: ReadonlySet<string> },
-  fault: Fault,
-): void {
-  placeMistakes(resource, taken, fault);
+/** Checks the options of a resource, each of which has the right type. */
+export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
+  checkPlace(resource, taken, errors);
   if (Array.isArray(resource.crud)) {
     for (const action of resource.crud) {
-      if (!ACTIONS.includes(action)) fault(`crud: unknown action "${action}"; actions: ${ACTIONS.join(', ')}`);
+      if (!ACTIONS.includes(action))
+        errors.at('crud').report(`unknown action "${action}"${knownNames(action, 'actions', ACTIONS)}`);
     }
-    if (new Set(resource.crud).size < resource.crud.length) fault('crud: it names an action twice; keep one');
+    if (new Set(resource.crud).size < resource.crud.length)
+      errors.at('crud').report('it names an action twice; keep one');
   }
-  sortMistakes(resource, fault);
-  indexMistakes(resource, fault);
-  creationMistakes(resource, fault);
+  checkDefaultSort(resource, errors);
+  checkIndexes(resource, errors);
+  checkCreate(resource, errors);
   for (const [hook, code] of Object.entries(resource.hooks ?? {})) {
-    if (!HOOKS.includes(hook)) fault(`hooks.${hook}: unknown hook; hooks: ${HOOKS.join(', ')}`);
-    else if (code !== undefined && typeof code !== 'function') fault(`hooks.${hook}: it is not a function`);
+    if (!HOOKS.includes(hook)) errors.at(`hooks.${hook}`).report(`unknown hook${knownNames(hook, 'hooks', HOOKS)}`);
+    else if (code !== undefined && typeof code !== 'function')
+      errors.at(`hooks.${hook}`).report(`it is not a function`);
   }
-  for (const [option, extension] of Object.entries(EXTENDED)) {
-    if (resource[option as keyof typeof EXTENDED] && !extended.has(option))
-      fault(`${option}: nothing gives it a meaning; add ${extension} to extensions, or remove it`);
-  }
-  softDeleteMistakes(resource, fault);
+  checkSoftDelete(resource, errors);
 }

@@ -1,6 +1,8 @@
 import type { Fields } from '../../declare/field.ts';
 import { compilePolicy, type Policy, roleFault } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
+import type { ConfigErrors } from '../../platform/config-errors.ts';
+import { knownNames } from '../../platform/did-you-mean.ts';
 
 /** The role words that users can have; undefined where no user resource lists them. */
 export function knownRoles(resources: readonly AnyResource[]): readonly string[] | undefined {
@@ -8,25 +10,25 @@ export function knownRoles(resources: readonly AnyResource[]): readonly string[]
   return (user?.fields as Fields | undefined)?.roles?.spec.inner?.spec.values;
 }
 
-/** What is wrong with a user resource's field `roles`, from which policies read a user's roles. */
-export function roleFieldMistakes(resource: AnyResource, fault: (text: string) => void): void {
+/** Checks the field `roles` of the user resource, from which policies read a user's roles. */
+export function checkRoleField(resource: AnyResource, errors: ConfigErrors): void {
   const spec = resource.name === 'user' ? (resource.fields as Fields).roles?.spec : undefined;
   if (spec === undefined) return;
-  const at = 'field "roles"';
+  const at = errors.at('field "roles"');
   // In a text, a role would be found inside of another: "admin" in "not-admin".
   if (spec.inner?.spec.type.kind !== 'enum') {
-    fault(`${at}: policies read roles from it; make it an array of an enum`);
+    at.report(`policies read roles from it; make it an array of an enum`);
     return;
   }
   for (const role of spec.inner.spec.values ?? []) {
     const wrong = roleFault(role);
-    if (wrong !== undefined) fault(`${at}: ${wrong}`);
+    if (wrong !== undefined) at.report(wrong);
   }
   if (spec.hidden || spec.readOnly) return;
   const { writableBy } = spec;
   const writers = writableBy === undefined ? undefined : compilePolicy(writableBy, () => undefined);
   if (writers === undefined || writers.public || writers.authenticated || writers.owner)
-    fault(`${at}: users could give themselves any role; say who may, as writableBy("admin")`);
+    at.report(`users could give themselves any role; say who may, as writableBy("admin")`);
 }
 
 /**
@@ -39,5 +41,5 @@ export function unknownRoles(policy: Policy, known: readonly string[] | undefine
   const { roles } = compilePolicy(policy, () => undefined);
   return roles
     .filter((role) => !known.includes(role))
-    .map((role) => `"${role}" is not a role; roles: ${known.join(', ')}`);
+    .map((role) => `"${role}" is not a role${knownNames(role, 'roles', known)}`);
 }

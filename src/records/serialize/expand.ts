@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { answerRoom, noAnswerRoom, reserveAnswerBytes } from '../../platform/http/pending-answers.ts';
+import { noResponseRoom, reserveResponseBytes, responseRoom } from '../../platform/http/pending-responses.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { isVisible } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
@@ -88,12 +88,12 @@ async function readReserved(
 ): Promise<StoredRecord[]> {
   let room = level.max;
   const { records, bytes } = await read(() => {
-    room = Math.min(level.max, answerRoom(req));
+    room = Math.min(level.max, responseRoom(req));
     return room;
   });
   // Records that did not fit must not look like references that stay ids.
-  if (room < level.max && bytes >= room) throw noAnswerRoom();
-  reserveAnswerBytes(req, bytes);
+  if (room < level.max && bytes >= room) throw noResponseRoom();
+  reserveResponseBytes(req, bytes);
   level.reserved += bytes;
   return records;
 }
@@ -197,7 +197,7 @@ export async function expandReferences(
       const places = fillSlots(slots, found[i]!, budget);
       return { resource: context.entities.get(target)!.resource, includes, places };
     });
-    reserveAnswerBytes(viewContext.req, bytes.max - budget.bytes - bytes.reserved);
+    reserveResponseBytes(viewContext.req, bytes.max - budget.bytes - bytes.reserved);
     levels = next.filter(({ includes }) => includes.size > 0);
   }
   return !budget.exceeded && !isSpent(budget);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { answerRoom, noAnswerRoom, reserveAnswerBytes } from '../../platform/http/pending-answers.ts';
+import { noResponseRoom, reserveResponseBytes, responseRoom } from '../../platform/http/pending-responses.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -75,10 +75,10 @@ export async function readWithinRoom<T>(
   // What would be refused is not even read.
   let room = bytes;
   const page = await read(() => {
-    room = Math.min(bytes, answerRoom(req));
+    room = Math.min(bytes, responseRoom(req));
     return room;
   });
-  if (room < bytes && page.isCut) throw noAnswerRoom();
-  reserveAnswerBytes(req, page.bytes);
+  if (room < bytes && page.isCut) throw noResponseRoom();
+  reserveResponseBytes(req, page.bytes);
   return withinJson(page, bytes);
 }

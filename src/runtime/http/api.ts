@@ -11,13 +11,13 @@ import { compilePolicy, isForRoles } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Events } from '../../platform/events.ts';
-import { sendError } from '../../platform/http/answer.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { identityOf } from '../../platform/http/identity.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
-import type { PendingAnswers } from '../../platform/http/pending-answers.ts';
+import type { PendingResponses } from '../../platform/http/pending-responses.ts';
 import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
+import { sendError } from '../../platform/http/response.ts';
 import { corsOf } from './cors.ts';
 import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
 import { withHomePage } from './home-page.ts';
@@ -134,7 +134,7 @@ export function createApi(
   { routes, pages }: { routes: readonly Route[]; pages: readonly Route[] },
   parts: EndpointParts,
   health: HealthChecks,
-  pending: PendingAnswers,
+  pending: PendingResponses,
 ): Express {
   const { env, log, metrics } = parts.host;
   const app = express();

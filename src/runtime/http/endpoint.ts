@@ -6,11 +6,17 @@ import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { createScopeCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type Answer, answerOf, sendAnswer, withData, withVersion } from '../../platform/http/answer.ts';
 import { setIdentity } from '../../platform/http/identity.ts';
 import { claimsJson, readJsonBody } from '../../platform/http/json-body.ts';
-import { setAnswerBytes } from '../../platform/http/pending-answers.ts';
+import { setResponseBytes } from '../../platform/http/pending-responses.ts';
 import { requestIdOf } from '../../platform/http/request-id.ts';
+import {
+  type SuccessResponse,
+  sendSuccess,
+  successResponse,
+  withData,
+  withVersion,
+} from '../../platform/http/response.ts';
 import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access/authorize.ts';
 import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
 import { createRuleErrorLog, refuseOnError } from '../../records/access/rule-errors.ts';
@@ -156,16 +162,16 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   }
 
   /** Runs the handler. Undefined when it has answered by itself. */
-  async function respond(ctx: RouteContext): Promise<Answer | undefined> {
+  async function respond(ctx: RouteContext): Promise<SuccessResponse | undefined> {
     checkPreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) {
       // This answer can no longer be refused, but later ones can.
-      setAnswerBytes(ctx.req, ctx.res.writableLength, true);
+      setResponseBytes(ctx.req, ctx.res.writableLength, true);
       return undefined;
     }
     const serialized = await withData(value, (data) => serializeResponse(records.context, data, ctx));
-    return answerOf(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
+    return successResponse(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
   }
 
   /** The record that a create has made with this id; it may have been deleted since. */
@@ -174,10 +180,10 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   }
 
   /** What a create has answered, or would have, when it has made the record with this id. */
-  async function recover(id: string, ctx: RouteContext): Promise<Answer | undefined> {
+  async function recover(id: string, ctx: RouteContext): Promise<SuccessResponse | undefined> {
     const record = await made(id);
     if (record === undefined) return undefined;
-    return answerOf(
+    return successResponse(
       status,
       withVersion(await serializeResponse(records.context, record, ctx), entity!.versionOf(record)),
     );
@@ -230,6 +236,6 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
         isCreated: async (recordId) => (await made(recordId)) !== undefined,
       });
     });
-    if (answer !== undefined) sendAnswer(res, answer, tagged ? (user?.id ?? '') : undefined);
+    if (answer !== undefined) sendSuccess(res, answer, tagged ? (user?.id ?? '') : undefined);
   };
 }

@@ -9,8 +9,8 @@ import express, {
 } from 'express';
 import { withDeadline } from '../../platform/deadline.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { sendError, sendJson } from '../../platform/http/answer.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
+import { sendError, sendJson } from '../../platform/http/response.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { publicError } from './public-error.ts';
 

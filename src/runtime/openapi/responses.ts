@@ -1,7 +1,7 @@
 import { recordShapes } from '../../declare/record-shape.ts';
 import type { Route } from '../../declare/route.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/errors.ts';
-import { isBodiless } from '../../platform/http/answer.ts';
+import { isBodiless } from '../../platform/http/response.ts';
 import { isTagged } from '../http/endpoint.ts';
 import { isRevalidated } from './parameters.ts';
 import type { Components, Json } from './schema.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkUrl } from '../../../src/platform/address-guard.ts';
+import { checkUrl } from '../../../src/platform/address-guard/index.ts';
 import table from '../../data/addresses.json' with { type: 'json' };
 import { anyCharacter, anyUrl } from '../../support/any-text.ts';
 

@@ -11,7 +11,7 @@ import {
   AddressRefusedError,
   createGuardedAgent,
   type GuardedAgentOptions,
-} from '../../../src/platform/address-guard.ts';
+} from '../../../src/platform/address-guard/index.ts';
 import table from '../../data/addresses.json' with { type: 'json' };
 
 const open: { close(): unknown }[] = [];

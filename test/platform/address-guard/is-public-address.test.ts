@@ -1,7 +1,7 @@
 import { BlockList, isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isPublicAddress } from '../../../src/platform/address-guard.ts';
+import { isPublicAddress } from '../../../src/platform/address-guard/index.ts';
 import table from '../../data/addresses.json' with { type: 'json' };
 import { anyCharacter } from '../../support/any-text.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AddressRefusedError } from '../../../src/platform/address-guard.ts';
+import { AddressRefusedError } from '../../../src/platform/address-guard/index.ts';
 import { apnsFailure, isTimeout, isNotProcessed as isUnseenByApns } from '../../../src/push/transports/apns/errors.ts';
 import { fcmFailure, isNotProcessed as isUnseenByFcm } from '../../../src/push/transports/fcm/errors.ts';
 import { webPushFailure } from '../../../src/push/transports/web-push/errors.ts';

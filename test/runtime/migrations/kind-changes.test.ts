@@ -66,7 +66,7 @@ test.each([
     const { ok, lines } = await project.generate([post(to)], '--check');
     expect(ok).toBe(false);
     expect(lines[1]).toMatch(new RegExp(`^  - posts.v: its ${what} are stored as .*, and post.v would give them as `));
-    expect(lines.some((line) => line.includes('if they fit as they are: '))).toBe(bySql);
+    expect(lines.some((line) => line.includes('if the values fit as they are: '))).toBe(bySql);
     const forced = await project.generate([post(to)], '--using', 'posts.v=v').catch(() => ({ ok: false }));
     expect(forced.ok).toBe(bySql);
   },

@@ -25,10 +25,10 @@ test('each loss is named with the rows that hold a value and the command that al
     lines: [
       'This would lose data:',
       '  - posts.subtitle: 1 row holds a value',
-      `      if it is to be dropped: ${COMMAND} less --drop posts.subtitle`,
+      `      to drop it: ${COMMAND} less --drop posts.subtitle`,
       '  - table notes: it has 1 row',
-      `      if it is to be dropped: ${COMMAND} less --drop-table notes`,
-      'Put the options of all of them into one command; --allow-loss drops all that are not renamed.',
+      `      to drop it: ${COMMAND} less --drop-table notes`,
+      'Combine the options in one command. --allow-loss drops everything that is not renamed.',
     ],
   });
   expect(await project.apply()).toEqual([]);
@@ -41,7 +41,7 @@ test('naming one loss does not allow another', async () => {
   expect(lines).toEqual([
     'This would lose data:',
     '  - table notes: it has 1 row',
-    `      if it is to be dropped: ${COMMAND} --drop posts.subtitle --drop-table notes`,
+    `      to drop it: ${COMMAND} --drop posts.subtitle --drop-table notes`,
   ]);
 });
 
@@ -60,8 +60,8 @@ test.each([
 });
 
 test.each([
-  ['--drop', 'posts.title', '--drop posts.title: nothing here would drop that column.'],
-  ['--drop-table', 'posts', '--drop-table posts: nothing here would drop that table.'],
+  ['--drop', 'posts.title', '--drop posts.title: this migration would not drop that column.'],
+  ['--drop-table', 'posts', '--drop-table posts: this migration would not drop that table.'],
 ])('%s of what stays is refused', async (option, name, line) => {
   const project = await withRows();
   await expect(project.generate(FEWER, option, name)).rejects.toThrow(line);
@@ -107,9 +107,9 @@ test('a rename is proposed to columns of the same kind only, where there is one'
     note,
   ];
   const { lines } = await project.generate(next);
-  expect(lines.filter((line) => line.includes('if it is called'))).toEqual([
-    `      if it is called b now: ${COMMAND} <name> --rename posts.subtitle=b`,
-    `      if it is called c now: ${COMMAND} <name> --rename posts.views=c`,
+  expect(lines.filter((line) => line.includes('to rename it'))).toEqual([
+    `      to rename it to b: ${COMMAND} <name> --rename posts.subtitle=b`,
+    `      to rename it to c: ${COMMAND} <name> --rename posts.views=c`,
   ]);
 });
 

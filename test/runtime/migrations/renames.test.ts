@@ -85,8 +85,8 @@ test('a dropped and an added column of one type are refused with the commands fo
   expect(lines).toEqual([
     'This would lose data:',
     '  - posts.title: 3 rows hold a value',
-    '      if it is called headline now: npm run migration:generate -- new title --rename posts.title=headline',
-    '      if it is to be dropped: npm run migration:generate -- new title --drop posts.title',
+    '      to rename it to headline: npm run migration:generate -- new title --rename posts.title=headline',
+    '      to drop it: npm run migration:generate -- new title --drop posts.title',
   ]);
 });
 
@@ -139,9 +139,9 @@ test('a resource whose table is called otherwise is refused with the command for
   expect(ok).toBe(false);
   expect(lines).toContain('  - table posts: it has 3 rows');
   expect(lines).toContain(
-    '      if it is called articles now: npm run migration:generate -- <name> --rename-table posts=articles',
+    '      to rename it to articles: npm run migration:generate -- <name> --rename-table posts=articles',
   );
-  expect(lines).toContain('      if it is to be dropped: npm run migration:generate -- <name> --drop-table posts');
+  expect(lines).toContain('      to drop it: npm run migration:generate -- <name> --drop-table posts');
 });
 
 test('a table and its columns can be renamed at once, in a chain, with a change of type', async () => {
@@ -213,7 +213,7 @@ test.each([
     const { ok, lines } = await project.generate([next]);
     expect(ok).toBe(false);
     expect(lines[1]).toMatch(new RegExp(`^  - ${column}: the ciphertexts of ${bound} are bound to that name, and `));
-    expect(lines[2]).toContain('declare a new one beside it, and copy the values by code');
+    expect(lines[2]).toContain('declare a new one, and copy the values in code');
 
     const synced = await migrating();
     await synced.sync([secret('post')]);

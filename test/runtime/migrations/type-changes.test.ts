@@ -174,8 +174,8 @@ describe('side by side', () => {
       expect(refusals[i]).toEqual([
         expect.stringMatching(new RegExp(`^  - posts.v${i}: its type cannot become .*: ${why}$`)),
         `      to convert the values: npm run migration:generate -- change --using "${using}"`,
-        expect.stringContaining('to keep them: leave the field as it is, declare a new one beside it'),
-        `      to lose them: npm run migration:generate -- change --drop posts.v${i}`,
+        expect.stringContaining('to keep the values: leave the field as it is, declare a new one'),
+        `      to drop the values: npm run migration:generate -- change --drop posts.v${i}`,
       ]);
     },
   );
@@ -290,7 +290,7 @@ test.each([
 ])('the commands that %j proposes write what they say', async (given, expected) => {
   const project = await withValues(f.string(), []);
   const { lines } = await project.generate([defineResource('post', { fields: { v: f.integer() } })], ...given);
-  expect(lines.at(-1)).toBe(`      to lose them: npm run migration:generate -- ${expected}`);
+  expect(lines.at(-1)).toBe(`      to drop the values: npm run migration:generate -- ${expected}`);
 });
 
 test("an expression of one's own converts the values", async () => {

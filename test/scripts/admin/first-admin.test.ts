@@ -55,6 +55,6 @@ test('where users have no roles an account is made, and nobody is told that it h
   const { admin, signIn } = await withUsers(defineResource('user', { fields: account, owner: '_id' }));
   const { code, said, wrong } = await admin(CREATE);
   expect([code, wrong]).toEqual([0, '']);
-  expect(said).toMatch(/^root@example.com is made, without a role: users have no field roles \(/);
+  expect(said).toMatch(/^root@example.com is created without a role, because users have no field roles \(/);
   expect(await signIn(said)).not.toHaveProperty('roles');
 });

@@ -53,14 +53,14 @@ test('options are given with a space or with =, as often as needed, and fields b
 const OPTIONS = '--rename --rename-table --using --drop --drop-table --allow-loss --check --empty --framework';
 
 test.each([
-  [['--alow-loss'], `Unknown option --alow-loss. There are: ${OPTIONS}`],
-  [['add', '-f', '--name=x'], `Unknown option -f --name=x. There are: ${OPTIONS}`],
-  [['!?'], 'A name needs letters a to z or digits, unlike !?'],
-  [['--rename', 'title=headline'], '--rename title=headline should look like --rename posts.title=headline'],
-  [['--rename'], '--rename  should look like --rename posts.title=headline'],
-  [['--drop=posts'], '--drop posts should look like --drop posts.subtitle'],
-  [['--drop-table', 'a;b'], '--drop-table a;b should look like --drop-table notes'],
-  [['--using', 'a.b='], `--using a.b= should look like --using posts.age="nullif(age, '')::bigint"`],
+  [['--alow-loss'], `Unknown option --alow-loss. Options: ${OPTIONS}`],
+  [['add', '-f', '--name=x'], `Unknown option -f --name=x. Options: ${OPTIONS}`],
+  [['!?'], 'A migration name needs letters (a to z) or digits, not only !?'],
+  [['--rename', 'title=headline'], '--rename title=headline is malformed. Example: --rename posts.title=headline'],
+  [['--rename'], '--rename  is malformed. Example: --rename posts.title=headline'],
+  [['--drop=posts'], '--drop posts is malformed. Example: --drop posts.subtitle'],
+  [['--drop-table', 'a;b'], '--drop-table a;b is malformed. Example: --drop-table notes'],
+  [['--using', 'a.b='], `--using a.b= is malformed. Example: --using posts.age="nullif(age, '')::bigint"`],
 ])('%j is refused with one line', (given, message) => {
   expect(() => readMigrationArguments(given)).toThrow(new Error(message));
 });

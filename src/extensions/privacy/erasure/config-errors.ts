@@ -4,8 +4,6 @@ import type { AnyResource } from '../../../declare/resource.ts';
 import type { ConfigErrors } from '../../../platform/config-errors.ts';
 import { type ErasurePlan, erasurePlan } from '../../../records/schema/erasure-plan.ts';
 
-const ACTIONS = ['delete', 'anonymize', 'keep'];
-
 /** Unique indexes in which the anonymized records of several owners would stand with the same values. */
 function clashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
   const values = new Map(personal.map(({ name, left }) => [name, left]));
@@ -47,8 +45,7 @@ function checkResource({ declaration }: ResourceGateway, isUser: boolean, errors
   if (plan.ownerField !== undefined && personalFields.includes(plan.ownerField))
     errors.report(`personalFields: "${plan.ownerField}" is the owner field: what becomes of it onOwnerDelete says`);
   if (onOwnerDelete === undefined) return;
-  if (!ACTIONS.includes(onOwnerDelete)) errors.report(`onOwnerDelete: must be one of: ${ACTIONS.join(', ')}`);
-  else if (isUser && onOwnerDelete !== 'delete')
+  if (isUser && onOwnerDelete !== 'delete')
     errors.report('onOwnerDelete: the record of a user goes with their account; take it out');
   else if (!isUser && plan.ownerField === undefined)
     errors.report('onOwnerDelete: its records have no owner; mark a field with owner(), or take it out');

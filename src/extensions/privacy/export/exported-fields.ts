@@ -1,9 +1,8 @@
-import type { Fields } from '../../../declare/field.ts';
+import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
-import { isMarked } from './is-marked.ts';
 
 // What a project hides and calls so is a secret, and tells nothing of a person. Short words count as whole ones: `apiKey`, not `monkey`.
 const SECRETS = [
@@ -44,4 +43,14 @@ export function recordOf(record: StoredRecord, fields: readonly string[], times:
   for (const name of fields) if (record[name] !== undefined) told[name] = record[name];
   if (times) Object.assign(told, { createdAt: record.createdAt, updatedAt: record.updatedAt });
   return told;
+}
+
+function hasMark({ pii, inner, shape }: FieldSpec): boolean {
+  if (pii || (inner !== undefined && hasMark(inner.spec))) return true;
+  return Object.values(shape ?? {}).some((member) => hasMark(member.spec));
+}
+
+/** Whether a declaration says that a field, or something in it, is personal: by `pii()`, or in `personalFields`. */
+export function isMarked({ fields, personalFields = [] }: AnyResource, name: string): boolean {
+  return personalFields.includes(name) || hasMark((fields as Fields)[name]!.spec);
 }

@@ -1,6 +1,6 @@
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
-import { isMarked } from './is-marked.ts';
+import { isMarked } from './exported-fields.ts';
 import { columnOf } from './read-records.ts';
 
 /** A field that names users: a reference, or one that has some inside. */

@@ -1,15 +1,34 @@
+import { z } from 'zod';
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { sendJson } from '../../../platform/http/answer.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
+import { sendJson } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { createDownload } from './download.ts';
 import type { Links } from './links.ts';
 import { isExportable } from './make-export.ts';
-import { exportShape } from './output.ts';
 import type { Export, Exports } from './store.ts';
+
+const time = z.iso.datetime();
+
+/** The shape of an export in answers. */
+export const exportShape = z
+  .strictObject({
+    id: z.string(),
+    status: z.enum(['preparing', 'ready', 'failed']),
+    records: z.int().meta({ description: 'So far' }),
+    bytes: z.int().nullable().meta({ description: 'Of the file; null until it is ready' }),
+    requestedAt: time,
+    finishedAt: time.nullable(),
+    expiresAt: time.nullable().meta({ description: 'Until then the link works; a failure is told until then' }),
+    url: z
+      .url()
+      .nullable()
+      .meta({ description: 'Where the zip is fetched, without signing in; null until it is ready' }),
+  })
+  .meta({ id: 'DataExport' });
 
 const DAY_MS = 86_400_000;
 const POLLS = { limit: 60, windowMs: 60_000 };

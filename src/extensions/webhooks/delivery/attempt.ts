@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import { AddressRefusedError, checkUrl } from '../../../platform/address-guard.ts';
+import { AddressRefusedError, checkUrl } from '../../../platform/address-guard/index.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { ANSWER_BYTES, type Posted, post } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
@@ -10,7 +10,7 @@ import { cutBytes } from '../log/delivery.ts';
 
 /** What was wrong when a receiver could not be called at all, or gave no proper answer. Shown to the endpoint's owner. */
 const TIMEOUT = 'timeout';
-/** A name that does not exist and a private address have the same text, so that nobody can map a private network by it. */
+/** A name that does not exist and a private address have the same text, so that they do not reveal the names of a private network. */
 const NOT_ALLOWED = 'address not allowed or not found';
 
 const CLASSES: readonly [RegExp, string][] = [
@@ -71,7 +71,7 @@ export function targetOf({ keys, log, settings }: TargetParts, endpoint: Called)
     return { url: checked.url, keys: endpoint.secrets.flatMap((secret) => keys(endpoint.id, secret)) };
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    // A secret under a key that this process does not have is a fault of ours.
+    // A secret under a key that this process does not have is our own error.
     log.error({ err: error, endpoint: endpoint.id }, 'the secret of a webhook endpoint cannot be decrypted');
     return error;
   }
@@ -171,7 +171,7 @@ export function refusedOutcome(error: string): Outcome {
   };
 }
 
-/** Makes one attempt: signs, sends, and says what came of it. Never rejects. */
+/** Makes one attempt: signs, sends and returns the outcome. Never rejects. */
 export async function deliver(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
   const at = new Date();
   const began = performance.now();

@@ -10,7 +10,7 @@ import type { ClaimedDelivery } from './claim.ts';
  * How long the result of a check is used, in ms; an attempt that begins later is checked again. Within these bounds it is used for as long
  * as the check took, so that a busy database is not asked all the time.
  */
-const LEAST_FRESH_MS = 10;
+const MIN_FRESH_MS = 10;
 const MAX_FRESH_MS = 100;
 
 /** The most deliveries in one check, which holds their bodies in memory twice. */
@@ -57,7 +57,7 @@ export function createCheckedAttempts(
   const checks = new Map<string, Checked>();
   /** How many waiting deliveries the next check includes: about as many as were begun after the last check. */
   let ahead = AT_ONCE - 1;
-  let begun = 0;
+  let startedSinceCheck = 0;
 
   function isFresh({ id }: ClaimedDelivery): boolean {
     const checked = checks.get(id);
@@ -89,7 +89,7 @@ export function createCheckedAttempts(
         until: undefined,
         readable: checking.then((verdicts) => {
           const now = performance.now();
-          checked.until = now + Math.min(Math.max(now - began, LEAST_FRESH_MS), MAX_FRESH_MS);
+          checked.until = now + Math.min(Math.max(now - began, MIN_FRESH_MS), MAX_FRESH_MS);
           return verdicts?.[i];
         }),
       };
@@ -106,10 +106,10 @@ export function createCheckedAttempts(
       if (!isFresh(delivery)) {
         const next = waiting.filter((one) => !isFresh(one)).slice(0, ahead);
         checkTogether([opened, ...next.map(open)]);
-        begun = 0;
+        startedSinceCheck = 0;
       }
-      begun += 1;
-      ahead = Math.min(2 * begun, AT_ONCE - 1);
+      startedSinceCheck += 1;
+      ahead = Math.min(2 * startedSinceCheck, AT_ONCE - 1);
       const readable = await checks.get(delivery.id)!.readable;
       checks.delete(delivery.id);
       if (readable === undefined) return undefined;

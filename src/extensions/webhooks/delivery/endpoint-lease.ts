@@ -2,7 +2,7 @@ import type { Host } from '../../../declare/host.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { AddToBatch } from '../../../platform/micro-batch.ts';
 import { createSerialQueue } from '../../../platform/serial-queue.ts';
-import type { GlobalGate } from '../readability/readability.ts';
+import type { GlobalAccessCheck } from '../readability/readability.ts';
 import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimTexts, claimOf } from './claim.ts';
 import type { Lane } from './endpoint-jobs.ts';
 import {
@@ -24,7 +24,7 @@ export interface LeaseParts {
   /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
   globalRoles: readonly string[] | null;
   /** Asked before each claim, where functions decide it. */
-  globalGate: GlobalGate | undefined;
+  mayBeGlobal: GlobalAccessCheck | undefined;
   releaseLease: AddToBatch<ReleasedLease>;
   renewals: LeaseRenewals;
 }
@@ -109,7 +109,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   }
 
   async function run(name: string, text: string, chunk: number, slow: boolean | null): Promise<Claim | undefined> {
-    if (parts.globalGate !== undefined && !(await parts.globalGate(endpointId))) return undefined;
+    if (parts.mayBeGlobal !== undefined && !(await parts.mayBeGlobal(endpointId))) return undefined;
     const before = JSON.stringify(Object.fromEntries(claimed));
     const known = rate === undefined ? null : JSON.stringify(rate.state(now()));
     const values = [endpointId, chunk, LEASE_MS, slow, parts.globalRoles, holder, before, known];

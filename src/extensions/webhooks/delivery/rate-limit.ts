@@ -4,19 +4,19 @@ export interface RateRule {
   windowSeconds: number;
 }
 
-/** What is known of the requests of the last window, as it is kept between turns. */
+/** The requests of the last window, as stored between leases. */
 export interface RateState {
-  /** How many requests were begun in each slice of time, by the number of the slice. */
+  /** How many requests began in each slice of time, by the number of the slice. */
   slices?: Record<string, number>;
   /** How long a slice was, in ms: what was counted in others is not understood any more. */
   sliceMs?: number;
-  /** Requests of holders that died: begun, nobody knows when. */
+  /** Requests of holders that died. When they began is unknown. */
   lost?: number;
 }
 
 /** Counts the requests of one endpoint. All times are epoch ms of one clock. */
 export interface Rate {
-  /** Counts one more and gives true, or gives false when the window is full. */
+  /** Counts one more request and returns true; returns false when the window is full. */
   take(now: number): boolean;
   /** ms until one more fits; 0: now. */
   waitMs(now: number): number;
@@ -26,7 +26,7 @@ export interface Rate {
 const SLICES = 10;
 
 /**
- * Goes on counting from a state. A request counts until the whole slice in which it was begun is out of the window, so that the limit
+ * Continues to count from a state. A request counts until the whole slice in which it began is out of the window, so that the limit
  * is never passed, wherever one lets a window begin; it may be reached a tenth of a window late.
  */
 export function createRate({ limit, windowSeconds }: RateRule, before: RateState, now: number): Rate {
@@ -39,7 +39,7 @@ export function createRate({ limit, windowSeconds }: RateRule, before: RateState
     // What was counted in other slices may have been a moment ago. So may what lies ahead: the clock was put back.
     add(before.sliceMs === sliceMs ? Math.min(Number(slice), sliceOf(now)) : sliceOf(now), count);
   }
-  // Nor is it known when who died began his.
+  // A dead holder leaves no start times, so its requests count from now.
   if (before.lost) add(sliceOf(now), before.lost);
 
   /** When the requests of a slice stop to count. */

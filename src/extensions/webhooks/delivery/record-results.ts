@@ -23,8 +23,8 @@ import { nextAttemptDelay } from './retry-schedule.ts';
  *
  * The entry of the log is put together as text: that takes a third of the time of a function that makes JSON of anything.
  *
- * A row counts only while its claim holds, so that an attempt written twice counts once: `pending` and of the attempt before when it
- * was claimed in a turn, `sending` and of this attempt when it was claimed by itself. Endpoints are locked in the order of their ids,
+ * A row counts only while its claim holds, so that an attempt written twice counts once: `pending` and of the attempt before while its
+ * lease holds, `sending` and of this attempt after its lease has expired. Endpoints are locked in the order of their ids,
  * so that two workers cannot wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail do not
  * count as failures in a row, and refused attempts do not count at all.
  */

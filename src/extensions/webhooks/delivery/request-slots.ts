@@ -1,19 +1,19 @@
 import type { Lane } from './endpoint-jobs.ts';
 
 /**
- * Whom a request is for: an endpoint of a lane; one in the fast lane of which it is not known whether it answers; or somebody
- * who asked for it and waits.
+ * What a request is for: an endpoint of a lane; an endpoint in the fast lane that has not yet been seen to answer; or a delivery that a
+ * client requested.
  */
 export type SlotKind = Lane | 'untried' | 'requested';
 
 /** The requests that an instance may have in flight. */
 export interface RequestSlots {
   /**
-   * Calls `begin` as soon as there is a slot of the kind, which may be at once; who has got it gives it back by calling `release`,
-   * once. Those of a kind come in the order in which they asked.
+   * Calls `begin` as soon as there is a slot of the kind, which may be at once. The caller releases the slot by calling
+   * `release`, once. Calls of a kind get their slots in order.
    */
   acquire(kind: SlotKind, begin: (release: () => void) => void): void;
-  /** Whether who asks now would have to wait. */
+  /** Whether a call of `acquire` would have to wait. */
   isFull(kind: SlotKind): boolean;
   /** Runs a task in a slot. */
   run<T>(kind: SlotKind, task: () => Promise<T>): Promise<T>;
@@ -23,7 +23,7 @@ export interface RequestSlots {
 interface SlotLimits {
   slow: number;
   untried: number;
-  doubtful: number;
+  slowOrUntried: number;
   requested: number;
 }
 
@@ -46,7 +46,7 @@ export function createRequestSlots(size: number, most: SlotLimits): RequestSlots
   const running: Record<SlotKind, number> = { fast: 0, untried: 0, slow: 0, requested: 0 };
   const limit: Record<SlotKind, number> = { fast: size, ...most };
   let inAll = 0;
-  // Under full load they take turns: none starves another.
+  // Under full load the kinds alternate, so that none starves another.
   const order: SlotKind[] = ['fast', 'untried', 'slow'];
   let admitting = false;
 
@@ -54,7 +54,7 @@ export function createRequestSlots(size: number, most: SlotLimits): RequestSlots
   const hasSlot = (kind: SlotKind) =>
     inAll < size &&
     running[kind] < limit[kind] &&
-    !(isDoubtful(kind) && running.slow + running.untried >= most.doubtful);
+    !(isDoubtful(kind) && running.slow + running.untried >= most.slowOrUntried);
   const release: Record<SlotKind, () => void> = {
     fast: () => free('fast'),
     untried: () => free('untried'),
@@ -87,7 +87,7 @@ export function createRequestSlots(size: number, most: SlotLimits): RequestSlots
   function free(kind: SlotKind): void {
     running[kind] -= 1;
     inAll -= 1;
-    // Who is let in may release at once: a loop, not a call within a call for each of them.
+    // A task that gets its slot may release it at once: a loop, not a call within a call for each of them.
     if (admitting) return;
     admitting = true;
     while (admitNext());

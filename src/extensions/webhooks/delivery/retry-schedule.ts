@@ -18,10 +18,10 @@ export const DEFAULT_RETRY_SCHEDULE: readonly number[] = [
  */
 export function parseSchedule(list: readonly (number | string)[]): number[] {
   const waits = list.map(parseWait);
-  const faults = list.filter((_, index) => waits[index] === null).map((entry) => JSON.stringify(entry));
-  if (faults.length > 0) {
+  const invalid = list.filter((_, index) => waits[index] === null).map((entry) => JSON.stringify(entry));
+  if (invalid.length > 0) {
     throw new Error(
-      `retrySchedule: ${faults.join(', ')} is not a wait; write milliseconds or '30s', '5m', '2h', '1d', up to 365 days`,
+      `retrySchedule: ${invalid.join(', ')} is not a wait; write milliseconds or '30s', '5m', '2h', '1d', up to 365 days`,
     );
   }
   return waits.filter((wait) => wait !== null);
@@ -37,7 +37,7 @@ function parseWait(entry: unknown): number | null {
  * How long to wait before the next attempt of a delivery.
  *
  * @param plan `schedule`: the waits in ms; `attempt`: how many attempts were made since the schedule began, the failed one included,
- *   1 or more; `retryAfterMs`: what the receiver asked for; `random`: gives [0, 1), for tests
+ *   1 or more; `retryAfterMs`: what the receiver asked for; `random`: returns [0, 1), for tests
  * @returns whole milliseconds: the schedule's wait ±20%, but no less than the receiver asked for, which is honoured up to 24 hours
  *   or the schedule's longest wait, whichever is longer; null when the schedule is used up
  * @throws RangeError when `attempt` is not a positive integer

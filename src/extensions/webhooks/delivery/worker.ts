@@ -1,11 +1,11 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { createGuardedAgent } from '../../../platform/address-guard.ts';
+import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
 import type { RunningWorker } from '../../../platform/queues.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
 import { createSigningKeys } from '../endpoints/signing.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { CheckReadability } from '../readability/readability.ts';
-import { createGlobalGate } from '../readability/readability.ts';
+import { createGlobalAccessCheck } from '../readability/readability.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 import { claims } from './claim.ts';
 import { type JobName, type Lane, QUEUES, REQUESTED_QUEUE, wakeUp } from './endpoint-jobs.ts';
@@ -44,7 +44,7 @@ export function startWebhookWorker(
     slots: createRequestSlots(concurrency, {
       slow: slowConcurrency,
       untried: slowConcurrency,
-      doubtful: Math.max(1, concurrency - half(slowConcurrency)),
+      slowOrUntried: Math.max(1, concurrency - half(slowConcurrency)),
       requested: requestedConcurrency,
     }),
     recordResult: metrics.counted(createResultRecorder(host, settings)),
@@ -55,7 +55,7 @@ export function startWebhookWorker(
     renewals,
     claimTexts: claims(usersSql(users)),
     globalRoles: globalRoles(settings),
-    globalGate: createGlobalGate(host, users, settings),
+    mayBeGlobal: createGlobalAccessCheck(host, users, settings),
     windows: new Map(),
     waitingEndpoints: new Set(),
     detached: new Set(),

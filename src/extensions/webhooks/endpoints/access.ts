@@ -7,10 +7,10 @@ import { isId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import { sentResources, TEST_EVENT } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { type EndpointRow, showEndpoint } from './endpoint.ts';
+import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { READ } from './endpoints-sql.ts';
 
-type Endpoint = ReturnType<typeof showEndpoint>;
+type Endpoint = ReturnType<typeof serializeEndpoint>;
 
 /** Stands for a read of everything. Events that the app publishes belong to no resource, so they need its scope: `read` or `*`. */
 const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
@@ -122,8 +122,8 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
   };
 }
 
-/** Of each client, on each route that sends something at once or takes much looking up. */
-export const ASKING = { limit: 10, windowMs: 60_000 };
+/** Per client and route, for routes that send at once or run expensive queries. */
+export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 
 /** @throws ApiError UNAUTHORIZED: a policy may let the signed-out in, but an endpoint needs an owner */
 export function ownerOf({ user }: Asking): string {
@@ -132,8 +132,8 @@ export function ownerOf({ user }: Asking): string {
 }
 
 /**
- * Makes what loads the caller's endpoint that a route names: its row is `ctx.doc`. It throws UNAUTHORIZED, and NOT_FOUND when there is
- * none, or it is somebody else's.
+ * Creates the loader of the caller's endpoint that a route names: its row is `ctx.doc`. It throws UNAUTHORIZED, and NOT_FOUND if the
+ * endpoint does not exist or belongs to another user.
  */
 export function loadsOwn(database: Database): NonNullable<Route['load']> {
   return async (asking): Promise<EndpointRow> => {
@@ -154,17 +154,17 @@ export function loadsManaged(database: Database, limits: KeyLimits): NonNullable
   const load = loadsOwn(database);
   return async (asking) => {
     const row = (await load(asking)) as EndpointRow;
-    limits.assertManages(asking, showEndpoint(row));
+    limits.assertManages(asking, serializeEndpoint(row));
     return row;
   };
 }
 
 /** The endpoint of a route that has loaded it, as its owner sees it. */
-export function ownEndpoint(ctx: RouteContext): ReturnType<typeof showEndpoint> {
-  return showEndpoint(ctx.doc as EndpointRow);
+export function ownEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
+  return serializeEndpoint(ctx.doc as EndpointRow);
 }
 
-/** The error of whoever asks a disabled endpoint to be sent to. */
+/** The error for a request to send to a disabled endpoint. */
 export function disabledError(): ApiError {
   return new ApiError('BAD_REQUEST', 'The webhook is disabled; enable it first');
 }
@@ -177,7 +177,7 @@ export function disabledError(): ApiError {
 export async function openEndpoint(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
   ctx: RouteContext,
-): Promise<ReturnType<typeof showEndpoint>> {
+): Promise<ReturnType<typeof serializeEndpoint>> {
   const endpoint = ownEndpoint(ctx);
   if (!endpoint.enabled) throw disabledError();
   const { user, req, service } = ctx;

@@ -3,7 +3,7 @@ import type { Host } from '../../../declare/host.ts';
 import type { CallerTransaction } from '../../../declare/transaction.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import type { KeyLimits } from './access.ts';
-import { type EndpointRow, showEndpoint } from './endpoint.ts';
+import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { BOUND_KEYS, DISABLE_OF_KEYS, DISABLE_OF_OWNERS, REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from './endpoints-sql.ts';
 import { DISABLED_MAIL } from './mails.ts';
 
@@ -14,7 +14,7 @@ type Parts = Pick<Host, 'log' | 'events' | 'mail'>;
 
 /** Reports a disabled endpoint in the log and by the event `webhook.disabled`. */
 function announce({ log, events }: Parts, row: EndpointRow): void {
-  const webhook = showEndpoint(row);
+  const webhook = serializeEndpoint(row);
   log.warn({ endpoint: webhook.id, reason: webhook.disabledReason }, 'a webhook endpoint was disabled');
   events.emit('webhook.disabled', { webhook, owner: row[1], reason: webhook.disabledReason });
 }

@@ -24,7 +24,7 @@ export type EndpointRow = [
   keyScopes: string[] | null,
 ];
 
-/** The columns that an endpoint is shown from. The secret is not among them. */
+/** The columns of `EndpointRow`. The secret is not among them. */
 export const ENDPOINT_COLUMNS = [
   'id',
   'owner_id',
@@ -49,7 +49,7 @@ export const ENDPOINT_COLUMNS = [
 ];
 
 /** An endpoint as its owner sees it. */
-export function showEndpoint(row: EndpointRow) {
+export function serializeEndpoint(row: EndpointRow) {
   const [id, , url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
   const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey, ...pace] = times;
   const [ordered, limit, windowSeconds, apiKeyId, keyScopes] = pace;

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { checkUrl, createHostCheck } from '../../../platform/address-guard.ts';
+import { checkUrl, createHostCheck } from '../../../platform/address-guard/index.ts';
 import { boundedArray } from '../../../platform/bounded-array.ts';
 import { validationError } from '../../../platform/errors.ts';
 import { isStorable } from '../../../platform/postgres/storable.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { SIGNINGS } from './signing.ts';
 
-// The same for every name that cannot be called: it must not tell whether a private name exists.
+// The same for every name that cannot be called: it must not reveal whether a private name exists.
 const NOT_PUBLIC = 'Must have a public host name';
 
-const URL_FAULTS: Record<string, string> = {
+const URL_ERRORS: Record<string, string> = {
   invalid: 'Must be a valid URL',
   scheme: 'Must start with http:// or https://',
   https: 'Must start with https://',
@@ -35,13 +35,13 @@ function urlSchema(settings: WebhookSettings) {
     .max(settings.maxUrlLength, { error: `Must be at most ${settings.maxUrlLength} characters`, abort: true })
     .superRefine((text, context) => {
       const checked = isStorable(text) ? checkUrl(text, settings) : ({ ok: false, reason: 'invalid' } as const);
-      if (!checked.ok) context.addIssue({ code: 'custom', message: URL_FAULTS[checked.reason] ?? URL_FAULTS.invalid! });
+      if (!checked.ok) context.addIssue({ code: 'custom', message: URL_ERRORS[checked.reason] ?? URL_ERRORS.invalid! });
     })
     .meta({ format: 'uri', examples: ['https://example.com/hooks'] });
 }
 
 /**
- * Makes the check of the URL of an endpoint that is about to be stored, after the schema has accepted it.
+ * Creates the check of the URL of an endpoint that is about to be stored, after the schema has accepted it.
  *
  * @returns throws ApiError VALIDATION_ERROR when its host name is unknown or has an address that is not public
  */

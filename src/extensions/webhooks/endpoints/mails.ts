@@ -3,7 +3,7 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import type { MailContent } from '../../../platform/mail/message.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
-import { type EndpointRow, showEndpoint } from './endpoint.ts';
+import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { READ_SOME } from './endpoints-sql.ts';
 
 /** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */
@@ -12,7 +12,7 @@ export const DISABLED_MAIL = 'webhook-disabled';
 /** The most e-mails to one owner in a day: an endpoint that is disabled and enabled again and again must not fill a mailbox. */
 const MAX_DISABLED_MAILS = { limit: 10, windowMs: 86_400_000 };
 
-type Webhook = ReturnType<typeof showEndpoint>;
+type Webhook = ReturnType<typeof serializeEndpoint>;
 
 /** ` at app.example.com`; empty without `APP_URL`. */
 function placeOf(appUrl: string | undefined): string {
@@ -76,7 +76,7 @@ export function createDisabledComposer(
       host.database.read<EndpointRow>({ name: 'webhook_read_some', text: READ_SOME, values: [ids, owner] }),
       users.load([owner]),
     ]);
-    const disabled = rows.map(showEndpoint).filter((one) => !one.enabled);
+    const disabled = rows.map(serializeEndpoint).filter((one) => !one.enabled);
     const [first] = disabled;
     if (first === undefined || typeof user?.email !== 'string' || !isActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(owner)).allowed) return undefined;
@@ -96,14 +96,14 @@ const MAX_CREATED_MAILS = { limit: 10, windowMs: 86_400_000 };
 /** Stored with the e-mail, so that an attacker who deletes the endpoint at once does not stop it. */
 interface CreatedMail {
   owner: string;
-  webhook: Pick<ReturnType<typeof showEndpoint>, 'id' | 'events' | 'scope' | 'createdAt'>;
+  webhook: Pick<ReturnType<typeof serializeEndpoint>, 'id' | 'events' | 'scope' | 'createdAt'>;
   /** Whether an API key created it. */
   byKey: boolean;
 }
 
 /** The data of the e-mail about an endpoint that this request has created. */
 export function createdMailOf(row: EndpointRow, { auth }: Pick<RouteContext, 'auth'>): Record<string, unknown> {
-  const { id, events, scope, createdAt } = showEndpoint(row);
+  const { id, events, scope, createdAt } = serializeEndpoint(row);
   const data: CreatedMail = {
     owner: row[1],
     webhook: { id, events, scope, createdAt },

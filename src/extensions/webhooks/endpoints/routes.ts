@@ -10,7 +10,13 @@ import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
 import { eventNames } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { bindingOf, FOR_OWNER, isKey, type KeyLimits, loadsManaged, loadsOwn, ownEndpoint, ownerOf } from './access.ts';
-import { type EndpointRow, endpointShape, endpointWithSecretShape, secretContext, showEndpoint } from './endpoint.ts';
+import {
+  type EndpointRow,
+  endpointShape,
+  endpointWithSecretShape,
+  secretContext,
+  serializeEndpoint,
+} from './endpoint.ts';
 import { CREATE, LIST, REMOVE, REMOVED_AT_ONCE, ROTATE, UPDATE } from './endpoints-sql.ts';
 import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
 import { CREATED_MAIL, createdMailOf } from './mails.ts';
@@ -18,7 +24,7 @@ import { newSigningSecrets } from './signing.ts';
 
 const HOUR_MS = 3_600_000;
 
-type Endpoint = ReturnType<typeof showEndpoint>;
+type Endpoint = ReturnType<typeof serializeEndpoint>;
 
 /** A change of an endpoint's binding to an API key, as `bind` in sql/endpoints.ts takes it. */
 type Binding = readonly [
@@ -30,7 +36,7 @@ type Binding = readonly [
 
 const KEEP: Binding = ['keep', null, null, null];
 
-/** The routes of endpoints. An endpoint of somebody else is a 404 on all of them. */
+/** The routes of endpoints. Another user's endpoint is a 404 on all of them. */
 export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings, limits: KeyLimits): Route[] {
   const { database, keyring, queues, events } = host;
   const names = eventNames(host.resources, Object.keys(settings.events));
@@ -40,14 +46,14 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   const ofOwn = { ...common, load: loadsOwn(database) };
   const ofManaged = { ...common, load: loadsManaged(database, limits) };
 
-  function tell(what: string, webhook: { id: string }, ctx: RouteContext): void {
+  function emit(what: string, webhook: { id: string }, ctx: RouteContext): void {
     events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
   }
 
   /** The binding of an endpoint that a request creates: a key binds it to itself. */
   async function bindingFor(auth: Auth | undefined): Promise<Binding> {
     if (!isKey(auth)) return KEEP;
-    // Of a credential of an extension nothing tells when it ends.
+    // The end of an extension's credential cannot be watched.
     if (watchOf(auth) === undefined) {
       throw new ApiError(
         'FORBIDDEN',
@@ -122,8 +128,8 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       throw new ApiError('LIMIT_REACHED', `You can have at most ${settings.maxEndpointsPerUser} webhooks`);
     }
     ctx.res.setHeader('Cache-Control', 'no-store');
-    tell('created', showEndpoint(row), ctx);
-    return { ...showEndpoint(row), secret };
+    emit('created', serializeEndpoint(row), ctx);
+    return { ...serializeEndpoint(row), secret };
   }
 
   async function update(ctx: RouteContext) {
@@ -142,8 +148,8 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const [row] = await writeHeld<[...EndpointRow, boolean, boolean]>(ctx, { text: UPDATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
-    const webhook = showEndpoint(row.slice(0, -2) as EndpointRow);
-    tell('updated', webhook, ctx);
+    const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
+    emit('updated', webhook, ctx);
     if (webhook.enabled) await wakeUp(queues, [{ id, lane: laneOf(slow) }]);
     else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
     return webhook;
@@ -152,7 +158,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   async function remove(ctx: RouteContext): Promise<void> {
     const rows = await database.write({ text: REMOVE, values: [ownEndpoint(ctx).id, ownerOf(ctx), REMOVED_AT_ONCE] });
     if (rows.length === 0) throw new ApiError('NOT_FOUND');
-    tell('deleted', { id: ctx.params.id! }, ctx);
+    emit('deleted', { id: ctx.params.id! }, ctx);
   }
 
   async function rotateSecret(ctx: RouteContext) {
@@ -163,8 +169,8 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const [row] = await writeHeld<EndpointRow>(ctx, { text: ROTATE, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     ctx.res.setHeader('Cache-Control', 'no-store');
-    tell('secret_rotated', showEndpoint(row), ctx);
-    return { ...showEndpoint(row), secret };
+    emit('secret_rotated', serializeEndpoint(row), ctx);
+    return { ...serializeEndpoint(row), secret };
   }
 
   return [
@@ -190,7 +196,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       output: endpointShape.array(),
       handler: async (ctx) => {
         const rows = await database.read<EndpointRow>({ name: 'webhook_list', text: LIST, values: [ownerOf(ctx)] });
-        return rows.map(showEndpoint);
+        return rows.map(serializeEndpoint);
       },
     },
     {

@@ -41,14 +41,14 @@ export function newKeyPair(): { privateKey: string; publicKey: string } {
 
 /** All that an endpoint signs with, made anew. */
 export interface SigningSecrets {
-  /** What its owner is shown once: the shared secret. */
+  /** The shared secret, which the owner sees once. */
   secret: string;
   publicKey: string | null;
   /** What is kept, encrypted. */
   kept: string;
 }
 
-/** Makes what an endpoint signs with. */
+/** Creates the secrets that an endpoint signs with. */
 export function newSigningSecrets(signing: Signing): SigningSecrets {
   const secret = newSecret();
   if (signing === 'v1') return { secret, publicKey: null, kept: secret };
@@ -120,7 +120,7 @@ export const encryptedSecrets: readonly EncryptedColumn[] = ['secret', 'previous
   (column) => ({ name: `webhook_endpoints.${column}`, table: 'webhook_endpoints', column, context: secretContext }),
 );
 
-const MOST = 10_000;
+const MAX_KEPT_KEYS = 10_000;
 
 /** Keeps the keys that were used last: decrypting a secret and making a key of it takes longer than a signature. */
 export function createSigningKeys(keyring: Keyring): SigningKeys {
@@ -133,7 +133,7 @@ export function createSigningKeys(keyring: Keyring): SigningKeys {
     // Taken out and put in again, they become the youngest; the oldest are the first.
     keys.delete(place);
     keys.set(place, found);
-    if (keys.size > MOST) keys.delete(keys.keys().next().value!);
+    if (keys.size > MAX_KEPT_KEYS) keys.delete(keys.keys().next().value!);
     return found;
   };
 }

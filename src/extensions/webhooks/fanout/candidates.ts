@@ -9,7 +9,7 @@ type Source = 'owner' | 'role' | 'anybody' | 'global';
 export type CandidateRow = [source: Source, id: string, ownerId: string, slow: boolean, events: string[]];
 
 /**
- * The endpoints of each source that one transaction deals with; the statement gives one more where there are more. Owners have few each,
+ * The endpoints of each source that one transaction deals with; the statement returns one more if there are more. Owners have few each,
  * and those of a whole batch of events should find room.
  */
 const MAX_CANDIDATES: Record<Source, number> = { owner: 5000, role: 1000, anybody: 1000, global: 1000 };
@@ -72,7 +72,7 @@ export interface Candidate {
 
 /** What a page of candidates holds for an event. */
 export interface CandidatePage {
-  /** The endpoints whose owners are still to be asked whether they may receive it. */
+  /** The endpoints; whether their owners may receive the event is still to be checked. */
   candidates: Candidate[];
   /** The last endpoint that this page has looked at; undefined: there are no more. */
   end: string | undefined;
@@ -124,7 +124,7 @@ function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
 
 /**
  * Brings events and candidates together by event name and by the way through which a candidate may receive. An endpoint is
- * looked at only by events of a kind that it was found for: who subscribes to everything costs nothing where he may read nothing.
+ * considered only for events of the kind that it was found for: an owner who subscribes to everything but may read nothing costs nothing.
  */
 export function matchCandidates(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
   const bySource = new Map<Source, Map<string, Candidate[]>>();

@@ -1,5 +1,5 @@
 import { goneUsers } from '../../../accounts/deleted-users.ts';
-import { isActive, isActive } from '../../../declare/actor.ts';
+import { isActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createLogWork, createTimer } from '../../../platform/log-work.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
@@ -7,7 +7,7 @@ import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
 import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE, usersSql } from '../endpoints/endpoints-sql.ts';
-import { INSERT } from '../log/deliveries-sql.ts';
+import { INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { type CandidatePage, type CandidateRow, candidateQuery, candidates, matchCandidates } from './candidates.ts';
@@ -16,7 +16,7 @@ import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owne
 
 /**
  * $1 name, then columns of the rows: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events happened. The resource of a
- * record stays told, so that a change of encryption keys finds what is encrypted in it.
+ * record is kept, so that a rotation of encryption keys finds its encrypted fields.
  */
 const REQUEUE = `
   insert into outbox (event_id, name, resource, record_id, payload, created_at)
@@ -95,11 +95,11 @@ export function createFanOut(
   const logWork = createLogWork(host);
   const isSent = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
   const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW : isSent(resource));
-  const tellsOfDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
+  const isDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
   async function insert(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
     const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((column) => rows.map((row) => row[column]));
-    await tx.write({ name: 'webhook_deliveries_insert', text: INSERT, values: columns });
+    await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values: columns });
   }
 
   /** Stores deliveries of events with the same `after`. Gives the endpoints that got one, and what is left over. */
@@ -135,10 +135,10 @@ export function createFanOut(
   }
 
   return {
-    wants: (row) => isEvent(row) || tellsOfDeletedUser(row),
+    wants: (row) => isEvent(row) || isDeletedUser(row),
     async handle(rows, tx) {
       const elapsed = createTimer();
-      const gone = await goneUsers(rows.filter(tellsOfDeletedUser), tx, users);
+      const gone = await goneUsers(rows.filter(isDeletedUser), tx, users);
       if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
       const sent = rows.filter(isEvent);
       await deleted.keep(sent, tx);

@@ -31,17 +31,17 @@ interface EventData {
 /** Endpoints of one owner, by event. */
 export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
 
-/** Gives the deliveries of one owner. Rejects only when the database is away: then nothing is known, and the events come again. */
+/** Returns the deliveries of one owner. Rejects only when the database is unavailable: then the events are handled again. */
 export type OwnerDeliveries = (share: OwnerShare, owner: Viewer) => Promise<NewDelivery[]>;
 
 const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gateway !== undefined;
 
-/** Makes what decides which events an owner's endpoints receive, and as what. */
+/** Creates the function that decides which events an owner's endpoints receive, and serializes them. */
 export function createOwnerDeliveries(
   host: Pick<Host, 'service' | 'log' | 'keyring'>,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): OwnerDeliveries {
-  /** What of a share its owner receives: own endpoints what he may read, global ones all that is in his scope. */
+  /** What of a share its owner receives: own endpoints what the owner may read, global ones all that is in the owner's scope. */
   async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
     // One for all events of the share: the scope of a resource is asked once for them.
     const viewContext = { user, req: undefined, service: host.service };
@@ -66,12 +66,12 @@ export function createOwnerDeliveries(
   async function dataFor(events: readonly OutgoingEvent[], user: Viewer): Promise<Map<OutgoingEvent, EventData>> {
     const data = new Map<OutgoingEvent, EventData>();
     for (const [gateway, list] of Map.groupBy(events.filter(isRecordEvent), (event) => event.gateway)) {
-      const shown = await gateway.serialize(
+      const serialized = await gateway.serialize(
         list.map((event) => event.record),
         { user },
       );
       list.forEach((event, i) => {
-        data.set(event, { json: JSON.stringify(shown[i]), isEncrypted: gateway.holdsEncrypted(shown[i]!) });
+        data.set(event, { json: JSON.stringify(serialized[i]), isEncrypted: gateway.holdsEncrypted(serialized[i]!) });
       });
     }
     for (const event of events)
@@ -104,7 +104,7 @@ export function createOwnerDeliveries(
         const alone = await Promise.all([...share].map((entry) => deliveriesOf(new Map([entry]), user)));
         return alone.flat();
       }
-      // A function of the project's own threw for him and this event: he may not have it, and other owners are not concerned.
+      // A function of the project threw for this owner and event: the owner does not receive it; other owners are not affected.
       const [event] = share.keys();
       host.log.error(
         { err: error, event: event?.name, id: event?.id, user: user.id },

@@ -41,7 +41,7 @@ export interface WebhooksApi<E extends EventDeclarations = EventDeclarations> {
   ): Promise<{ id: string }>;
 }
 
-/** Makes what publishes the app's own events. */
+/** Creates `app.webhooks.publish`. */
 export function createPublish(
   { database, wake, settings, currentTransaction }: Pick<Host, 'database' | 'wake' | 'settings' | 'currentTransaction'>,
   events: EventDeclarations,
@@ -59,12 +59,12 @@ export function createPublish(
     }
     const result = await declared.schema['~standard'].validate(data);
     if (result.issues !== undefined) {
-      const told = result.issues
+      const issues = result.issues
         .slice(0, 10)
         .map((issue) => `${issuePath(issue).join('.') || 'data'}: ${issue.message}`);
-      return refuse(`it is not valid: ${told.join('; ')}`);
+      return refuse(`it is not valid: ${issues.join('; ')}`);
     }
-    // A value that JSON has no words for throws of itself, or gives nothing.
+    // For a value that JSON cannot express, stringify throws or returns undefined.
     const text: string | undefined = JSON.stringify(result.value);
     if (text === undefined) return refuse('it cannot be written as JSON');
     const bytes = Buffer.byteLength(text);
@@ -72,7 +72,7 @@ export function createPublish(
   }
 
   return async (name, data, { owner } = {}) => {
-    // Before anything is awaited: whoever does not wait for this is no part of the transaction any more.
+    // Before anything is awaited: a call that is not awaited is not part of the transaction any more.
     const transaction = currentTransaction();
     if (owner !== undefined && !isId(owner))
       throw new Error(`webhooks.publish('${name}'): owner must be the id of a user`);

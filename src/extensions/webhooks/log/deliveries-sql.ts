@@ -25,18 +25,18 @@ export type DeliveryRow = [
   encryptedResponse: string | null,
 ];
 
-/** What a delivery is shown from. */
+/** The columns of `DeliveryRow`. */
 const COLUMNS = `d.id, d.type, d.message_id, case when ${IS_LEASED} then 'sending' else d.status end,
     d.attempts + case when ${IS_LEASED} then 1 else 0 end, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
     octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0), d.attempt_log, d.encrypted_response`;
 
-/** A condition: delivery `d` is shown with this status. */
-function isShownAs(status: DeliveryStatus): string {
+/** A condition: clients see delivery `d` with this status. */
+function hasStatus(status: DeliveryStatus): string {
   if (status === 'pending') return `d.status = 'pending' and not ${IS_LEASED}`;
   return status === 'sending' ? `(d.status = 'sending' or ${IS_LEASED})` : `d.status = '${status}'`;
 }
 
-const IS_SENT = isShownAs('sending');
+const IS_SENT = hasStatus('sending');
 
 // $1 endpoint: few of many, which a walk through its log would look for among all. By webhook_deliveries_lease_index.
 const BEING_SENT = `d.id = any(array(
@@ -53,12 +53,12 @@ export function listDeliveries(status: DeliveryStatus | undefined): string {
   const few = status === 'sending' ? `and ${BEING_SENT}` : '';
   const order = status === 'failed' ? 'd.created_at desc, d.id desc' : 'd.event_id desc';
   return `
-  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${few} ${status === undefined ? '' : `and ${isShownAs(status)}`}
+  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${few} ${status === undefined ? '' : `and ${hasStatus(status)}`}
   order by ${order} limit $2`;
 }
 
-/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted ones, $8 positions, $9 whose records they tell of. An event that was handled before makes no second delivery. */
-export const INSERT = `
+/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted ones, $8 positions, $9 the users that their records belong to. An event that was handled before creates no second delivery. */
+export const INSERT_DELIVERIES = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, next_attempt_at)
   select *, now()
   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])

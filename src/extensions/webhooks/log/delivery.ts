@@ -19,14 +19,14 @@ export function cutBytes(text: string, bytes: number): string {
   return encoded.toString('utf8', 0, end);
 }
 
-/** What of a delivery may repeat the record that it tells of. */
+/** The parts of a delivery that may repeat its record. */
 interface DeliveryPreview {
   payload: string;
   payloadTruncated: boolean;
   response: string | null;
 }
 
-type ShownDelivery = ReturnType<typeof showDelivery>;
+type SerializedDelivery = ReturnType<typeof serializeDelivery>;
 
 /**
  * A delivery as the endpoint's owner sees it.
@@ -34,7 +34,7 @@ type ShownDelivery = ReturnType<typeof showDelivery>;
  * @param preview the start of its body, and the receiver's answer; undefined when the owner may not read the body, which the answer may
  *   repeat
  */
-export function showDelivery(row: DeliveryRow, preview: DeliveryPreview | undefined) {
+export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | undefined) {
   const [id, type, messageId, status, attempts, statusCode, durationMs, error, nextAttemptAt, , , attemptLog] = row;
   return {
     id,
@@ -64,9 +64,9 @@ const BYTES_AT_ONCE = 4 * 2 ** 20;
 type BodyRow = [id: string, type: string, body: string, encryptedBody: string | null];
 
 /** Serializes deliveries for the owners of endpoints, who get only the bodies that they may read now. */
-export interface ShownDeliveries {
+export interface DeliverySerializer {
   /** Deliveries of one endpoint as its owner sees them, with the start of each readable body. */
-  show(audience: Audience, rows: readonly DeliveryRow[]): Promise<ShownDelivery[]>;
+  serialize(audience: Audience, rows: readonly DeliveryRow[]): Promise<SerializedDelivery[]>;
   /** The readable bodies, by delivery id. */
   readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
 }
@@ -87,10 +87,10 @@ function inGroups(rows: readonly DeliveryRow[]): string[][] {
 }
 
 /** Creates the serializer of deliveries. */
-export function createShownDeliveries(
+export function createDeliverySerializer(
   { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
   check: CheckReadability,
-): ShownDeliveries {
+): DeliverySerializer {
   async function readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>> {
     const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids] };
     const bodies = (await database.read<BodyRow>(statement)).flatMap(([id, type, body, encryptedBody]) => {
@@ -98,7 +98,7 @@ export function createShownDeliveries(
         return [{ id, type, body: readBody(keyring, id, { body, encryptedBody }) }];
       } catch (error) {
         if (!(error instanceof DecryptionError)) throw error;
-        log.error({ err: error, delivery: id }, 'the body of a webhook cannot be decrypted; it is not shown');
+        log.error({ err: error, delivery: id }, 'the body of a webhook cannot be decrypted; it is hidden');
         return [];
       }
     });
@@ -113,14 +113,14 @@ export function createShownDeliveries(
       return decryptResponse(keyring, id, encrypted);
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
-      log.error({ err: error, delivery: id }, 'the answer to a webhook cannot be decrypted; it is not shown');
+      log.error({ err: error, delivery: id }, 'the response to a webhook cannot be decrypted; it is hidden');
       return null;
     }
   }
 
   return {
     readableBodies,
-    async show(audience, rows) {
+    async serialize(audience, rows) {
       const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
       for (const ids of inGroups(rows)) {
         for (const [id, body] of await readableBodies(audience, ids)) {
@@ -130,7 +130,7 @@ export function createShownDeliveries(
       }
       return rows.map((row) => {
         const preview = payloads.get(row[0]);
-        return showDelivery(row, preview && { ...preview, response: responseOf(row) });
+        return serializeDelivery(row, preview && { ...preview, response: responseOf(row) });
       });
     },
   };

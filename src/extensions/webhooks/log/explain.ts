@@ -6,13 +6,13 @@ import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, readOutboxRow } from '../../../platform/outbox/table.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
-import { ASKING, isKey, type KeyLimits, loadsOwn, ownEndpoint } from '../endpoints/access.ts';
-import type { showEndpoint } from '../endpoints/endpoint.ts';
+import { isKey, type KeyLimits, loadsOwn, ownEndpoint, REQUEST_RATE_LIMIT } from '../endpoints/access.ts';
+import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { sentResources, subscribableAs, TEST_EVENT } from '../events.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from '../fanout/outgoing-event.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, READ_DELIVERY } from './deliveries-sql.ts';
-import { type ShownDeliveries, showDelivery } from './delivery.ts';
+import { type DeliverySerializer, serializeDelivery } from './delivery.ts';
 
 /** The query that asks for an explanation. */
 const explainQueryShape = z.object({
@@ -81,7 +81,7 @@ export const REASONS = {
 /** One of them. */
 export type Reason = keyof typeof REASONS;
 
-/** What is told of an event and an endpoint. */
+/** What is known of an event at an endpoint. */
 interface Explanation {
   event: string;
   reason: Reason;
@@ -90,7 +90,7 @@ interface Explanation {
   deliveryId?: string;
 }
 
-type Endpoint = ReturnType<typeof showEndpoint>;
+type Endpoint = ReturnType<typeof serializeEndpoint>;
 
 /** What is known of an event. */
 interface Known {
@@ -105,17 +105,17 @@ interface Known {
 const DAY_MS = 86_400_000;
 const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 
-/** Makes what explains. It reads what is stored, and decides what is not stored as a fan-out would now. */
+/** Creates the explainer. It reads what is stored; for what is not stored, it decides as a fan-out would now. */
 function createExplain(
   host: Host,
   settings: WebhookSettings,
-  { readableBodies }: Pick<ShownDeliveries, 'readableBodies'>,
+  { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
 ) {
   const { database, service } = host;
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const sent = new Set(sentResources(host.resources).map(({ name }) => name));
 
-  /** Whether a fan-out would give the endpoint the event: by the record as given, or by the owner of a published one. */
+  /** Whether a fan-out would deliver the event to the endpoint: by the record as given, or by the owner of a published one. */
   async function wouldGet(
     { scope }: Endpoint,
     user: Viewer,
@@ -135,7 +135,7 @@ function createExplain(
         : gateway.readableBy(event.record, viewContext));
     } catch (error) {
       if (isTransient(error)) throw error;
-      // As at a fan-out: whoever a policy throws for may not have it.
+      // As in a fan-out: if a policy throws for a user, that user does not receive the event.
       host.log.error({ err: error, user: user.id }, 'a policy threw while an event was explained');
       return false;
     }
@@ -175,7 +175,7 @@ function createExplain(
   }
 
   function reasonOf({ name, at, waits }: Known, { events, enabled, createdAt }: Endpoint): Reason {
-    // What waits goes to the endpoints that there are when its turn comes.
+    // A waiting event goes to the endpoints that exist when the relay handles it.
     if (!waits && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
     if (!subscribableAs(name).some((one) => events.includes(one))) return 'filtered';
     if (!enabled) return 'disabled';
@@ -206,21 +206,21 @@ function createExplain(
         return { event: id, reason: 'too_old' };
       throw new ApiError('NOT_FOUND');
     }
-    // First of all: who may not have it learns nothing else of it.
+    // This comes first: a caller who may not read the event learns nothing else about it.
     if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
     return { event: id, name: known.name, reason: reasonOf(known, endpoint) };
   };
 }
 
-/** The route that tells why an event was or was not delivered. */
+/** The route that explains why an event was or was not delivered. */
 export function explainRoute(
   host: Host,
   settings: WebhookSettings,
   limits: KeyLimits,
-  shown: Pick<ShownDeliveries, 'readableBodies'>,
+  deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
 ): Route {
   const { database } = host;
-  const explain = createExplain(host, settings, shown);
+  const explain = createExplain(host, settings, deliverySerializer);
   return {
     method: 'GET',
     path: '/webhooks/:id/explain',
@@ -230,7 +230,7 @@ export function explainRoute(
     description:
       'Whether there is a delivery, and when the endpoint was created, are facts. To which events it subscribes, whether it is enabled and what ' +
       'you may read are looked at as they are now. Of an event that you may not have only `not_readable` is told.',
-    rateLimit: ASKING,
+    rateLimit: REQUEST_RATE_LIMIT,
     load: loadsOwn(database),
     queryShape: explainQueryShape,
     output: explanationShape,
@@ -244,13 +244,13 @@ export function explainRoute(
       if (name !== undefined && reason !== 'delivered' && isKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
         return { event, reason: 'not_readable', message: REASONS.not_readable };
       }
-      const told = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
-      if (deliveryId === undefined) return told;
+      const explained = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
+      if (deliveryId === undefined) return explained;
       const values = [deliveryId, endpoint.id];
       const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: READ_DELIVERY, values });
       if (row === undefined) throw new ApiError('NOT_FOUND');
-      const { id, status, attempts, error } = showDelivery(row, undefined);
-      return { ...told, delivery: { id, status, attempts, error } };
+      const { id, status, attempts, error } = serializeDelivery(row, undefined);
+      return { ...explained, delivery: { id, status, attempts, error } };
     },
   };
 }

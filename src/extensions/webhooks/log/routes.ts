@@ -7,7 +7,6 @@ import { isId, newId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import { requestDelivery } from '../delivery/endpoint-jobs.ts';
 import {
-  ASKING,
   disabledError,
   isKey,
   type KeyLimits,
@@ -16,6 +15,7 @@ import {
   openEndpoint,
   ownEndpoint,
   ownerOf,
+  REQUEST_RATE_LIMIT,
 } from '../endpoints/access.ts';
 import { TEST_EVENT } from '../events.ts';
 import { type Audience, NOT_READABLE } from '../readability/readability.ts';
@@ -30,16 +30,16 @@ import {
   REFUSE,
   SEND_AGAIN,
 } from './deliveries-sql.ts';
-import { deliveryShape, newMessageId, type ShownDeliveries } from './delivery.ts';
+import { type DeliverySerializer, deliveryShape, newMessageId } from './delivery.ts';
 
 const DEFAULT_LIMIT = 50;
 
-const MOST = 100;
+const MAX_LIMIT = 100;
 
 /** The query of the delivery log. */
 const logQueryShape = z.object({
   status: z.enum(DELIVERY_STATUSES).optional(),
-  limit: z.int().min(1).max(MOST).default(DEFAULT_LIMIT),
+  limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
 });
 
 /**
@@ -60,7 +60,8 @@ function readLogQuery(query: Record<string, string | string[]>): {
     throw new ApiError('BAD_REQUEST', `status must be one of ${DELIVERY_STATUSES.join(', ')}`);
   }
   const count = typeof limit === 'string' && /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
-  if (count < 1 || count > MOST) throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MOST}`);
+  if (count < 1 || count > MAX_LIMIT)
+    throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
   return { status: known, limit: count };
 }
 
@@ -69,12 +70,12 @@ const MARGIN_MS = 2000;
 const FIRST_LOOK_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
-/** Waits until a delivery was attempted, and gives it as it then stands. `isLeft`: whether the caller has gone away. */
+/** Waits until a delivery was attempted, and returns its row. `isLeft`: whether the client has closed the connection. */
 type AwaitAttempt = (id: string, endpointId: string, isLeft: () => boolean) => Promise<DeliveryRow>;
 
 /**
- * Makes what waits for attempts. It looks into the table, ever less often: whichever worker makes the attempt, and with Redis away,
- * the row tells. Rejects with NOT_FOUND when the delivery was deleted meanwhile.
+ * Creates the function that waits for attempts. It polls the row, at growing intervals: this works whichever worker makes the attempt, and
+ * without Redis. Rejects with NOT_FOUND when the delivery was deleted meanwhile.
  */
 function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
   return async (id, endpointId, isLeft) => {
@@ -91,12 +92,12 @@ function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: numb
   };
 }
 
-/** The routes of an endpoint's deliveries: the log, and sending at once what somebody asks for. */
+/** The routes of an endpoint's deliveries: the log, and tests and retries. */
 export function deliveryRoutes(
   host: Host,
   settings: WebhookSettings,
   limits: KeyLimits,
-  { show, readableBodies }: ShownDeliveries,
+  { serialize: show, readableBodies }: DeliverySerializer,
 ): Route[] {
   const { database, queues } = host;
   const awaitAttempt = createAwaitAttempt(database, settings);
@@ -108,7 +109,7 @@ export function deliveryRoutes(
     scope: ownEndpoint(ctx).scope,
     key: isKey(ctx.auth) ? ctx.auth : undefined,
   });
-  const showOne = async (ctx: RouteContext, row: DeliveryRow) => (await show(audienceOf(ctx), [row]))[0]!;
+  const serializeOne = async (ctx: RouteContext, row: DeliveryRow) => (await show(audienceOf(ctx), [row]))[0]!;
 
   async function list(ctx: RouteContext) {
     const { status, limit } = readLogQuery(ctx.query);
@@ -127,7 +128,7 @@ export function deliveryRoutes(
     // It was disabled or removed a moment ago.
     if (inserted.length === 0) throw disabledError();
     await requestDelivery(database, queues, endpointId, id);
-    return showOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
+    return serializeOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
   }
 
   async function retry(ctx: RouteContext) {
@@ -143,11 +144,11 @@ export function deliveryRoutes(
     }
     if (!(await readableBodies(audienceOf(ctx), [deliveryId])).has(deliveryId)) {
       const [refused] = await database.write<DeliveryRow>({ text: REFUSE, values: [...values, NOT_READABLE] });
-      if (refused !== undefined) return showOne(ctx, refused);
+      if (refused !== undefined) return serializeOne(ctx, refused);
     }
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
-    const delivery = await showOne(ctx, row);
+    const delivery = await serializeOne(ctx, row);
     if (delivery.status === 'pending') await requestDelivery(database, queues, endpointId, deliveryId);
     return delivery;
   }
@@ -174,7 +175,7 @@ export function deliveryRoutes(
       description:
         'It waits for the attempt, at most for the time-out; where no worker made one by then, the delivery is still pending. A test is ' +
         'one attempt, and one that fails does not count towards disabling the endpoint.',
-      rateLimit: ASKING,
+      rateLimit: REQUEST_RATE_LIMIT,
       output: deliveryShape,
       errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
       operationId: 'testWebhook',
@@ -190,7 +191,7 @@ export function deliveryRoutes(
         'With the same message id and a fresh schedule; it does not wait for the attempt. One that the owner of the endpoint may no longer ' +
         'read is not sent: it fails at once. One that waits for its next attempt is sent ' +
         'now instead; one that is being sent stays as it is.',
-      rateLimit: ASKING,
+      rateLimit: REQUEST_RATE_LIMIT,
       output: deliveryShape,
       errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
       operationId: 'retryWebhookDelivery',

@@ -32,14 +32,14 @@ function createGlobalCheck(
  * Whether the owner of an endpoint may still have it. An endpoint that is not global always passes. Rejects
  * when the database is away.
  */
-export type GlobalGate = (endpointId: string) => Promise<boolean>;
+export type GlobalAccessCheck = (endpointId: string) => Promise<boolean>;
 
 /** Creates the gate. Undefined if the policy has no functions: then the claiming statement checks the roles. */
-export function createGlobalGate(
+export function createGlobalAccessCheck(
   { database, service, log }: Pick<Host, 'database' | 'service' | 'log'>,
   users: Pick<ResourceGateway, 'load'>,
   { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
-): GlobalGate | undefined {
+): GlobalAccessCheck | undefined {
   if (globalPolicy.functions.length === 0) return undefined;
   const isAllowed = createGlobalCheck({ service, log }, { globalPolicy });
   return async (endpointId) => {
@@ -140,7 +140,10 @@ export function createReadability(
       return await decide();
     } catch (error) {
       if (isTransient(error)) throw error;
-      log.error({ err: error, ...where }, 'the readability of a webhook could not be checked; it is not sent or shown');
+      log.error(
+        { err: error, ...where },
+        'the readability of a webhook could not be checked; it is not sent, and hidden',
+      );
       return false;
     }
   }

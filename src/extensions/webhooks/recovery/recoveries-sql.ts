@@ -17,7 +17,7 @@ export type RecoveryRow = [
   finishedAt: string | null,
 ];
 
-/** The columns that a recovery is shown from. */
+/** The columns of `RecoveryRow`. */
 const RECOVERY_COLUMNS = ['id', 'endpoint_id', 'status', 'since', 'total', 'resent', 'created_at', 'finished_at'];
 
 const COLUMNS = RECOVERY_COLUMNS.join(', ');
@@ -26,8 +26,8 @@ const COLUMNS = RECOVERY_COLUMNS.join(', ');
 const failedBy = (asked: string) => `d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.finished_at <= ${asked}`;
 
 /**
- * $1 id, $2 endpoint, $3 since when. Counts what failed, and begins; gives the recovery, or the one that runs already. No row: the
- * endpoint is disabled or removed, or somebody has begun one this moment. By webhook_deliveries_failed_index.
+ * $1 id, $2 endpoint, $3 since when. Counts what failed and starts a recovery; returns it, or the one that runs already. No row: the
+ * endpoint is disabled or removed, or another request has just started one. By webhook_deliveries_failed_index.
  */
 export const BEGIN_RECOVERY = `
   with asked as (
@@ -70,17 +70,17 @@ export function recoverPage(users: UsersSql): string {
     select count(*) as n from (
       select from webhook_deliveries d join r on r.endpoint_id = d.endpoint_id
       where d.status = 'pending' and d.next_attempt_at <= now() + interval '1 second' limit $2) w
-  ), turn as (
+  ), current as (
     -- Another process may have written a page between this statement's look at the table and its lock: what waits is then more.
     select r.*, r.open and (select n from waiting) < $2 as ready
     from r join seen on (seen.after_at, seen.after_id) = (r.after_at, r.after_id)
   ), page as (
-    select d.id, d.created_at from webhook_deliveries d join turn t on t.endpoint_id = d.endpoint_id
+    select d.id, d.created_at from webhook_deliveries d join current t on t.endpoint_id = d.endpoint_id
     where t.ready and (d.created_at, d.id) > (t.after_at, t.after_id) and ${failedBy('t.created_at')}
     order by d.created_at, d.id limit $2
   ), again as (
     update webhook_deliveries d set status = 'pending', next_attempt_at = now(), schedule_attempts = 0, finished_at = null
-    from page, turn t where d.id = page.id and ${failedBy('t.created_at')}
+    from page, current t where d.id = page.id and ${failedBy('t.created_at')}
     returning d.id
   ), done as (
     select count(*)::int as seen, (select count(*)::int from again) as sent, max(created_at) as last_at,
@@ -91,7 +91,7 @@ export function recoverPage(users: UsersSql): string {
       after_at = coalesce(done.last_at, w.after_at), after_id = coalesce(done.last_id, w.after_id),
       status = case when not t.open then 'stopped' when t.ready and done.seen < $2 then 'finished' else 'running' end,
       finished_at = case when not t.open or (t.ready and done.seen < $2) then now() end
-    from turn t, done where w.id = t.id
+    from current t, done where w.id = t.id
     returning t.slow, done.sent, t.ready and done.seen = $2 as more, ${RECOVERY_COLUMNS.map((column) => `w.${column}`).join(', ')}
   )
   select * from moved`;

@@ -29,7 +29,7 @@ export const recoveryShape = z
   .meta({ id: 'WebhookRecovery' });
 
 /** A recovery as the endpoint's owner sees it. */
-export function showRecovery([id, , status, since, total, resent, createdAt, finishedAt]: RecoveryRow) {
+export function serializeRecovery([id, , status, since, total, resent, createdAt, finishedAt]: RecoveryRow) {
   return { id, status, since, total, resent, createdAt, finishedAt };
 }
 
@@ -40,22 +40,22 @@ const DAY_MS = 86_400_000;
 type PageRow = [slow: boolean, sent: number, more: boolean, ...RecoveryRow];
 
 /** Sends what failed again, page by page; what a process that dies leaves undone, the next look of any relay goes on with. */
-export interface Recovering {
+export interface Recoveries {
   /** Sends one page again. Gives the recovery as it then stands; undefined when it has ended, or another process is at it. */
   page(id: string): Promise<{ recovery: RecoveryRow; sent: number; more: boolean } | undefined>;
   sweeps: Sweep[];
 }
 
-/** Makes what carries recoveries out. */
-export function createRecovering(
+/** Creates the recoveries. */
+export function createRecoveries(
   { database, queues }: Pick<Host, 'database' | 'queues'>,
   users: ResourceGateway,
   settings: WebhookSettings,
-): Recovering {
+): Recoveries {
   const text = recoverPage(usersSql(users));
   const roles = globalRoles(settings);
 
-  const page: Recovering['page'] = async (id) => {
+  const page: Recoveries['page'] = async (id) => {
     const [row] = await database.write<PageRow>({ name: 'webhook_recover', text, values: [id, PAGE, roles] });
     if (row === undefined) return undefined;
     const [slow, sent, more, ...recovery] = row;
@@ -114,8 +114,8 @@ export type RecoverFailed = (which: {
 
 const EVER = '1970-01-01T00:00:00.000Z';
 
-/** Makes it. */
-export function createRecoverFailed({ database }: Pick<Host, 'database'>, { page }: Recovering): RecoverFailed {
+/** Creates `app.webhooks.recoverFailed`. */
+export function createRecoverFailed({ database }: Pick<Host, 'database'>, { page }: Recoveries): RecoverFailed {
   return async ({ since = EVER, endpoint }) => {
     const found = await database.write<[string]>({ text: FAILED_ENDPOINTS, values: [since, endpoint ?? null] });
     const recovered: RecoveredEndpoint[] = [];

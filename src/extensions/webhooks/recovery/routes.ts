@@ -4,16 +4,16 @@ import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import {
-  ASKING,
   disabledError,
   type KeyLimits,
   loadsManaged,
   loadsOwn,
   openEndpoint,
   ownEndpoint,
+  REQUEST_RATE_LIMIT,
 } from '../endpoints/access.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { type Recovering, recoveryShape, showRecovery } from './recoveries.ts';
+import { type Recoveries, recoveryShape, serializeRecovery } from './recoveries.ts';
 import { BEGIN_RECOVERY, READ_RECOVERY, type RecoveryRow } from './recoveries-sql.ts';
 
 const DAY_MS = 86_400_000;
@@ -35,12 +35,12 @@ function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDelive
   return z.strictObject({ since });
 }
 
-/** The routes that send again all that failed, and tell how far that is. */
+/** The routes that start a recovery and report its progress. */
 export function recoveryRoutes(
   host: Host,
   settings: WebhookSettings,
   limits: KeyLimits,
-  { page }: Recovering,
+  { page }: Recoveries,
 ): Route[] {
   const { database } = host;
   const common = { policy: settings.policy, tags: ['webhooks'] };
@@ -56,16 +56,16 @@ export function recoveryRoutes(
     const since: string = ctx.input.since;
     const id = newId();
     const begin = () => database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [id, endpointId, since] });
-    let [begun] = await begin();
-    // Somebody else began one this moment, which the statement could not see yet; or the endpoint is disabled.
-    if (begun === undefined) [begun] = await begin();
-    if (begun === undefined) throw disabledError();
-    const [runningId, , , itsSince] = begun;
+    let [recovery] = await begin();
+    // Another request has just started one, which the statement could not see yet; or the endpoint is disabled.
+    if (recovery === undefined) [recovery] = await begin();
+    if (recovery === undefined) throw disabledError();
+    const [runningId, , , itsSince] = recovery;
     if (itsSince !== since) {
       throw new ApiError('CONFLICT', `A recovery since ${itsSince} is running; ask again once it has finished`);
     }
-    if (runningId !== id) return showRecovery(begun);
-    return showRecovery((await page(id))?.recovery ?? (await read(id, endpointId)));
+    if (runningId !== id) return serializeRecovery(recovery);
+    return serializeRecovery((await page(id))?.recovery ?? (await read(id, endpointId)));
   }
 
   return [
@@ -79,7 +79,7 @@ export function recoveryRoutes(
         'With the same message ids and fresh schedules, in the background. `total` is what had failed when it was asked for; `resent` is ' +
         'how much of it is on its way. What failed before and does not any more when its turn comes is left out. Asked again while ' +
         'it runs, it answers with the recovery that runs. It stops when the endpoint gets disabled.',
-      rateLimit: ASKING,
+      rateLimit: REQUEST_RATE_LIMIT,
       input: recoverSchema(settings),
       output: recoveryShape,
       errors: ['BAD_REQUEST', 'CONFLICT', 'FORBIDDEN', 'NOT_FOUND'],
@@ -100,7 +100,7 @@ export function recoveryRoutes(
         const { id: endpointId } = ownEndpoint(ctx);
         const { recoveryId } = ctx.params;
         if (!isId(recoveryId)) throw new ApiError('NOT_FOUND');
-        return showRecovery(await read(recoveryId, endpointId));
+        return serializeRecovery(await read(recoveryId, endpointId));
       },
     },
   ];

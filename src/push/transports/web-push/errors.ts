@@ -1,4 +1,4 @@
-import { AddressRefusedError } from '../../../platform/address-guard.ts';
+import { AddressRefusedError } from '../../../platform/address-guard/index.ts';
 import type { Posted } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Failure } from '../failure.ts';

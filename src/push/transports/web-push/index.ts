@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { type EndpointRule, endpointFault, readSubscription } from '../../../accounts/devices/index.ts';
-import { createGuardedAgent } from '../../../platform/address-guard.ts';
+import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
 import { post } from '../../../platform/http/post.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
 import { type Failure, failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';

@@ -1,5 +1,5 @@
 import { createECDH } from 'node:crypto';
-import { checkUrl } from '../../../platform/address-guard.ts';
+import { checkUrl } from '../../../platform/address-guard/index.ts';
 
 /** The identity of the sender (RFC 8292): the key pair, and the contact for push services. */
 export interface Vapid {

@@ -6,8 +6,8 @@ import type { Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
 import { createMacs } from '../../../platform/crypto/mac.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import type { Answer } from '../../../platform/http/answer.ts';
 import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
+import type { SuccessResponse } from '../../../platform/http/response.ts';
 import { newId } from '../../../platform/ids.ts';
 import { publicError } from '../public-error.ts';
 import { canonicalRequest } from './canonical-request.ts';
@@ -22,9 +22,9 @@ export interface Attempt {
   key: string;
   body: unknown;
   /** Runs the handler. Undefined: it has sent the response itself. */
-  run(recordId: string): Promise<Answer | undefined>;
+  run(recordId: string): Promise<SuccessResponse | undefined>;
   /** The response for the record with the reserved id; undefined while there is no such record. */
-  recover(recordId: string): Promise<Answer | undefined>;
+  recover(recordId: string): Promise<SuccessResponse | undefined>;
   /** Whether the record with the reserved id exists. */
   isCreated(recordId: string): Promise<boolean>;
 }
@@ -32,7 +32,7 @@ export interface Attempt {
 /** Runs requests once. */
 export interface IdempotentRequests {
   /** Returns the response, of this run or of an earlier one. Undefined when the handler has sent the response itself. */
-  run(attempt: Attempt): Promise<Answer | undefined>;
+  run(attempt: Attempt): Promise<SuccessResponse | undefined>;
   /** Whether the same user has sent a request with the same key to the same route and path before. */
   isRepeated(attempt: Pick<Attempt, 'req' | 'user' | 'key'>): Promise<boolean>;
 }
@@ -82,7 +82,7 @@ export function createIdempotentRequests(
     lease: KeyLease,
     recordId: string,
     isReclaimed: boolean,
-  ): Promise<Answer | undefined> {
+  ): Promise<SuccessResponse | undefined> {
     keys.renewals.add(lease);
     const before = new Set(attempt.res.getHeaderNames());
     const keep = (status: number, outcome: Outcome) =>
@@ -105,7 +105,7 @@ export function createIdempotentRequests(
     }
   }
 
-  function replay({ id }: KeyLease, { response }: StoredKey, { res, user }: Attempt): Answer {
+  function replay({ id }: KeyLease, { response }: StoredKey, { res, user }: Attempt): SuccessResponse {
     if (response === null) {
       throw new ApiError('CONFLICT', 'This was carried out before, and its answer was too large to be kept');
     }
@@ -121,7 +121,7 @@ export function createIdempotentRequests(
     throw new ApiError(code, message, details === undefined ? {} : { details });
   }
 
-  async function run(attempt: Attempt): Promise<Answer | undefined> {
+  async function run(attempt: Attempt): Promise<SuccessResponse | undefined> {
     const lease = { id: idOf(attempt), fence: newId() };
     const sent = canonicalRequest(attempt.req, attempt.body);
     const fingerprint = macs.of(sent, lease.id);
@@ -153,7 +153,7 @@ export function createIdempotentRequests(
 }
 
 /** The response after a long wait: the process that created the record may have died before it could store one. */
-async function late(attempt: Attempt, { recordId }: StoredKey): Promise<Answer> {
+async function late(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
   const found = await attempt.recover(recordId);
   if (found === undefined) {
     throw new ApiError('CONFLICT', 'The first request with this Idempotency-Key is still being worked on', {

@@ -2,12 +2,12 @@ import type { FeatureParts } from '../../../declare/extension.ts';
 import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import type { Platform } from '../../../platform/platform.ts';
+import { index, integer, pgTable, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
 import { REMOVE_OLD_KEYS } from './key-leases.ts';
 import { responseContext } from './stored-response.ts';
 
 export { createIdempotentRequests } from './idempotent-requests.ts';
 export { readIdempotencyKey } from './key.ts';
-export { idempotencyTables } from './table.ts';
 
 /** Removes keys that are older than a day. */
 export function idempotencySweep(database: Platform['database']): Sweep {
@@ -19,3 +19,29 @@ export function idempotencyParts({ database }: Pick<Platform, 'database'>): Feat
   const responses = { name: 'idempotency_keys.answer', table: 'idempotency_keys', column: 'answer' };
   return { sweeps: [idempotencySweep(database)], encrypted: [{ ...responses, context: responseContext }] };
 }
+
+/** Requests with an `Idempotency-Key`, and their responses. */
+const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    /** SHA-256 of the user or client, the route and the key. */
+    id: text('id').primaryKey(),
+    /** A keyed hash of the query and body; null: the request had no effect, so another one may have the key. */
+    fingerprint: text('fingerprint'),
+    /** The id that the record of a create gets, however often the request is repeated. */
+    recordId: text('record_id').notNull(),
+    /** The fence of the lease: only the request that has it stores its response. */
+    claim: text('claim').notNull(),
+    /** The end of the lease: without a response by then, a repeated request may reclaim the key. */
+    claimedUntil: timestamptz('claimed_until').notNull(),
+    /** Null: no response yet. */
+    status: integer('status'),
+    /** Ciphertext of the response; null: it was not stored. */
+    answer: text('answer'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+  },
+  (table) => [index('idempotency_keys_created_at_index').on(table.createdAt)],
+);
+
+/** The table, by name. */
+export const idempotencyTables = { idempotency_keys: idempotencyKeys };

@@ -2,13 +2,13 @@ import type { Response } from 'express';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
 import type { ApiError } from '../../../platform/errors.ts';
-import type { Answer } from '../../../platform/http/answer.ts';
+import type { SuccessResponse } from '../../../platform/http/response.ts';
 
 /** Characters of JSON. */
 const MAX_LENGTH = 2 ** 20;
 
 /** The response or error of a request. */
-export type Outcome = { answer: Answer } | { error: Pick<ApiError, 'code' | 'message' | 'details'> };
+export type Outcome = { answer: SuccessResponse } | { error: Pick<ApiError, 'code' | 'message' | 'details'> };
 
 /** A response as it is stored. */
 export interface StoredResponse {

@@ -20,6 +20,8 @@ test.each([
     { onOwnerDelete: 'forget' },
     'onOwnerDelete: must be one of: delete, anonymize, keep',
   ],
+  ['an action that is a boolean', { onOwnerDelete: true }, 'onOwnerDelete: must be one of: delete, anonymize, keep'],
+  ['personal fields that are a text', { personalFields: 'a' }, 'personalFields: must be a list'],
   [
     'records without an owner',
     { fields: { title: f.string() }, onOwnerDelete: 'delete' },

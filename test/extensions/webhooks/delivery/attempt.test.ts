@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { deliver, type Sender, targetOf } from '../../../../src/extensions/webhooks/delivery/attempt.ts';
 import { secretContext } from '../../../../src/extensions/webhooks/endpoints/endpoint.ts';
 import { createSigningKeys, newSecret } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { createGuardedAgent } from '../../../../src/platform/address-guard.ts';
+import { createGuardedAgent } from '../../../../src/platform/address-guard/index.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
 import { createLog } from '../../../../src/platform/log.ts';
 import { type RawReceiver, startRawReceiver } from '../../../fakes/receiver-raw.ts';

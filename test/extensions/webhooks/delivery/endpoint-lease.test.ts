@@ -61,11 +61,11 @@ const counts = async ({ id }: Subscriber) => {
   );
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 };
-const turnIsOver = async ({ id }: Subscriber) =>
+const leaseIsReleased = async ({ id }: Subscriber) =>
   (await client.query('select from webhook_turns where endpoint_id = $1 and holder is null', [id])).rowCount === 1;
 
 /** An endpoint whose receiver takes its time over each of forty deliveries that were claimed together. */
-async function inMidTurn(more: object = {}, roles?: string[]): Promise<Subscriber> {
+async function inMidLease(more: object = {}, roles?: string[]): Promise<Subscriber> {
   const one = await subscribe({ ordered: true, ...more }, roles);
   one.receiver.answer(async (_, res) => {
     await sleep(250);
@@ -76,7 +76,7 @@ async function inMidTurn(more: object = {}, roles?: string[]): Promise<Subscribe
   return one;
 }
 
-// Without a look at the endpoint some twenty would be sent: the requests of a turn are begun within 5 s.
+// Without the renewal of the lease some twenty would be sent: the requests of a lease begin within 5 s.
 const FEW = 12;
 
 test.each([
@@ -84,19 +84,19 @@ test.each([
   ['deleted', (one: Subscriber) => one.who.call('DELETE', one.path), 0],
   ['whose owner is disabled', (one: Subscriber) => app.service('user').update(one.who.id, { status: 'disabled' }), 40],
   ['whose owner is deleted', (one: Subscriber) => app.service('user').delete(one.who.id), 0],
-])('an endpoint %s in the middle of a turn gets few of the deliveries that were claimed', async (_, change, kept) => {
-  const one = await inMidTurn();
+])('an endpoint %s in the middle of a lease gets few of the deliveries that were claimed', async (_, change, kept) => {
+  const one = await inMidLease();
   await change(one);
-  await until(() => turnIsOver(one));
+  await until(() => leaseIsReleased(one));
   expect(one.receiver.requests.length).toBeLessThan(FEW);
   const { pending = 0, succeeded = 0 } = await counts(one);
   expect(pending + succeeded).toBe(kept);
 });
 
-test('a global endpoint whose owner loses the role in the middle of a turn gets few of the deliveries that were claimed', async () => {
-  const one = await inMidTurn({ scope: 'global' }, ['user', 'admin']);
+test('a global endpoint whose owner loses the role in the middle of a lease gets few of the deliveries that were claimed', async () => {
+  const one = await inMidLease({ scope: 'global' }, ['user', 'admin']);
   await app.service('user').update(one.who.id, { roles: ['user'] });
-  await until(() => turnIsOver(one));
+  await until(() => leaseIsReleased(one));
   expect(one.receiver.requests.length).toBeLessThan(FEW);
   const { pending = 0, succeeded = 0 } = await counts(one);
   expect(pending + succeeded).toBe(40);
@@ -122,8 +122,8 @@ test('a retry of a global endpoint waits while its owner lacks the role; then it
   expect(verifyWebhook(one.secret, second.headers, second.body)).toBe(1);
 });
 
-test('an endpoint that gets another url and another secret in the middle of a turn goes on there, in order, with both secrets', async () => {
-  const one = await inMidTurn();
+test('an endpoint that gets another url and another secret in the middle of a lease goes on there, in order, with both secrets', async () => {
+  const one = await inMidLease();
   const next = await receive();
   expect((await one.who.call('PATCH', one.path, { url: next.url })).status).toBe(200);
   const { secret } = (await one.who.call('POST', `${one.path}/rotate-secret`)).body.data;
@@ -137,7 +137,7 @@ test('an endpoint that gets another url and another secret in the middle of a tu
     for (const either of [secret, one.secret]) expect(verifyWebhook(either, headers, body)).toBe(Number(body));
 });
 
-/** An endpoint that holds a request, in a turn that was not renewed: as if its worker were dead. */
+/** An endpoint that holds a request, under a lease that was not renewed: as if its worker were dead. */
 async function takenForDead(more: object = {}) {
   const one = await subscribe(more);
   let release: () => void = () => undefined;
@@ -200,7 +200,7 @@ test('an ordered endpoint does not go on before what such a worker has in hand',
   await until(async () => (await counts(one)).succeeded === 2);
 });
 
-test('a turn that lasts is renewed', async () => {
+test('a lease that lasts is renewed', async () => {
   const one = await subscribe();
   one.receiver.answer(() => new Promise(() => undefined));
   await enqueue(one, 1);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
 
 test('both lanes together never exceed the slots, the slow lane never its part, and nobody starves', async () => {
-  const slots = createRequestSlots(6, { slow: 2, untried: 2, doubtful: 3, requested: 1 });
+  const slots = createRequestSlots(6, { slow: 2, untried: 2, slowOrUntried: 3, requested: 1 });
   const now = { fast: 0, slow: 0 };
   const most = { fast: 0, slow: 0, both: 0 };
   const done: string[] = [];
@@ -26,7 +26,7 @@ test('both lanes together never exceed the slots, the slow lane never its part, 
 });
 
 test('however many receivers hang, of the slow lane or untried, places are left for those that are known to answer', async () => {
-  const slots = createRequestSlots(6, { slow: 2, untried: 2, doubtful: 3, requested: 1 });
+  const slots = createRequestSlots(6, { slow: 2, untried: 2, slowOrUntried: 3, requested: 1 });
   const releases: (() => void)[] = [];
   for (const turn of ['untried', 'slow', 'untried', 'slow', 'untried'] as const) {
     slots.acquire(turn, (release) => releases.push(release));
@@ -39,7 +39,7 @@ test('however many receivers hang, of the slow lane or untried, places are left 
 });
 
 test('a task that fails gives its place back', async () => {
-  const slots = createRequestSlots(1, { slow: 1, untried: 1, doubtful: 1, requested: 1 });
+  const slots = createRequestSlots(1, { slow: 1, untried: 1, slowOrUntried: 1, requested: 1 });
   await expect(slots.run('fast', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
   expect(await slots.run('slow', async () => 'ran')).toBe('ran');
 });

@@ -69,7 +69,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only w
     },
     // As an owner may read everything, and this key nothing.
     check: async ({ key }, bodies) => bodies.map(() => !key),
-    slots: createRequestSlots(10, { slow: 5, untried: 5, doubtful: 8, requested: 2 }),
+    slots: createRequestSlots(10, { slow: 5, untried: 5, slowOrUntried: 8, requested: 2 }),
     recordResult: async ({ id, outcome }) => void results.push([id, outcome.error]),
     maxInFlight: { fast: 1, slow: 1 },
     chunk: { fast: CHUNK, slow: CHUNK },

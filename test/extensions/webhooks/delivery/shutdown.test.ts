@@ -61,7 +61,7 @@ test('SIGKILL in the middle of a request: the endpoint’s other deliveries go o
   onTestFinished(() => next.close());
   await next.start({ roles: ['webhook-worker'] });
   await ann.call('POST', '/api/posts', { title: 'y' });
-  // Once the dead worker's turn and its job are taken over.
+  // Once the dead worker's lease has expired and its job is taken over.
   await receiver.received(2, 120_000);
   const statuses = async () => (await log()).map(({ status }: { status: string }) => status);
   await until(async () => (await statuses())[0] === 'succeeded');

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
-import { createRecovering } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
+import { createRecoveries } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
 import { completeSettings, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/log.ts';
@@ -28,7 +28,7 @@ const queues = { add: async (_: string, jobs: NewJob[]) => void woken.push(...jo
 const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
 /** What carries recoveries out, as each process makes one of its own. */
 const recovering = () =>
-  createRecovering(
+  createRecoveries(
     { database, queues: queues as unknown as Queues },
     gateway,
     completeSettings(webhookSettings.parse({}), false),

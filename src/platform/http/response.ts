@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { ApiError } from '../errors.ts';
 import { type EntityTag, entityTag, malformedIfMatch, readEntityTags, versionIn } from './entity-tag.ts';
-import { setAnswerBytes } from './pending-answers.ts';
+import { setResponseBytes } from './pending-responses.ts';
 
-/** A value, and what else its answer says. */
-class Told {
+/** A value with the metadata of its response. */
+class Envelope {
   readonly data: unknown;
   readonly meta: object | undefined;
   readonly version: string | undefined;
@@ -16,41 +16,41 @@ class Told {
   }
 }
 
-/** An answer `{ data, meta }`. */
+/** A response `{ data, meta }`. */
 export function withMeta(data: unknown, meta: object): unknown {
-  return new Told(data, meta, undefined);
+  return new Envelope(data, meta, undefined);
 }
 
-/** An answer `{ data }` whose entity tag names the version of the record in it. */
+/** A response `{ data }` whose entity tag names the version of the record in it. */
 export function withVersion(data: unknown, version: string | undefined): unknown {
-  return version === undefined ? data : new Told(data, undefined, version);
+  return version === undefined ? data : new Envelope(data, undefined, version);
 }
 
-/** The same answer with its data replaced. */
+/** The same response with its data replaced. */
 export async function withData(value: unknown, change: (data: unknown) => Promise<unknown>): Promise<unknown> {
-  if (!(value instanceof Told)) return change(value);
-  return new Told(await change(value.data), value.meta, value.version);
+  if (!(value instanceof Envelope)) return change(value);
+  return new Envelope(await change(value.data), value.meta, value.version);
 }
 
-/** A success as it goes out. */
-export interface Answer {
+/** A successful response, ready to be sent. */
+export interface SuccessResponse {
   status: number;
-  /** JSON; undefined for an answer without a body. */
+  /** JSON; undefined for a response without a body. */
   text: string | undefined;
   /** Of the record in it. */
   version: string | undefined;
 }
 
-/** Whether an answer with this status has no body whatever is to be said (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+/** Whether a response with this status never has a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 export function isBodiless(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }
 
-/** The answer of a value: 204 for none, else `{ data }` (and `meta`), where the status has room for it. */
-export function answerOf(status: number, value: unknown): Answer {
+/** The response for a value: 204 without a value, else `{ data }` (and `meta`), unless the status allows no body. */
+export function successResponse(status: number, value: unknown): SuccessResponse {
   if (isBodiless(status)) return { status, text: undefined, version: undefined };
   if (value === undefined) return { status: 204, text: undefined, version: undefined };
-  const { data, meta, version } = value instanceof Told ? value : new Told(value, undefined, undefined);
+  const { data, meta, version } = value instanceof Envelope ? value : new Envelope(value, undefined, undefined);
   return { status, text: JSON.stringify({ data, meta }), version };
 }
 
@@ -62,14 +62,14 @@ function sendBytes(res: ServerResponse, status: number, bytes: Buffer): void {
   res.end(res.req.method === 'HEAD' ? undefined : bytes);
 }
 
-/** Sends a value as JSON, without an envelope. What nothing else was said of, no cache may keep. */
+/** Sends a value as JSON, without an envelope. No cache may keep it, unless `Cache-Control` is set. */
 export function sendJson(res: ServerResponse, status: number, body: unknown): void {
   if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-store');
   sendBytes(res, status, Buffer.from(JSON.stringify(body)));
 }
 
 /**
- * Evaluates what a reader has already, in the order of RFC 9110 §13.2.2. Gives whether they have this version.
+ * Evaluates conditional headers, in the order of RFC 9110 §13.2.2. Returns whether the client has this version.
  *
  * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
  */
@@ -89,15 +89,15 @@ function isKnown(headers: IncomingHttpHeaders, tag: string): boolean {
 }
 
 /**
- * Sends a success. With a viewer, answers to reads, and others that hold a record, carry an entity tag, which no two viewers
- * share; a reader who has the same already gets 304. PUT gives none: it would say that what was sent is stored byte for byte
+ * Sends a success. With a viewer, responses to reads, and others that hold a record, carry an entity tag, which no two viewers
+ * share; a client that has the same version gets 304. Responses to PUT carry none: it would mean that the body is stored byte for byte
  * (RFC 9110 §9.3.4).
  *
- * @param viewer the id of who asks, empty for who is signed out; undefined when nobody may keep the answer
- * @throws ApiError UNAVAILABLE when too many answers wait to be read; PRECONDITION_FAILED
+ * @param viewer the id of the user, empty without one; undefined when the response must not be cached
+ * @throws ApiError UNAVAILABLE when too many responses wait to be read; PRECONDITION_FAILED
  */
-export function sendAnswer(res: ServerResponse, answer: Answer, viewer: string | undefined): void {
-  const { status, text, version } = answer;
+export function sendSuccess(res: ServerResponse, response: SuccessResponse, viewer: string | undefined): void {
+  const { status, text, version } = response;
   if (text === undefined) {
     res.statusCode = status;
     res.end();
@@ -105,11 +105,11 @@ export function sendAnswer(res: ServerResponse, answer: Answer, viewer: string |
   }
   const { method, headers } = res.req;
   const reads = method === 'GET' || method === 'HEAD';
-  setAnswerBytes(res.req, text.length);
-  const told = res.getHeader('Cache-Control') as string | undefined;
+  setResponseBytes(res.req, text.length);
+  const caching = res.getHeader('Cache-Control') as string | undefined;
   const tagged = viewer !== undefined && (reads || (version !== undefined && method !== 'PUT'));
-  if (!tagged || told?.includes('no-store')) {
-    if (told === undefined) res.setHeader('Cache-Control', 'private, no-store');
+  if (!tagged || caching?.includes('no-store')) {
+    if (caching === undefined) res.setHeader('Cache-Control', 'private, no-store');
     sendBytes(res, status, Buffer.from(text));
     return;
   }
@@ -117,7 +117,7 @@ export function sendAnswer(res: ServerResponse, answer: Answer, viewer: string |
   const tag = entityTag(bytes, version, viewer);
   const vary = res.getHeader('Vary');
   res.setHeader('Vary', vary === undefined ? 'Authorization' : `${vary}, Authorization`);
-  if (told === undefined) res.setHeader('Cache-Control', 'private, no-cache');
+  if (caching === undefined) res.setHeader('Cache-Control', 'private, no-cache');
   res.setHeader('ETag', `"${tag}"`);
   if (reads && isKnown(headers, tag)) {
     res.statusCode = 304;

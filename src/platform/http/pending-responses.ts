@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts';
 import { addressOf, clientKey } from './client-address.ts';
 import { perRequest } from './per-request.ts';
 
-/** Bounds of the memory that answers may hold, from the time their data is loaded until the client has received them. */
+/** Bounds of the memory that responses may hold, from the time their data is loaded until the client has received them. */
 export interface PendingBounds {
   /** Bytes for one client. */
   pendingBytesPerClient: number;
@@ -12,88 +12,88 @@ export interface PendingBounds {
   pendingBytes: number;
 }
 
-/** Answers up to this size fit into the kernel's buffer of a connection that has nothing else to send. */
+/** Responses up to this size fit into the kernel's buffer of a connection that has nothing else to send. */
 const FREE_BYTES = 16 * 1024;
-/** Answers up to this size may use the reserve. */
+/** Responses up to this size may use the reserve. */
 const SMALL_BYTES = 256 * 1024;
-/** The reserve for small answers, as a part of each bound: clients that hold back large answers must not stop small ones. */
+/** The reserve for small responses, as a part of each bound: clients that hold back large responses must not stop small ones. */
 const RESERVE = 1 / 4;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Counts the bytes that unfinished answers hold, for each client and in all. */
-export interface PendingAnswers {
+/** Counts the bytes that unfinished responses hold, for each client and in all. */
+export interface PendingResponses {
   /**
-   * Begins to count the answer to a request. Its bytes are released when the answer or its connection closes.
+   * Begins to count the response to a request. Its bytes are released when the response or its connection closes.
    *
-   * @throws ApiError UNAVAILABLE when the client, or the process, has no room even for a small answer
+   * @throws ApiError UNAVAILABLE when the client, or the process, has no room even for a small response
    */
   begin(req: IncomingMessage, res: ServerResponse): void;
   /** Whether the client of a connection, or all clients together, hold more than half of what they may. */
   isCrowded(socket: Socket): boolean;
 }
 
-/** The answer to one request, as far as it is counted. */
+/** The response to one request, as far as it is counted. */
 interface Counted {
   bytes: number;
-  /** How many more bytes have room; at least as many as a small answer may have. */
+  /** How many more bytes have room; at least as many as a small response may have. */
   room(): number;
   /** Changes the bytes. @throws ApiError UNAVAILABLE where there is no room, unless it is forced */
   set(bytes: number, forced: boolean): void;
   res: ServerResponse;
 }
 
-const counted = perRequest<Counted>('pending answer');
+const counted = perRequest<Counted>('pending response');
 
-/** Whether an answer may be refused. The answer to a change may not, because the change is already made. */
+/** Whether a response may be refused. The response to a change may not, because the change is already made. */
 function isRefusable({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
 /**
- * Adds bytes to the answer to a request as soon as they are known: those of the records that were loaded for it. No effect on requests
+ * Adds bytes to the response to a request as soon as they are known: those of the records that were loaded for it. No effect on requests
  * that are not counted.
  *
  * @throws ApiError UNAVAILABLE when there is no room for them
  */
-export function reserveAnswerBytes(req: IncomingMessage | undefined, bytes: number): void {
-  const answer = req && counted.get(req);
-  answer?.set(answer.bytes + bytes, !isRefusable(req!));
+export function reserveResponseBytes(req: IncomingMessage | undefined, bytes: number): void {
+  const response = req && counted.get(req);
+  response?.set(response.bytes + bytes, !isRefusable(req!));
 }
 
-/** How many bytes the answer to a request may have; a larger answer would be refused. */
-export function answerRoom(req: IncomingMessage | undefined): number {
+/** How many bytes the response to a request may have; a larger response would be refused. */
+export function responseRoom(req: IncomingMessage | undefined): number {
   if (req === undefined || !isRefusable(req)) return Number.POSITIVE_INFINITY;
   return counted.get(req)?.room() ?? Number.POSITIVE_INFINITY;
 }
 
-/** The 503 of an answer without room. */
-export function noAnswerRoom(): ApiError {
+/** The 503 of a response without room. */
+export function noResponseRoom(): ApiError {
   const message = 'Too many answers wait to be read: read them, ask for less at once, or try again later';
   return new ApiError('UNAVAILABLE', message, { retryAfter: RETRY_AFTER_SECONDS });
 }
 
 /**
- * Sets the bytes of the answer to a request, now that the answer is serialized.
+ * Sets the bytes of the response to a request, now that the response is serialized.
  *
- * @param isSent whether the answer has already been passed to the connection
+ * @param isSent whether the response has already been passed to the connection
  * @throws ApiError UNAVAILABLE when there is no room for them
  */
-export function setAnswerBytes(req: IncomingMessage, bytes: number, isSent = false): void {
-  const answer = counted.get(req);
-  if (answer === undefined) return;
-  // Undefined while an earlier answer is on the connection.
-  const { socket } = answer.res;
+export function setResponseBytes(req: IncomingMessage, bytes: number, isSent = false): void {
+  const response = counted.get(req);
+  if (response === undefined) return;
+  // Undefined while an earlier response is on the connection.
+  const { socket } = response.res;
   const isFree = bytes <= FREE_BYTES && socket?.writableLength === 0;
-  answer.set(isFree ? 0 : bytes, isSent || !isRefusable(req));
+  response.set(isFree ? 0 : bytes, isSent || !isRefusable(req));
 }
 
-/** Excludes an answer from the count: its bytes are shared by all answers like it. */
-export function ignoreAnswerBytes(req: IncomingMessage): void {
+/** Excludes a response from the count: its bytes are shared by all responses like it. */
+export function ignoreResponseBytes(req: IncomingMessage): void {
   counted.delete(req);
 }
 
 /** Creates the counter of one process. */
-export function createPendingAnswers({ pendingBytesPerClient, pendingBytes }: PendingBounds): PendingAnswers {
+export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: PendingBounds): PendingResponses {
   const byClient = new Map<string, number>();
   const connections = new WeakMap<Socket, { client: string; releases: Set<() => void> }>();
   let total = 0;
@@ -105,12 +105,12 @@ export function createPendingAnswers({ pendingBytesPerClient, pendingBytes }: Pe
     else byClient.set(client, sum);
   }
 
-  /** Whether there is room. A single answer always has room: otherwise a large one could never be sent. */
+  /** Whether there is room. A single response always has room: otherwise a large one could never be sent. */
   function hasRoom(held: number, bytes: number, most: number): boolean {
     return held === 0 || held + bytes <= (bytes <= SMALL_BYTES ? most * (1 + RESERVE) : most);
   }
 
-  /** The answers to release when a connection closes: an answer that waits behind another one does not close by itself. */
+  /** The responses to release when a connection closes: a response that waits behind another one does not close by itself. */
   function releasesOf(socket: Socket, client: string): Set<() => void> {
     const known = connections.get(socket);
     if (known !== undefined) {
@@ -126,7 +126,7 @@ export function createPendingAnswers({ pendingBytesPerClient, pendingBytes }: Pe
     return releases;
   }
 
-  function answerOf(req: IncomingMessage, res: ServerResponse): Counted {
+  function countedResponse(req: IncomingMessage, res: ServerResponse): Counted {
     const { socket } = req;
     let client: string | undefined;
     let isClosed = false;
@@ -134,44 +134,44 @@ export function createPendingAnswers({ pendingBytesPerClient, pendingBytes }: Pe
       if (isClosed) return;
       isClosed = true;
       connections.get(socket)?.releases.delete(release);
-      add(client!, -answer.bytes);
+      add(client!, -response.bytes);
     };
-    const answer: Counted = {
+    const response: Counted = {
       bytes: 0,
       res,
       room() {
         const own = byClient.get(client ?? clientKey(addressOf(req))) ?? 0;
-        // One answer always has room.
-        const ofClient = own === answer.bytes ? Number.POSITIVE_INFINITY : pendingBytesPerClient - own;
-        const ofAll = total === answer.bytes ? Number.POSITIVE_INFINITY : pendingBytes - total;
+        // One response always has room.
+        const ofClient = own === response.bytes ? Number.POSITIVE_INFINITY : pendingBytesPerClient - own;
+        const ofAll = total === response.bytes ? Number.POSITIVE_INFINITY : pendingBytes - total;
         return Math.max(SMALL_BYTES, Math.min(ofClient, ofAll));
       },
       set(bytes, forced) {
-        if (isClosed || bytes === answer.bytes) return;
-        // Most answers are never counted, so their client is not looked up.
+        if (isClosed || bytes === response.bytes) return;
+        // Most responses are never counted, so their client is not looked up.
         const known = client ?? clientKey(addressOf(req));
-        const own = (byClient.get(known) ?? 0) - answer.bytes;
-        const fits = hasRoom(total - answer.bytes, bytes, pendingBytes) && hasRoom(own, bytes, pendingBytesPerClient);
-        if (bytes > answer.bytes && !fits && !forced) throw noAnswerRoom();
+        const own = (byClient.get(known) ?? 0) - response.bytes;
+        const fits = hasRoom(total - response.bytes, bytes, pendingBytes) && hasRoom(own, bytes, pendingBytesPerClient);
+        if (bytes > response.bytes && !fits && !forced) throw noResponseRoom();
         if (client === undefined) {
           client = known;
           releasesOf(socket, client).add(release);
           res.once('close', release);
         }
-        add(client, bytes - answer.bytes);
-        answer.bytes = bytes;
+        add(client, bytes - response.bytes);
+        response.bytes = bytes;
       },
     };
-    return answer;
+    return response;
   }
 
   return {
     begin(req, res) {
       if (total > 0) {
         const own = byClient.get(clientKey(addressOf(req))) ?? 0;
-        if (!hasRoom(total, 0, pendingBytes) || !hasRoom(own, 0, pendingBytesPerClient)) throw noAnswerRoom();
+        if (!hasRoom(total, 0, pendingBytes) || !hasRoom(own, 0, pendingBytesPerClient)) throw noResponseRoom();
       }
-      counted.set(req, answerOf(req, res));
+      counted.set(req, countedResponse(req, res));
     },
     isCrowded(socket) {
       if (total > pendingBytes / 2) return true;

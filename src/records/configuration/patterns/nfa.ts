@@ -1,29 +1,97 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
-import { classify } from './alphabet.ts';
 
-/** Repetitions with at most so many are written out; more are taken for any number, which has every way through that they have. */
+/** A repetition with at most so many rounds is written out; one with more counts as unbounded, which has every path that it has. */
 const MAX_COPIES = 3;
-/** Places of the copies that a repetition needs at least: more are left to that any number. */
+/** States for the rounds that a repetition needs at least; with more it counts as unbounded. */
 const MAX_NEEDED = 40;
-/** Places in an expression; with more the search for ways through would take too long. */
+/** States of an NFA; with more the search for ambiguity would take too long. */
 const MAX_POSITIONS = 600;
-/** Two ways are as bad as more. */
-const MANY = 2;
+/** Paths are counted to two: more are as bad. */
+const SEVERAL = 2;
 
-type Ways = Map<number, number>;
+/** Letters of other scripts, white space, and letters whose upper and lower case are odd. */
+const FOREIGN = '\u00e9\u00df\u017f\u212a\u0130\u0131\u03c2\u03a3\u0416\u4e2d\u3042\u0627\u05d0\u00a0\u2028\ufeff';
+const BEYOND_BMP = '\u{1f600}\u{1d538}';
 
-/** A part of an expression: where a match of it begins and ends, and in how many ways it matches nothing. */
-interface Part {
-  empty: number;
-  first: Ways;
-  last: Ways;
+/** Characters of every block: all of those with upper and lower case, every seventh of the others. */
+function* ofEveryBlock(): Generator<string> {
+  for (let code = 0; code <= 0xffff; code += code < 0x3000 ? 1 : 7) {
+    if (code < 0xd800 || code > 0xdfff) yield String.fromCharCode(code);
+  }
+  yield* BEYOND_BMP;
+}
+
+/** Characters that an expression may tell apart: ASCII, those that it names, and their neighbours. */
+function candidates(source: string, unicode: boolean): Set<string> {
+  // Only the engine knows the characters of a Unicode property.
+  if (/\\[pP]\{/.test(source)) return new Set(ofEveryBlock());
+  const found = new Set([...FOREIGN, ...(unicode ? BEYOND_BMP : [])]);
+  for (let code = 0; code < 128; code++) found.add(String.fromCharCode(code));
+  const escaped = source.replace(/\\(?:u\{([0-9a-f]+)\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi, (_all, ...hex) =>
+    String.fromCodePoint(
+      Number.parseInt(
+        hex.find((one) => one !== undefined),
+        16,
+      ),
+    ),
+  );
+  for (const character of unicode ? escaped : escaped.split('')) {
+    const code = character.codePointAt(0)!;
+    for (const near of [code - 1, code, code + 1])
+      if (near >= 0 && near <= 0x10ffff) found.add(String.fromCodePoint(near));
+    for (const other of [character.toLowerCase(), character.toUpperCase()])
+      if (other.length === character.length) found.add(other);
+  }
+  return found;
 }
 
 /**
- * An expression as a position automaton (Glushkov): a state is a place where one character was read. An expression reads a
- * text in more than one way where more than one path through it reads that text.
+ * Sorts characters into equivalence classes: no part of the expression tells two of a class apart. The regex engine itself decides what
+ * a part reads.
+ *
+ * @param atoms the parts that read one character
+ * @returns a character for each class, a common one if possible; and for each atom the bit set of its classes
  */
-export interface Automaton {
+function classify(
+  atoms: readonly { source: string; flags: string }[],
+  source: string,
+): { letters: string[]; classesOf: bigint[] } {
+  const keys = atoms.map(({ source: atom, flags }) => `${flags}/${atom}`);
+  const distinct = [...new Map(atoms.map((atom, i) => [keys[i]!, atom])).entries()].map(([key, atom]) => ({
+    key,
+    reads: new RegExp(`^(?:${atom.source})$`, atom.flags),
+  }));
+  const unicode = atoms.some(({ flags }) => /[uv]/.test(flags));
+  const letters = new Map<string, string>();
+  for (const character of candidates(source, unicode)) {
+    const signature = distinct.map(({ reads }) => (reads.test(character) ? '1' : '0')).join('');
+    const known = letters.get(signature);
+    if (known === undefined || (/\W/.test(known) && /\w/.test(character))) letters.set(signature, character);
+  }
+  const signatures = [...letters.keys()];
+  const bits = new Map(
+    distinct.map(({ key }, i) => [
+      key,
+      signatures.reduce((all, signature, at) => (signature[i] === '1' ? all | (1n << BigInt(at)) : all), 0n),
+    ]),
+  );
+  return { letters: [...letters.values()], classesOf: keys.map((key) => bits.get(key)!) };
+}
+
+type PathCounts = Map<number, number>;
+
+/** A part of an expression: its first and last states, and the number of paths by which it matches the empty string. */
+interface Part {
+  empty: number;
+  first: PathCounts;
+  last: PathCounts;
+}
+
+/**
+ * An expression as a nondeterministic finite automaton (NFA), in Glushkov's construction: a state is a position in the expression that
+ * reads one character. The expression is ambiguous where several paths read the same text.
+ */
+export interface Nfa {
   size: number;
   /** Where a match begins. */
   first: readonly number[];
@@ -31,9 +99,9 @@ export interface Automaton {
   last: ReadonlySet<number>;
   /** Which states follow a state. */
   next: readonly (readonly number[])[];
-  /** Whether more than one way leads from one state to the next. */
+  /** Whether several paths lead from one state to the next. */
   isDouble(from: number, to: number): boolean;
-  /** A class of characters that both states read; undefined when there is none. */
+  /** A class of characters that both states read; undefined if there is none. */
   common(a: number, b: number): number | undefined;
   reads(state: number, letter: number): boolean;
   /** A class of characters that a state reads. */
@@ -42,30 +110,30 @@ export interface Automaton {
   letters: readonly string[];
   /** Whether a match must reach the end of the text. */
   endAnchored: boolean;
-  /** Whether there are parts that it does not cover in full: look-arounds, word boundaries, references, limits of repetitions. */
+  /** Whether it over-approximates: look-arounds, word boundaries, back-references and bounded repetitions are not exact. */
   approximate: boolean;
 }
 
-/** Thrown when an expression has too many places. */
+/** Thrown when an expression has too many states. */
 export class TooLarge extends Error {}
 
 const nothing = (empty = 1): Part => ({ empty, first: new Map(), last: new Map() });
 
-function addWays(to: Ways, from: Ways, factor: number): void {
+function addPaths(to: PathCounts, from: PathCounts, factor: number): void {
   if (factor === 0) return;
-  for (const [position, ways] of from) to.set(position, Math.min(MANY, (to.get(position) ?? 0) + ways * factor));
+  for (const [position, ways] of from) to.set(position, Math.min(SEVERAL, (to.get(position) ?? 0) + ways * factor));
 }
 
-function sum(a: Ways, b: Ways, factor: number): Ways {
+function sum(a: PathCounts, b: PathCounts, factor: number): PathCounts {
   const both = new Map(a);
-  addWays(both, b, factor);
+  addPaths(both, b, factor);
   return both;
 }
 
-/** Builds parts and notes which position follows which. */
+/** Builds the parts of an expression, with the states that follow each state. */
 class Builder {
   readonly atoms: { source: string; flags: string }[] = [];
-  readonly follow: Ways[] = [];
+  readonly follow: PathCounts[] = [];
   approximate = false;
   readonly #within = new Set<AST.Node>();
 
@@ -77,13 +145,13 @@ class Builder {
   }
 
   #link(from: Part, to: Part): void {
-    for (const [position, ways] of from.last) addWays(this.follow[position]!, to.first, ways);
+    for (const [position, ways] of from.last) addPaths(this.follow[position]!, to.first, ways);
   }
 
   joined(a: Part, b: Part): Part {
     this.#link(a, b);
     return {
-      empty: Math.min(MANY, a.empty * b.empty),
+      empty: Math.min(SEVERAL, a.empty * b.empty),
       first: sum(a.first, b.first, a.empty),
       last: sum(b.last, a.last, b.empty),
     };
@@ -92,14 +160,14 @@ class Builder {
   either(parts: readonly Part[]): Part {
     const all = nothing(0);
     for (const part of parts) {
-      all.empty = Math.min(MANY, all.empty + part.empty);
-      addWays(all.first, part.first, 1);
-      addWays(all.last, part.last, 1);
+      all.empty = Math.min(SEVERAL, all.empty + part.empty);
+      addPaths(all.first, part.first, 1);
+      addPaths(all.last, part.last, 1);
     }
     return all;
   }
 
-  // A repetition that read nothing is not counted as one, so that there is one way to read nothing.
+  // An empty round of a repetition does not count, so that one path reads the empty string.
   optional(part: Part): Part {
     return { ...part, empty: 1 };
   }
@@ -130,7 +198,7 @@ class Builder {
       case 'Assertion':
         if (node.kind !== 'start' && node.kind !== 'end') this.approximate = true;
         if (!('alternatives' in node)) return nothing();
-        // What is looked at is read from here too, but nothing goes on behind it.
+        // A look-around reads from here too, but no path continues after it.
         return { ...this.alternatives(node.alternatives, flags), empty: 1, last: new Map() };
       default:
         return this.position(node.raw, flags);
@@ -187,11 +255,11 @@ function lowest(bits: bigint): number | undefined {
 }
 
 /**
- * The automaton of an expression. Where it is not exact it has more ways through than the expression, never fewer.
+ * The NFA of an expression. Where it is not exact it has more paths than the expression, never fewer.
  *
  * @throws TooLarge, or a SyntaxError for what the parser does not know yet
  */
-export function automatonOf({ source, flags }: RegExp): Automaton {
+export function nfaOf({ source, flags }: RegExp): Nfa {
   const unicode = { unicode: flags.includes('u'), unicodeSets: flags.includes('v') };
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, unicode);
   const plain = flags.replace(/[dgy]/g, '');
@@ -207,7 +275,7 @@ export function automatonOf({ source, flags }: RegExp): Automaton {
     first: [...root.first.keys()],
     last: new Set(whole.last.keys()),
     next: builder.follow.map((ways) => [...ways.keys()]),
-    isDouble: (from, to) => builder.follow[from]!.get(to) === MANY,
+    isDouble: (from, to) => builder.follow[from]!.get(to) === SEVERAL,
     common: (a, b) => lowest(classesOf[a]! & classesOf[b]!),
     reads: (state, letter) => (classesOf[state]! & (1n << BigInt(letter))) !== 0n,
     anyLetter: (state) => lowest(classesOf[state]!) ?? 0,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSlowPattern } from '../../src/records/configuration/slow-pattern.ts';
+import { createSlowPattern } from '../../../src/records/configuration/patterns/slow-pattern.ts';
 
 const isSlow = createSlowPattern();
 /** One look shows what would take for ever. */

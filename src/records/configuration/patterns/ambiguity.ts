@@ -1,0 +1,175 @@
+import type { Nfa } from './nfa.ts';
+
+/** The strongly connected component of each state; undefined for states that are on no cycle. */
+export function componentsOf({ size, next }: Nfa): readonly (ReadonlySet<number> | undefined)[] {
+  const index = new Map<number, number>();
+  const low = new Map<number, number>();
+  const stack: number[] = [];
+  const stacked = new Set<number>();
+  const found = Array.from<ReadonlySet<number> | undefined>({ length: size });
+
+  function visit(state: number): void {
+    index.set(state, index.size);
+    low.set(state, index.get(state)!);
+    stack.push(state);
+    stacked.add(state);
+    for (const following of next[state]!) {
+      if (!index.has(following)) visit(following);
+      if (stacked.has(following)) low.set(state, Math.min(low.get(state)!, low.get(following)!));
+    }
+    if (low.get(state) !== index.get(state)) return;
+    const component = new Set(stack.splice(stack.indexOf(state)));
+    for (const one of component) stacked.delete(one);
+    if (component.size === 1 && !next[state]!.includes(state)) return;
+    for (const one of component) found[one] = component;
+  }
+
+  for (let state = 0; state < size; state++) if (!index.has(state)) visit(state);
+  return found;
+}
+
+/** Breadth-first search: the labels of the shortest path from some nodes to an end node; undefined if there is none. */
+function search<Node extends string | number, Step>(
+  starts: readonly Node[],
+  isEnd: (node: Node) => boolean,
+  stepsFrom: (node: Node) => Iterable<{ to: Node; step: Step }>,
+): { end: Node; steps: Step[] } | undefined {
+  const cameFrom = new Map<Node, { node: Node; step: Step } | undefined>(starts.map((start) => [start, undefined]));
+  const queue = [...starts];
+  for (let at = 0; at < queue.length; at++) {
+    const node = queue[at]!;
+    for (const { to, step } of stepsFrom(node)) {
+      if (isEnd(to)) return { end: to, steps: [...walkedTo(cameFrom, node), step] };
+      if (cameFrom.has(to)) continue;
+      cameFrom.set(to, { node, step });
+      queue.push(to);
+    }
+  }
+  return undefined;
+}
+
+function walkedTo<Node, Step>(cameFrom: Map<Node, { node: Node; step: Step } | undefined>, node: Node): Step[] {
+  const steps: Step[] = [];
+  for (let last = cameFrom.get(node); last !== undefined; last = cameFrom.get(last.node)) steps.push(last.step);
+  return steps.reverse();
+}
+
+/** The word that the shortest path from one state to another reads; undefined if there is none, empty from a state to itself. */
+export function pathBetween(nfa: Nfa, from: number, to: number): number[] | undefined {
+  if (from === to) return [];
+  return cycleBetween(nfa, from, to);
+}
+
+/** Like `pathBetween`, of at least one step. */
+function cycleBetween({ next, anyLetter }: Nfa, from: number, to: number): number[] | undefined {
+  const steps = (state: number) => next[state]!.map((following) => ({ to: following, step: anyLetter(following) }));
+  return search([from], (state) => state === to, steps)?.steps;
+}
+
+/** A word that leads from a state back to itself and, by another path, to `to`. Attack strings repeat it. */
+export interface Pump {
+  from: number;
+  to: number;
+  word: readonly number[];
+}
+
+type Components = readonly (ReadonlySet<number> | undefined)[];
+
+/** Combinations of states that are searched for one expression. */
+const MAX_STEPS = 400_000;
+
+/** Thrown when an expression has too many paths to search all of them. */
+export class TooAmbiguous extends Error {}
+
+function counter(): () => void {
+  let steps = 0;
+  return () => {
+    if (++steps > MAX_STEPS) throw new TooAmbiguous();
+  };
+}
+
+/** Searches pairs of states for a path from (p, p) over a pair of different states back to (p, p). */
+function loopWithin(nfa: Nfa, component: ReadonlySet<number>, count: () => void): Pump | undefined {
+  const { size, next, common, isDouble } = nfa;
+  const inside = (state: number) => next[state]!.filter((following) => component.has(following));
+  for (const from of component) {
+    for (const to of inside(from)) {
+      if (isDouble(from, to)) {
+        const back = to === from ? [] : cycleBetween(nfa, to, from)!;
+        return { from, to: from, word: [nfa.anyLetter(to), ...back] };
+      }
+    }
+  }
+  // A pair is a number; `apart` is added once its states have differed.
+  const apart = size * size;
+  function* steps(node: number) {
+    const pair = node % apart;
+    const [a, b] = [Math.floor(pair / size), pair % size];
+    for (const nextA of inside(a)) {
+      for (const nextB of inside(b)) {
+        count();
+        const step = common(nextA, nextB);
+        if (step === undefined) continue;
+        const differed = node >= apart || nextA !== nextB;
+        yield { to: nextA * size + nextB + (differed ? apart : 0), step };
+      }
+    }
+  }
+  const start = component.values().next().value!;
+  const goal = start * size + start;
+  const walk = search([goal], (node) => node === goal + apart, steps);
+  return walk === undefined ? undefined : { from: start, to: start, word: walk.steps };
+}
+
+/** Exponential ambiguity: in each component a loop that one word can take by two paths, so that n rounds have 2^n paths. */
+export function exponentialPumps(nfa: Nfa, components: Components): Pump[] {
+  const count = counter();
+  const distinct = new Set(components.filter((component) => component !== undefined));
+  return [...distinct].flatMap((component) => loopWithin(nfa, component, count) ?? []);
+}
+
+/** Searches triples of states for a word from (p, p, q) to (p, q, q). */
+function pumpBetween(
+  nfa: Nfa,
+  [from, to]: readonly [number, number],
+  components: Components,
+  count: () => void,
+): Pump | undefined {
+  const { size, next, reads, letters } = nfa;
+  const [left, right] = [components[from]!, components[to]!];
+  function* steps(node: number) {
+    const [a, b, c] = [Math.floor(node / size / size), Math.floor(node / size) % size, node % size];
+    for (const nextA of next[a]!) {
+      if (!left.has(nextA)) continue;
+      for (const nextC of next[c]!) {
+        if (!right.has(nextC) || nfa.common(nextA, nextC) === undefined) continue;
+        for (const nextB of next[b]!) {
+          count();
+          const step = letters.findIndex((_one, at) => reads(nextA, at) && reads(nextB, at) && reads(nextC, at));
+          if (step >= 0) yield { to: (nextA * size + nextB) * size + nextC, step };
+        }
+      }
+    }
+  }
+  const node = (a: number, b: number, c: number) => (a * size + b) * size + c;
+  const goal = node(from, to, to);
+  const walk = search([node(from, from, to)], (one) => one === goal, steps);
+  return walk === undefined ? undefined : { from, to, word: walk.steps };
+}
+
+/** Polynomial ambiguity: loops that a word can leave for another loop in any round, so that n rounds have n paths. One per pair of components. */
+export function polynomialPumps(nfa: Nfa, components: Components): Pump[] {
+  const count = counter();
+  const looping = components.flatMap((component, state) => (component === undefined ? [] : [state]));
+  const found = new Map<string, Pump>();
+  const names = new Map([...new Set(components)].map((component, i) => [component, i]));
+  for (const from of looping) {
+    for (const to of looping) {
+      const key = `${names.get(components[from])} ${names.get(components[to])}`;
+      if (components[from] === components[to] || found.has(key)) continue;
+      const pump = pumpBetween(nfa, [from, to], components, count);
+      if (pump !== undefined) found.set(key, pump);
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,241 @@
+import { createContext, Script } from 'node:vm';
+import { componentsOf, exponentialPumps, type Pump, pathBetween, polynomialPumps, TooAmbiguous } from './ambiguity.ts';
+import { type Nfa, nfaOf, TooLarge } from './nfa.ts';
+
+/** Attack strings, which make an expression backtrack: `head`, then each pump many times and the text that joins it to the next, then a tail. */
+interface Attack {
+  head: string;
+  pumps: readonly { repeated: string; join: string }[];
+  /** Tails that make every path fail, the likeliest first. */
+  tails: readonly string[];
+  /** The longest attack string that is worth a trial, in characters. */
+  maxLength: number;
+}
+
+/** Sets of states that are searched for a tail. */
+const MAX_SETS = 300;
+
+/** The states after a text was read from some others. */
+function after(nfa: Nfa, states: ReadonlySet<number>, text: readonly number[]): Set<number> {
+  let now = new Set(states);
+  for (const letter of text) {
+    const reads = (state: number) => nfa.reads(state, letter);
+    now = new Set([...now].flatMap((state) => nfa.next[state]!).filter(reads));
+  }
+  return now;
+}
+
+/** Rounds after which a loop has reached all of its states, nearly always. */
+const MAX_ROUNDS = 20;
+
+/** Every state that some rounds of a loop can reach. */
+function afterRounds(nfa: Nfa, states: ReadonlySet<number>, word: readonly number[]): Set<number> {
+  const all = new Set<number>();
+  let now: ReadonlySet<number> = states;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    now = after(nfa, now, word);
+    for (const state of now) all.add(state);
+  }
+  return all;
+}
+
+/** The shortest tail after which no path matches; undefined if there is none. */
+function failingTail(nfa: Nfa, from: Set<number>): string | undefined {
+  const matched = (states: ReadonlySet<number>) => [...states].some((state) => nfa.last.has(state));
+  const seen = new Set<string>();
+  let level: { states: Set<number>; text: string }[] = [{ states: from, text: '' }];
+  while (level.length > 0 && seen.size < MAX_SETS) {
+    const deeper: typeof level = [];
+    for (const { states, text } of level) {
+      if (!matched(states)) return text;
+      // Without $ a match is found already.
+      if (!nfa.endAnchored) continue;
+      for (const [letter, character] of nfa.letters.entries()) {
+        const following = after(nfa, states, [letter]);
+        const key = [...following].sort().join();
+        if (seen.has(key)) continue;
+        seen.add(key);
+        deeper.push({ states: following, text: text + character });
+      }
+    }
+    level = deeper;
+  }
+  return undefined;
+}
+
+interface Round {
+  word: readonly number[];
+  join: readonly number[];
+}
+
+/** The attack with this head and these pumps, given as letters. */
+function attackOf(nfa: Nfa, head: readonly number[], rounds: readonly Round[], maxLength: number): Attack {
+  const write = (letters: readonly number[]) => letters.map((letter) => nfa.letters[letter]!).join('');
+  const starts = nfa.first.filter((first) => nfa.reads(first, head[0]!));
+  let states = after(nfa, new Set(starts), head.slice(1));
+  for (const { word, join } of rounds) states = after(nfa, afterRounds(nfa, states, word), join);
+  const tail = failingTail(nfa, states);
+  // The parts that the NFA leaves out may make it fail anyway.
+  const guesses = nfa.approximate || tail === undefined ? ['', ...nfa.letters] : [];
+  return {
+    head: write(head),
+    pumps: rounds.map(({ word, join }) => ({ repeated: write(word), join: write(join) })),
+    tails: [...new Set([...(tail === undefined ? [] : [tail]), ...guesses])],
+    maxLength,
+  };
+}
+
+/** The word that leads to the first loop of a chain. */
+function headOf(nfa: Nfa, { from }: Pump): number[] {
+  for (const first of nfa.first) {
+    const path = pathBetween(nfa, first, from);
+    if (path !== undefined) return [nfa.anyLetter(first), ...path];
+  }
+  throw new Error('every state can be reached');
+}
+
+function chainAttack(nfa: Nfa, chain: readonly Pump[]): Attack {
+  const rounds = chain.map(({ to, word }, i) => {
+    const next = chain[i + 1];
+    return { word, join: next === undefined ? [] : pathBetween(nfa, to, next.from)! };
+  });
+  return attackOf(nfa, headOf(nfa, chain[0]!), rounds, Number.POSITIVE_INFINITY);
+}
+
+/** The longest chain of loops that a text can take one after the other: each multiplies the paths by the text's length. */
+function longestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
+  const best = new Map<Pump, Pump[]>();
+  const from = (pump: Pump): Pump[] => {
+    const known = best.get(pump);
+    if (known !== undefined) return known;
+    best.set(pump, [pump]);
+    let rest: Pump[] = [];
+    for (const next of pumps) {
+      if (next === pump || pathBetween(nfa, pump.to, next.from) === undefined) continue;
+      const chain = from(next);
+      if (chain.length > rest.length && !chain.includes(pump)) rest = chain;
+    }
+    best.set(pump, [pump, ...rest]);
+    return best.get(pump)!;
+  };
+  return pumps.map(from).reduce((a, b) => (b.length > a.length ? b : a), []);
+}
+
+/** Letters that are repeated in pairs too. */
+const MAX_PAIRED = 5;
+const MAX_TAILS = 2;
+/** Long enough for worse than quadratic time to show. */
+const PLAIN_LENGTH = 1000;
+
+/** The simplest repetitions after the same head: for short texts they are worse than the longer pumps that the criteria find. */
+function plainAttacks(nfa: Nfa, pump: Pump): Attack[] {
+  const letters = nfa.letters.map((_character, letter) => letter);
+  const few = letters.slice(0, MAX_PAIRED);
+  const words = [
+    ...letters.map((letter) => [letter]),
+    ...few.flatMap((a) => few.filter((b) => b !== a).map((b) => [a, b])),
+  ];
+  const head = headOf(nfa, pump);
+  return words.map((word) => {
+    const attack = attackOf(nfa, head, [{ word, join: [] }], PLAIN_LENGTH);
+    return { ...attack, tails: attack.tails.slice(0, MAX_TAILS) };
+  });
+}
+
+/**
+ * Attack strings for an expression; none for one that reads every text in linear time. They follow the two criteria of Weber and Seidl
+ * (On the degree of ambiguity of finite automata, 1991): exponential and polynomial ambiguity.
+ *
+ * @throws TooAmbiguous
+ */
+function attacksOn(nfa: Nfa): Attack[] {
+  const components = componentsOf(nfa);
+  const doubled = exponentialPumps(nfa, components).map((pump) => [pump]);
+  const chains = doubled.length > 0 ? doubled : [longestChain(nfa, polynomialPumps(nfa, components))];
+  // The criteria assume unbounded repetitions.
+  const inexact = nfa.approximate || doubled.length > 0;
+  return chains.flatMap((chain) => {
+    const [first] = chain;
+    if (first === undefined) return [];
+    return [chainAttack(nfa, chain), ...(inexact ? plainAttacks(nfa, first) : [])];
+  });
+}
+
+/** Whether a text of at most `maxLength` characters makes an expression backtrack for longer than a request may take. */
+export type SlowPattern = (regex: RegExp, maxLength: number) => boolean;
+
+// On a busy machine a fast expression may time out once; one that backtracks times out in every trial.
+const TRIALS_MS: readonly number[] = [50, 100, 250, 1000];
+/** The length of attack strings for fields without a declared maximum. */
+const MAX_ATTACK_LENGTH = 5000;
+/** For expressions that are too large to be analysed. */
+const GUESSES: readonly Attack[] = [...'aA0 -_.:/@,"'].map((repeated) => ({
+  head: '',
+  pumps: [{ repeated, join: '' }],
+  tails: ['', '\u0001'],
+  maxLength: MAX_ATTACK_LENGTH,
+}));
+
+const script = new Script('regex.test(text)');
+
+function attacks(regex: RegExp): readonly Attack[] {
+  try {
+    return attacksOn(nfaOf(regex));
+  } catch (error) {
+    // The parser may not know the newest syntax of the engine.
+    if (error instanceof TooLarge || error instanceof TooAmbiguous || error instanceof SyntaxError) return GUESSES;
+    throw error;
+  }
+}
+
+/** The attack strings of an attack, with as many rounds as fit. */
+function* textsOf({ head, pumps, tails }: Attack, length: number): Generator<string> {
+  const sum = (texts: readonly string[]) => texts.reduce((all, text) => all + text.length, 0);
+  const round = sum(pumps.map(({ repeated }) => repeated));
+  const room =
+    length - head.length - sum(pumps.map(({ join }) => join)) - Math.max(...tails.map((tail) => tail.length));
+  const rounds = Math.max(1, Math.floor(room / round));
+  const body = head + pumps.map(({ repeated, join }) => repeated.repeat(rounds) + join).join('');
+  for (const tail of tails) yield body + tail;
+}
+
+/**
+ * Finds attack strings by the ambiguity of the expression's NFA, and measures them. An unambiguous expression takes linear time and is not
+ * measured. One that is ambiguous but harmless (a repetition with a low limit, a short text) passes the measurement.
+ */
+function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly number[]): boolean {
+  const found = attacks(regex);
+  if (found.length === 0) return false;
+  const sandbox = createContext({ regex: new RegExp(regex.source, regex.flags.replace('g', '')), text: '' });
+  const finishesWithin = (budget: number) => {
+    try {
+      script.runInContext(sandbox, { timeout: budget });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  for (const attack of found) {
+    for (const text of textsOf(attack, Math.min(maxLength, attack.maxLength, MAX_ATTACK_LENGTH))) {
+      sandbox.text = text;
+      if (!trialsMs.some(finishesWithin)) return true;
+    }
+  }
+  return false;
+}
+
+/**
+ * Judges patterns, each only once. The package `recheck` (4.5.0) was tried in place of this analysis: it failed 4 of the 58 cases in
+ * test/records/configuration/slow-patterns.test.ts (three after 10 s each), took 10 times as long at the median, and installs 57 MB.
+ *
+ * @param trialsMs the time limit of each trial, in milliseconds
+ */
+export function createSlowPattern(trialsMs = TRIALS_MS): SlowPattern {
+  const known = new Map<string, boolean>();
+  return (regex, maxLength) => {
+    const key = `${maxLength} ${regex}`;
+    const slow = known.get(key) ?? isSlowPattern(regex, maxLength, trialsMs);
+    known.set(key, slow);
+    return slow;
+  };
+}

@@ -1,0 +1,132 @@
+import { createAccounts } from '../accounts/index.ts';
+import { createPasswordHasher } from '../accounts/password-hash.ts';
+import type { Host } from '../declare/host.ts';
+import type { Transact, Transaction } from '../declare/transaction.ts';
+import { createKeyring } from '../platform/crypto/keyring.ts';
+import type { Environment } from '../platform/environment.ts';
+import { createEvents } from '../platform/events.ts';
+import { createLimits } from '../platform/limits/index.ts';
+import { createLog } from '../platform/log.ts';
+import { createMail, type Mail } from '../platform/mail/index.ts';
+import type { MailSender } from '../platform/mail/sender.ts';
+import type { MailComposer } from '../platform/mail/worker.ts';
+import { createMetrics } from '../platform/metrics.ts';
+import { createWake } from '../platform/outbox/wake.ts';
+import type { Platform } from '../platform/platform.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
+import { inTransaction } from '../platform/postgres/transaction.ts';
+import { createQueues } from '../platform/queues.ts';
+import { openRedis } from '../platform/redis.ts';
+import type { Settings } from '../platform/settings.ts';
+import { createPush, type Push } from '../push/index.ts';
+import { createRuleErrorLog } from '../records/access/rule-errors.ts';
+import { compileResources, createRecords, type Records } from '../records/index.ts';
+import type { CompiledResource } from '../records/schema/compiled.ts';
+import { contextWithin, createAfterCommitQueue } from '../records/transaction/transaction.ts';
+import { accountFields } from './config-errors.ts';
+import { type Declarations, ownTables } from './declarations.ts';
+import { relationNames } from './migrations/relation-names.ts';
+
+/** Opens what an app works with. Nothing is connected yet. */
+export function createPlatform(env: Environment, settings: Settings): Platform {
+  const log = createLog(env.logLevel, env.logProcess);
+  const metrics = createMetrics();
+  const redis = openRedis(env.redisUrl, log);
+  return {
+    env,
+    settings,
+    log,
+    metrics,
+    redis,
+    database: openDatabase(env.databaseUrl, env.redisPrefix, log),
+    queues: createQueues(redis, env.redisPrefix, log),
+    limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
+    wake: createWake(redis.commands, env.redisPrefix),
+    keyring: createKeyring(env.encryptionKeys),
+    events: createEvents(log),
+  };
+}
+
+/** `app.transaction`: records and pushes in one transaction. */
+function createTransact(
+  { database, log }: Platform,
+  records: Records,
+  { push, mail }: { push: Push; mail: MailSender },
+): Transact {
+  return async (work) => {
+    const afterCommit = createAfterCommitQueue(log);
+    const result = await database.transaction(async ({ client }) => {
+      const statements = inTransaction(client);
+      const within = { database: statements, afterCommit: afterCommit.add, abort: statements.abort };
+      try {
+        const tx: Transaction = {
+          database: statements,
+          afterCommit: afterCommit.add,
+          service: contextWithin(records.context, within).service,
+          push: { enqueue: (message) => push.enqueueWithin(within, message) },
+          mail: { send: (message) => mail.send(message, within) },
+        };
+        return await records.transactions.run(tx, () => work(tx));
+      } finally {
+        await statements.end();
+      }
+    });
+    await afterCommit.run();
+    return result;
+  };
+}
+
+/** Passwords that came from another system. */
+function legacyOf({ settings, log }: Platform) {
+  const verify = settings.auth.legacyPassword;
+  return verify && { verify, failed: (error: unknown) => log.error({ err: error }, 'auth.legacyPassword failed') };
+}
+
+/** What every app has: records, accounts, push and mail. */
+export interface Core {
+  platform: Platform;
+  compiled: readonly CompiledResource[];
+  records: Records;
+  push: Push;
+  mail: Mail;
+  /** Undefined when accounts are not enabled. */
+  accounts: ReturnType<typeof createAccounts> | undefined;
+  host: Host;
+}
+
+/**
+ * Makes the core of an app.
+ *
+ * @param mails the e-mails of all features, known once these are set up
+ */
+export function createCore(
+  { resources, extensions, transports }: Declarations,
+  platform: Platform,
+  mails: () => Readonly<Record<string, MailComposer>>,
+): Core {
+  const { settings, log } = platform;
+  const taken = relationNames(ownTables(extensions));
+  const compiled = compileResources(resources, settings.unknownFields, taken, createRuleErrorLog(log));
+  const hasAccounts = settings.auth.enabled && accountFields(resources) !== undefined;
+  const isUser = ({ name }: { name: string }) => hasAccounts && name === 'user';
+  const push = createPush(platform, transports, compiled.find(isUser));
+  const hasher = createPasswordHasher(settings.auth.password, { legacy: legacyOf(platform) });
+  const { enqueueWithin } = push;
+  const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
+  const users = records.gateways.find(isUser);
+  const mail = createMail(platform, mails);
+  const host: Host = {
+    ...platform,
+    service: records.service,
+    resources: records.gateways,
+    users,
+    push: push.sender,
+    simulated: push.simulated,
+    mail: mail.sender,
+    transaction: createTransact(platform, records, { push, mail: mail.sender }),
+    currentTransaction: records.transactions.current,
+  };
+  const accounts =
+    users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users, push.tokenRule);
+  return { platform, compiled, records, push, mail, accounts, host };
+}

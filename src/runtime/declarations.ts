@@ -1,0 +1,56 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { accountTables } from '../accounts/index.ts';
+import type { Extension } from '../declare/extension.ts';
+import type { AnyResource } from '../declare/resource.ts';
+import type { ConfigErrors } from '../platform/config-errors.ts';
+import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
+import { mailTables } from '../platform/mail/index.ts';
+import { outbox } from '../platform/outbox/table.ts';
+import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
+import type { Settings } from '../platform/settings.ts';
+import { pushTables, transportConfigErrors } from '../push/index.ts';
+import type { Transport } from '../push/transport.ts';
+import { checkResources } from '../records/configuration/find-errors.ts';
+import { checkAccountFields, checkExtensions, checkTables, resourceOptionsOf } from './config-errors.ts';
+import { idempotencyTables } from './http/idempotency/index.ts';
+import { relationNames } from './migrations/relation-names.ts';
+
+/** What an app is declared with. */
+export interface Declarations {
+  resources: readonly AnyResource[];
+  extensions: readonly Extension[];
+  transports: readonly Transport[];
+  /** What the app has itself, by name: no extension may take its place. */
+  members?: object;
+}
+
+/** Belfry's own tables, by name. */
+const CORE_TABLES: Record<string, PgTable> = {
+  outbox,
+  encryption_keys: encryptionKeys,
+  encryption_processes: encryptionProcesses,
+  ...idempotencyTables,
+  ...accountTables,
+  ...pushTables,
+  ...mailTables,
+};
+
+/** The tables that are not resources', by name. */
+export function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
+  const theirs = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
+  return { ...CORE_TABLES, ...Object.fromEntries(theirs.map((table) => [getTableConfig(table).name, table])) };
+}
+
+/** Reports what is wrong with declarations, as far as it shows before anything is set up. */
+export function checkDeclarations(
+  { resources, extensions, transports }: Declarations,
+  settings: Settings | undefined,
+  errors: ConfigErrors,
+): void {
+  const taken = relationNames(ownTables(extensions));
+  checkResources(resources, { taken, options: resourceOptionsOf(extensions) }, errors);
+  if (settings?.auth.enabled ?? true) checkAccountFields(resources, errors);
+  checkExtensions(extensions, errors);
+  checkTables(extensions, resources, relationNames(CORE_TABLES), errors);
+  for (const line of transportConfigErrors(transports)) errors.report(line);
+}

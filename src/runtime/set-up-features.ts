@@ -1,0 +1,105 @@
+import type { FeatureParts } from '../declare/extension.ts';
+import { mergeParts } from '../declare/merge-parts.ts';
+import type { ConfigErrors } from '../platform/config-errors.ts';
+import { StartupError } from '../platform/environment.ts';
+import type { MailComposer } from '../platform/mail/worker.ts';
+import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
+import { withArchives } from '../records/index.ts';
+import { encryptedColumns } from '../records/store/encrypted-columns.ts';
+import { checkApis, checkJobs, checkOperationIds, isParts, mailsOf } from './config-errors.ts';
+import type { Core } from './core.ts';
+import type { Declarations } from './declarations.ts';
+import { createExtensionJobs } from './extension-jobs.ts';
+import { idempotencyParts } from './http/idempotency/index.ts';
+import { openApiRoutes } from './openapi/document.ts';
+
+/** What all features of an app bring. */
+interface Features {
+  /** Merged: core features first, then extensions in order. */
+  parts: FeatureParts;
+  mails: Readonly<Record<string, MailComposer>>;
+  /** What each extension offers to code. */
+  apis: readonly { name: string; api: object }[];
+}
+
+/**
+ * Sets up the features of an app.
+ *
+ * @returns undefined after it has reported errors in what extensions bring
+ */
+export function setUpFeatures(
+  core: Core,
+  { extensions, members = {} }: Declarations,
+  errors: ConfigErrors,
+): Features | undefined {
+  const { platform, compiled, records, push, mail, accounts, host } = core;
+  const { settings, queues } = platform;
+  // What all features bring is known once all are set up; code that asks for it earlier finds nothing.
+  let all: FeatureParts = {};
+  const routes = () => all.routes ?? [];
+  const authenticators = () => all.authenticators ?? [];
+  const extensionHost = {
+    ...host,
+    accounts: accounts?.api,
+    routes,
+    authenticators,
+    userData: () => all.userData ?? [],
+  };
+  const setUp = extensions.map((extension) => {
+    const { name } = extension;
+    const jobs = createExtensionJobs(queues, name);
+    const parts = partsOf(
+      () => extension.setup({ ...extensionHost, jobs: jobs.handout }),
+      errors.at(`extension "${name}"`),
+    );
+    return { name, parts, jobs };
+  });
+  // Jobs, e-mails and an API are of one extension each, by name.
+  const shared = setUp.map(({ parts }) => ({ ...parts, jobs: undefined, mails: undefined, api: undefined }));
+  const ofExtensions = mergeParts(...shared);
+  const ofCore = mergeParts(
+    { routes: records.routes, encrypted: encryptedColumns(withArchives(compiled)) },
+    push.parts,
+    mail.parts,
+    idempotencyParts(platform),
+    {
+      routes: openApiRoutes(settings, () => ({
+        routes: routes(),
+        authenticators: authenticators(),
+        sent: all.sent ?? [],
+        resources: compiled,
+        settings,
+      })),
+    },
+    accounts?.feature(ofExtensions) ?? {},
+  );
+  all = mergeParts(ofCore, ofExtensions);
+  const mails = mailsOf(setUp, ofCore.mails ?? {}, errors);
+  const routesOf = setUp.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
+  const pagesOf = setUp.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
+  checkExtensionRoutes('route', routesOf, ofCore.routes ?? [], errors);
+  checkExtensionRoutes('page', pagesOf, ofCore.pages ?? [], errors);
+  for (const extension of setUp) checkJobs(extension, errors);
+  checkApis(setUp, members, errors);
+  checkOperationIds(routes(), errors);
+  all.checkConfig?.(errors);
+  if (errors.lines.length > 0) return undefined;
+  return {
+    parts: mergeParts(all, ...setUp.flatMap(({ parts, jobs }) => jobs.features(parts.jobs))),
+    mails,
+    apis: setUp.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
+  };
+}
+
+/** The parts that `setup` returns; none after it has reported that it cannot work. */
+function partsOf(setup: () => unknown, errors: ConfigErrors): FeatureParts {
+  try {
+    const parts = setup();
+    if (isParts(parts)) return parts;
+    errors.report('setup(host) must return an object of its parts, and no promise');
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    for (const line of error.faults) errors.report(line);
+  }
+  return {};
+}
