@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import { createPasswordHasher } from '../src/accounts/password-hash.ts';
+import { createPasswordHasher } from '../src/accounts/passwords/password-hash.ts';
 import { benchApp } from './app.ts';
 import { withClient } from './database.ts';
 import { belfryEnvironment, type Servers } from './environment.ts';

@@ -13,7 +13,7 @@ function lineOf(parts: readonly Buffer[]): ImportLine {
   try {
     return decoder.decode(parts.length === 1 ? parts[0] : Buffer.concat(parts));
   } catch {
-    return { fault: 'Is not UTF-8' };
+    return { error: 'Is not UTF-8' };
   }
 }
 
@@ -27,7 +27,7 @@ export async function* linesOf(file: string): AsyncGenerator<ImportLine> {
     else held.push(part);
   };
   const taken = (): ImportLine => {
-    const line = size > LONGEST_LINE ? { fault: 'Is too long' } : lineOf(held);
+    const line = size > LONGEST_LINE ? { error: 'Is too long' } : lineOf(held);
     [held, size] = [[], 0];
     return line;
   };

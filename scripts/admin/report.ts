@@ -43,6 +43,6 @@ export function mailLines(mails: readonly { to: string; subject: string; text: s
 }
 
 /** What an import has done so far. */
-export function importLine({ lines, imported, there, refused }: ImportProgress): string {
-  return `${shown(lines)} lines: ${shown(imported)} imported, ${shown(there)} already stored, ${shown(refused)} refused`;
+export function importLine({ lines, imported, existing, refused }: ImportProgress): string {
+  return `${shown(lines)} lines: ${shown(imported)} imported, ${shown(existing)} already stored, ${shown(refused)} refused`;
 }

@@ -1,4 +1,4 @@
-import type { BrokenRow, Verification } from '../../src/extensions/audit/verify.ts';
+import type { BrokenRow, Verification } from '../../src/extensions/audit/trail/verify.ts';
 
 const shown = (count: number) => count.toLocaleString('en-US');
 

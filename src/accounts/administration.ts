@@ -4,9 +4,9 @@ import type { Entity, RecordsContext } from '../records/context.ts';
 import { createRecord } from '../records/operations/create.ts';
 import type { AccountsContext } from './context.ts';
 import { createImport, type ImportLine, type ImportOptions, type ImportProgress } from './import/import.ts';
-import { registrationFaults } from './password-rules.ts';
+import { registrationErrors } from './passwords/password-rules.ts';
 
-/** A session, as administrators see it. */
+/** A session, as an administrator sees it. */
 interface LiveSession {
   id: string;
   createdAt: string;
@@ -16,23 +16,23 @@ interface LiveSession {
   userAgent: string;
 }
 
-/** What is done with accounts from the command line: as the system, no policy is asked. */
+/** Account operations of the admin command line. They run as the system: no policy applies. */
 export interface Administration {
-  /** The user with an e-mail, however it is written. */
+  /** Returns the user with this e-mail address; case and surrounding space do not matter. */
   find(email: string): Promise<StoredRecord | undefined>;
   /**
-   * Creates a user with the rules of a registration, open to every field. Emits `user.created`.
+   * Creates a user. Values are validated as in a registration, but every field may be set. Emits `user.created`.
    *
-   * @throws ApiError VALIDATION_ERROR; CONFLICT when there is one with this e-mail
+   * @throws ApiError VALIDATION_ERROR; CONFLICT when a user with this e-mail address exists
    */
   create(input: Record<string, unknown>): Promise<StoredRecord>;
-  /** The newest users, newest first; with a role, those who have it. */
+  /** Returns the newest users first; with `role`, only users who have that role. */
   list(options: { role?: string | undefined; limit: number }): Promise<StoredRecord[]>;
-  /** A user's live sessions, the newest first. */
+  /** Returns a user's live sessions, newest first. */
   sessions(userId: string): Promise<LiveSession[]>;
   /** Ends all of a user's sessions, as `POST /api/auth/logout-all` does. */
   endSessions(userId: string): Promise<void>;
-  /** Stores users of another system with the hashes that they have there: see docs/moving-in.md. */
+  /** Imports users of another system together with their password hashes: see docs/moving-in.md. */
   importUsers(lines: AsyncIterable<ImportLine>, options?: ImportOptions): Promise<ImportProgress>;
 }
 
@@ -51,7 +51,7 @@ export function createAdministration(
   return {
     find: async (email) => (await users.findForLogin(email.trim().toLowerCase()))?.user,
     create(input) {
-      return createRecord(context, entity, input, systemContext(service), { check: registrationFaults });
+      return createRecord(context, entity, input, systemContext(service), { check: registrationErrors });
     },
     async list({ role, limit }) {
       if (role !== undefined && roles === undefined) return [];

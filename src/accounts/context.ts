@@ -1,13 +1,13 @@
 import type { Accounts, SignInStep } from '../declare/accounts.ts';
 import type { Host } from '../declare/host.ts';
 import type { Entity } from '../records/context.ts';
-import type { Lockout } from './lockout.ts';
-import type { PasswordHasher } from './password-hash.ts';
+import type { Lockout } from './lockout/lockout.ts';
+import type { PasswordHasher } from './passwords/password-hash.ts';
 import type { Resets } from './reset/store.ts';
-import type { Sessions } from './sessions.ts';
-import type { Users } from './users.ts';
+import type { Sessions } from './sessions/sessions.ts';
+import type { Users } from './users/users.ts';
 
-/** What the account operations work with. */
+/** The dependencies of the account operations. */
 export interface AccountsContext {
   host: Host;
   hasher: PasswordHasher;
@@ -17,7 +17,7 @@ export interface AccountsContext {
   user: Entity;
   lockout: Lockout;
   resets: Resets;
-  /** What extensions ask after the password of a login. */
+  /** The step of an extension that follows a right password. */
   signInStep: SignInStep | undefined;
   /** Ends credentials in the caller's transaction. */
   revoke: Accounts['revoke'];

@@ -4,39 +4,39 @@ import type { Host, ResourceGateway } from '../declare/host.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
-import { confirmPassword } from './confirm-password.ts';
 import type { AccountsContext } from './context.ts';
 import { deviceRoutes, devices, devicesOfDeletedUsers, revokeDevices, type TokenRule } from './devices/index.ts';
-import { resumeLogin } from './finish-login.ts';
-import { createLockout } from './lockout.ts';
-import type { PasswordHasher } from './password-hash.ts';
+import { createLockout } from './lockout/lockout.ts';
+import { confirmPassword } from './passwords/change-password.ts';
+import type { PasswordHasher } from './passwords/password-hash.ts';
 import { createResets, passwordResets, resetFeature } from './reset/index.ts';
 import { createRevocation } from './revocation.ts';
 import { accountRoutes } from './routes.ts';
-import { sessionSweep, sessionsOfDeletedUsers } from './session-removal.ts';
-import { sessionRoutes } from './session-routes.ts';
-import { createSessions } from './sessions.ts';
-import { sessions as sessionTable } from './tables.ts';
-import { accountData, mailsToFormerAddresses } from './user-data.ts';
-import { createUsers } from './users.ts';
+import { sessionRoutes } from './sessions/routes.ts';
+import { createSessions, sessionSweep, sessionsOfDeletedUsers } from './sessions/sessions.ts';
+import { sessions as sessionTable } from './sessions/tables.ts';
+import { resumeLogin } from './sign-in/finish-login.ts';
+import { accountData, mailsToFormerAddresses } from './users/user-data.ts';
+import { createUsers } from './users/users.ts';
 
 /** The tables of accounts, by name. */
 export const accountTables = { sessions: sessionTable, devices, password_resets: passwordResets };
 
-/** The accounts of an app. */
+/** The accounts feature of an app. */
 interface AppAccounts {
-  /** What extensions are offered. */
+  /** The functions that extensions may call. */
   api: Accounts;
-  /** What the command line is offered. */
+  /** The functions of the admin command line. */
   administration: Administration;
-  /** The feature, whose logins, revocations and confirmations go through the steps of extensions. */
+  /** Creates the routes, consumers and sweeps; sign-in, revocation and confirmation run the steps of extensions. */
   feature(steps: Pick<FeatureParts, 'signInStep' | 'revocationStep' | 'confirmStep'>): FeatureParts;
 }
 
 /**
- * The accounts of an app whose user resource is `user`.
+ * Creates the accounts of an app.
  *
- * @param deviceTokens which tokens devices may be registered with
+ * @param user the user resource
+ * @param deviceTokens decides which device tokens are accepted
  */
 export function createAccounts(
   host: Host,

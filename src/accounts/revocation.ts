@@ -3,12 +3,13 @@ import { watchOf } from '../declare/authenticator.ts';
 import type { ResourceGateway } from '../declare/host.ts';
 import { invalidSession } from '../platform/errors.ts';
 import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
-import { activeUserSql } from './active-user.ts';
+import { activeUserSql } from './users/active-user.ts';
 
 /**
- * The only places where credentials are revoked and where a new one is guarded against that. See `Accounts`.
+ * Creates the only function that revokes credentials and the only one that protects a new credential from a concurrent
+ * revocation. See `Accounts`.
  *
- * @param steps of accounts and extensions, known once all features are set up
+ * @param steps returns the steps of accounts and extensions; complete only after all features are set up
  */
 export function createRevocation(
   users: ResourceGateway,
@@ -20,14 +21,14 @@ export function createRevocation(
 
   return {
     async revoke(revocation, tx) {
-      // `holdCredential` takes the same lock: a new credential is either stored already and ends here, or its creation fails.
+      // `holdCredential` takes the same lock: a new credential is either stored already and revoked here, or its creation fails.
       await tx.database.write({ text: lock, values: [revocation.userIds] });
       for (const step of steps()) await step(revocation, tx);
     },
     async holdCredential({ user, auth }, tx) {
       const locked = await tx.write({ text: lockActive, values: [user?.id] });
       if (locked.length === 0) throw invalidSession();
-      // On another connection: with the lock held, every revocation that came before is committed and seen there.
+      // `ended` reads on another connection. While the lock is held, every earlier revocation is committed and visible there.
       const watch = watchOf(auth);
       if (watch !== undefined && (await watch.ended([auth!.id])).length > 0) throw invalidSession();
     },

@@ -1,13 +1,26 @@
 import { recordShape } from '../declare/record-shape.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
+import { ApiError, invalidSession } from '../platform/errors.ts';
+import { addressOf } from '../platform/http/client-address.ts';
 import { requestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';
 import { updateRecord } from '../records/operations/update.ts';
-import { changePassword, changePasswordInput } from './change-password.ts';
 import type { AccountsContext } from './context.ts';
-import { login, loginInput } from './login.ts';
-import { loginShape, newSessionShape } from './output.ts';
-import { register } from './register.ts';
+import { changePassword, changePasswordInput } from './passwords/change-password.ts';
+import { loginShape, newSessionShape } from './sign-in/finish-login.ts';
+import { login, loginInput } from './sign-in/login.ts';
+
+/** `POST /auth/register`: creates a user by the rules of the user resource, as an anonymous caller, and starts a session. */
+async function register(accounts: AccountsContext, ctx: RouteContext) {
+  if (!accounts.host.settings.auth.register) throw new ApiError('FORBIDDEN', 'Registration is closed');
+  const user = await accounts.users.register(ctx.body, ctx.req);
+  const session = await accounts.sessions.start(user.id, ctx.req);
+  // The user has been deleted since it was created.
+  if (session === undefined) throw invalidSession();
+  accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
+  ctx.res.setHeader('Cache-Control', 'no-store');
+  return { user: accounts.users.asSeenBySelf(user), ...session };
+}
 
 /** The routes below `/api/auth`. */
 export function accountRoutes(accounts: AccountsContext, context: RecordsContext): Route[] {
@@ -49,7 +62,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       errors: [],
       operationId: 'readMe',
       tags,
-      summary: 'Who is signed in',
+      summary: 'The signed-in user',
       handler: self,
     },
     {
@@ -61,7 +74,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       errors: ['FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
       operationId: 'updateMe',
       tags,
-      summary: 'Change the own profile',
+      summary: 'Change your profile',
       async handler(ctx) {
         const changed = await updateRecord(context, accounts.user, ctx.user!.id, ctx.body, requestContext(ctx));
         return accounts.users.asSeenBySelf(changed);
@@ -76,7 +89,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       status: 204,
       operationId: 'changePassword',
       tags,
-      summary: 'Change the own password; all other sessions end',
+      summary: 'Change your password; all your other sessions end',
       handler: (ctx) => changePassword(accounts, ctx),
     },
   ];

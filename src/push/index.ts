@@ -1,5 +1,5 @@
-import type { UserTable } from '../accounts/active-user.ts';
 import { createFindDevices, deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
+import type { UserTable } from '../accounts/users/active-user.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../declare/push.ts';
 import type { Platform } from '../platform/platform.ts';

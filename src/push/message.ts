@@ -2,12 +2,12 @@ import { z } from 'zod';
 import {
   boundedText,
   type DevicePlatform,
-  dataFault,
+  dataError,
   PLATFORMS,
   SIMULATED_PREFIX,
   TOKEN_MAX,
   type TokenRule,
-  tokenFault,
+  tokenError,
 } from '../accounts/devices/index.ts';
 import { checkUrl } from '../platform/address-guard/index.ts';
 import { boundedArray } from '../platform/bounded-array.ts';
@@ -127,7 +127,7 @@ export const messageShape = z.strictObject(
     data: z
       .unknown()
       .superRefine((data, context) => {
-        const message = data === undefined ? undefined : dataFault(data, PAYLOAD_MAX_BYTES);
+        const message = data === undefined ? undefined : dataError(data, PAYLOAD_MAX_BYTES);
         if (message !== undefined) context.addIssue({ code: 'custom', message });
       })
       .optional(),
@@ -164,7 +164,7 @@ function crossFieldErrors(fields: Fields, content: PushContent, rule: TokenRule)
   }
   let count = 0;
   for (const [i, token] of (tokens ?? []).entries()) {
-    const error = tokenFault(platform, token, rule);
+    const error = tokenError(platform, token, rule);
     if (error === undefined) continue;
     details[`tokens.${i}`] = error;
     if (++count === MAX_DETAILS) break;

@@ -1,5 +1,5 @@
 import { createAccounts } from '../accounts/index.ts';
-import { createPasswordHasher } from '../accounts/password-hash.ts';
+import { createPasswordHasher } from '../accounts/passwords/password-hash.ts';
 import type { Host } from '../declare/host.ts';
 import type { Transact, Transaction } from '../declare/transaction.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';

@@ -10,7 +10,7 @@ import { withStores } from './connect.ts';
 import { createApi } from './http/api.ts';
 import { metricsApp } from './http/monitoring.ts';
 import { checkSchema, missingParts } from './migrations/check-schema.ts';
-import { warnIfAhead } from './migrations/warn-if-ahead.ts';
+import { warnIfAhead } from './migrations/state.ts';
 
 export interface StartOptions {
   /** The port of `web`. Default PORT; 0 for any free one. */

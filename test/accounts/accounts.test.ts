@@ -36,7 +36,7 @@ const account = (changes: object = {}) => ({
 const register = (body: object) => call('POST', '/api/auth/register', body);
 const login = (email: unknown, password: unknown = secret) => call('POST', '/api/auth/login', { email, password });
 
-test('register creates an account with a session: 201, the user as he sees himself, token and expiry, not to be stored', async () => {
+test('register responds 201 with the user, a token and its expiry, uncached', async () => {
   const body = account({ phone: '1' });
   const answer = await register(body);
   expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
@@ -76,7 +76,7 @@ test.each<[string, object, Record<string, string>]>([
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });
 
-test('one e-mail is one account, in any case; of fifty at once one is made', async () => {
+test('an e-mail in any case has one account; of fifty concurrent registrations one succeeds', async () => {
   const { email } = account();
   // A busy machine may answer 503 to some: those come back, as its clients do.
   const answered = async (i: number): Promise<Awaited<ReturnType<typeof register>>> => {
@@ -96,7 +96,7 @@ test('one e-mail is one account, in any case; of fifty at once one is made', asy
   expect((await register(account({ email: email.replace('n', '\u212a') }))).status).not.toBe(500);
 });
 
-test('the Kelvin sign makes no second account: its lower case is the letter k', async () => {
+test('an e-mail with the Kelvin sign, whose lower case is k, creates no second account', async () => {
   const email = `k-${++made}@example.com`;
   expect((await register(account({ email }))).status).toBe(201);
   expect((await register(account({ email: `\u212a${email.slice(1)}` }))).status).toBe(409);
@@ -122,12 +122,12 @@ test.each([
   expect(Object.keys(body.error.details)).toEqual(['email']);
 });
 
-test('a closed registration answers 403', async () => {
+test('a closed registration responds 403', async () => {
   const { status, body } = await closed.call('POST', '/api/auth/register', account());
   expect([status, body.error.code]).toEqual([403, 'FORBIDDEN']);
 });
 
-test('without accounts, by setting or for lack of a user resource with e-mail and password, there are no auth routes', async () => {
+test('without accounts, by setting or because no user resource has e-mail and password, there are no auth routes', async () => {
   for (const one of [off, without]) {
     for (const [method, path] of [
       ['POST', 'register'],
@@ -143,7 +143,7 @@ test('without accounts, by setting or for lack of a user resource with e-mail an
   }
 });
 
-test('login answers 200 with a new session; each session is its own', async () => {
+test('each login responds 200 with a new session', async () => {
   const body = account();
   const { token } = (await register(body)).body.data;
   const answer = await login(` ${body.email.toUpperCase()} `);
@@ -155,7 +155,7 @@ test('login answers 200 with a new session; each session is its own', async () =
   expect(answer.body.data.token).not.toBe(token);
 });
 
-test('a wrong e-mail and a wrong password are answered alike', async () => {
+test('an unknown e-mail and a wrong password get the same response', async () => {
   const body = account();
   await register(body);
   const answers = [
@@ -188,7 +188,7 @@ test.each<[string, unknown, unknown, string[]]>([
   expect([status, Object.keys(body.error.details).sort()]).toEqual([422, fields]);
 });
 
-test('a password of 128 characters counted as people do is a password', async () => {
+test('a password of 128 code points is accepted', async () => {
   const body = account({ password: '💚💙'.repeat(64) });
   expect((await register(body)).status).toBe(201);
   expect((await login(body.email, body.password)).status).toBe(200);
@@ -225,21 +225,21 @@ test('logout ends this session at once, in every process, and no other one', asy
   expect((await call('POST', '/api/auth/logout')).status).toBe(401);
 });
 
-test('deleting a user ends his sessions', async () => {
+test('deleting a user ends their sessions', async () => {
   const ann = await person('Ann');
   await app.service('user').delete(ann.id);
   expect((await ann.call('GET', '/api/auth/me')).status).toBe(401);
   expect((await login(ann.email)).status).toBe(401);
 });
 
-test('an expired session answers 401', async () => {
+test('an expired session responds 401', async () => {
   const ann = await person('Ann');
   await database.query(`update sessions set expires_at = now() - interval '1 second' where user_id = $1`, [ann.id]);
   const { status, body } = await ann.call('GET', '/api/notes');
   expect([status, body.error.message]).toEqual([401, 'Session is invalid or has expired']);
 });
 
-test('lastUsedAt is refreshed, at most every five minutes', async () => {
+test('lastUsedAt is refreshed at most every five minutes', async () => {
   const ann = await person('Ann');
   const used = async () =>
     (await database.query('select last_used_at as at from sessions where user_id = $1', [ann.id])).rows[0].at.getTime();
@@ -251,7 +251,7 @@ test('lastUsedAt is refreshed, at most every five minutes', async () => {
   await expect.poll(async () => Date.now() - (await used())).toBeLessThan(60_000);
 });
 
-test('a process whose clock is an hour slow, or fast, starts sessions of the same length and refreshes lastUsedAt as the others do', async () => {
+test('a process whose clock is an hour off starts sessions of the same length and refreshes lastUsedAt correctly', async () => {
   onTestFinished(() => void vi.useRealTimers());
   const row = async (id: string) =>
     (await database.query('select *, xmin from sessions where user_id = $1', [id])).rows[0];
@@ -299,11 +299,11 @@ test.each([
   },
 );
 
-test('the scheme may be written in lower case', async () => {
+test('the authorization scheme is case-insensitive', async () => {
   expect((await call('GET', '/api/auth/me', undefined, { authorization: `bearer ${someone.token}` })).status).toBe(200);
 });
 
-test('a token counts in the Authorization header only', async () => {
+test('a token is accepted only in the Authorization header', async () => {
   expect((await call('GET', `/api/auth/me?token=${someone.token}&access_token=${someone.token}`)).status).toBe(401);
   expect(
     (await call('GET', '/api/auth/me', undefined, { cookie: `token=${someone.token}; session=${someone.token}` }))
@@ -312,7 +312,7 @@ test('a token counts in the Authorization header only', async () => {
   expect((await call('GET', '/api/auth/me', undefined, { 'x-access-token': someone.token })).status).toBe(401);
 });
 
-test('me is the user as /users/:id shows him to himself', async () => {
+test('GET me returns the same record as GET /users/:id for that user', async () => {
   const ann = await person('Ann');
   const me = (await ann.call('GET', '/api/auth/me')).body.data;
   expect(me).toEqual((await ann.call('GET', `/api/users/${ann.id}`)).body.data);
@@ -321,7 +321,7 @@ test('me is the user as /users/:id shows him to himself', async () => {
   expect((await call('GET', '/api/auth/me')).status).toBe(401);
 });
 
-test('PATCH me follows the user resource: e-mail fixed, roles and status for admins, the password elsewhere', async () => {
+test('PATCH me applies the rules of the user resource: e-mail, roles, status and password cannot be changed there', async () => {
   const ann = await person('Ann');
   const changed = await ann.call('PATCH', '/api/auth/me', {
     name: 'Anna',
@@ -352,7 +352,7 @@ test('PATCH me follows the user resource: e-mail fixed, roles and status for adm
   expect((await call('PATCH', '/api/auth/me', {})).status).toBe(401);
 });
 
-test('the user resource has its own policies: a list for admins, a record for its owner and admins', async () => {
+test('the user resource has its own policies: only admins list users, the owner and admins read one', async () => {
   const [ann, ben, admin] = [await person('Ann'), await person('Ben'), await person('Root', ['user', 'admin'])];
   expect((await ann.call('GET', '/api/users')).status).toBe(403);
   expect((await call('GET', '/api/users')).status).toBe(401);
@@ -368,7 +368,7 @@ test('the user resource has its own policies: a list for admins, a record for it
   expect((await admin.call('POST', '/api/users', account({ roles: ['admin'] }))).status).toBe(201);
 });
 
-test('tokens and passwords are stored as hashes only, and no event or outbox row carries either', async () => {
+test('tokens and passwords are stored only as hashes, and no event or outbox row contains them', async () => {
   const body = account({ password: 'a very secret passphrase' });
   const { token, user: one } = (await register(body)).body.data;
   await login(body.email, 'wrong secret passphrase');
@@ -394,7 +394,7 @@ test('tokens and passwords are stored as hashes only, and no event or outbox row
   expect(told).not.toContain('$scrypt$');
 });
 
-test('X-Forwarded-For of a peer that is not trusted is ignored', async () => {
+test('X-Forwarded-For from an untrusted peer is ignored', async () => {
   const headers = { 'x-forwarded-for': '203.0.113.9', 'user-agent': 'x'.repeat(2000) };
   const { user: one } = (await call('POST', '/api/auth/register', account(), headers)).body.data;
   const { rows } = await database.query('select ip, user_agent from sessions where user_id = $1', [one.id]);
@@ -402,7 +402,7 @@ test('X-Forwarded-For of a peer that is not trusted is ignored', async () => {
   expect(rows[0].user_agent).toHaveLength(512);
 });
 
-test('account events are told: registered, login, a failed login', async () => {
+test('registration, login and a failed login emit events', async () => {
   const count = (name: string) => events[name]!.length;
   const before = ['auth.registered', 'auth.login', 'security.login_failed'].map(count);
   const body = account();
@@ -414,7 +414,7 @@ test('account events are told: registered, login, a failed login', async () => {
 
 const upgraded = await startTestApp({ resources: [defineUser()], settings: costly });
 
-test('a hash is upgraded at the next login when the parameters have risen, or at twelve logins at once', async () => {
+test('after the hash parameters are raised, the next login upgrades the hash, even with twelve concurrent logins', async () => {
   const other = new Client({ connectionString: upgraded.env.DATABASE_URL! });
   await other.connect();
   const hash = async () => (await other.query('select password from users')).rows[0].password;
@@ -447,7 +447,7 @@ const slow = await startTestApp({
   settings: { auth: { password: { logN: 13, r: 8, p: 1 }, lockout: { maxAttempts: 0 } } },
 });
 
-test('login tells nothing by its time: an unknown e-mail takes as long as a wrong password, and as one of a disabled account', async () => {
+test('login takes the same time for an unknown e-mail, a wrong password and a disabled account', async () => {
   const emails = ['active@example.com', 'disabled@example.com', 'nobody@example.com'];
   for (const email of emails.slice(0, 2)) await slow.call('POST', '/api/auth/register', account({ email }));
   const { data } = await slow.app.service('user').list({ email: 'disabled@example.com' });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { NO_PASSWORD } from '../../src/accounts/password-hash.ts';
+import { NO_PASSWORD } from '../../src/accounts/passwords/password-hash.ts';
 import { defineUser, f, softDelete } from '../../src/index.ts';
 import { NO_DATE } from '../../src/records/fields/date.ts';
 import { startTestApp } from '../support/app.ts';
@@ -45,7 +45,7 @@ async function run(rows: readonly unknown[]) {
   return { ...progress, rows: refused };
 }
 
-test('users come with their id, their times, their roles and their hash, and sign in with the password that they had', async () => {
+test('imported users keep their id, times, roles and hash, and sign in with their old password', async () => {
   const row = {
     _id: '5f0000000000000000000ABC',
     email: ' Ann@Example.com ',
@@ -57,7 +57,7 @@ test('users come with their id, their times, their roles and their hash, and sig
     createdAt: '2019-05-06T07:08:09Z',
     passwordHash: old(secret),
   };
-  expect(await run([row])).toEqual({ lines: 1, imported: 1, there: 0, refused: 0, rows: [] });
+  expect(await run([row])).toEqual({ lines: 1, imported: 1, existing: 0, refused: 0, rows: [] });
   const { status, body } = await login('ann@example.com');
   expect(status).toBe(200);
   expect(body.data.user).toMatchObject({
@@ -78,14 +78,14 @@ test('users come with their id, their times, their roles and their hash, and sig
   ]);
 });
 
-test('a row without hash is a user without password, who can set one by a reset only', async () => {
+test('a row without a hash creates a user without a password, who can set one only by a reset', async () => {
   await run([{ email: 'ben@example.com', name: 'Ben' }]);
   const rows = await sql.query(`select password from users where email = 'ben@example.com'`);
   expect(rows.rows).toEqual([{ password: NO_PASSWORD }]);
   expect((await login('ben@example.com', NO_PASSWORD)).status).toBe(401);
 });
 
-test('every faulty row is refused with its line and what is wrong, and costs no other row', async () => {
+test('each invalid row is refused with its line number and errors, and does not affect other rows', async () => {
   const good = (i: number) => ({ email: `good-${i}@example.com`, name: 'Good', phone: `good-${i}` });
   const result = await run([
     good(1),
@@ -106,35 +106,35 @@ test('every faulty row is refused with its line and what is wrong, and costs no 
     `{"email":"deep@example.com","name":"Deep","notes":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
     good(11),
   ]);
-  expect(result).toMatchObject({ lines: 17, imported: 2, there: 0, refused: 14 });
+  expect(result).toMatchObject({ lines: 17, imported: 2, existing: 0, refused: 14 });
   expect(result.rows.toSorted((a, b) => (a as { line: number }).line - (b as { line: number }).line)).toEqual([
-    { line: 2, faults: { line: 'Must be a JSON object' } },
-    { line: 3, faults: { line: 'Must be a JSON object' } },
-    { line: 5, faults: { email: 'Is required' } },
-    { line: 6, email: 'x', faults: { email: 'Must be a valid e-mail address' } },
-    { line: 7, email: good(2).email, faults: { password: 'Must not be there: give its hash as passwordHash' } },
-    { line: 8, email: good(3).email, faults: { passwordHash: 'Must be a text, or left out' } },
-    { line: 9, email: good(4).email, faults: { id: 'Must be 24 hexadecimal digits, or left out' } },
-    { line: 10, email: good(5).email, faults: { level: 'Must not be negative', 'roles.0': expect.any(String) } },
-    { line: 11, email: good(6).email, faults: { colour: 'Unknown field' } },
-    { line: 12, email: good(7).email, faults: { createdAt: NO_DATE } },
+    { line: 2, errors: { line: 'Must be a JSON object' } },
+    { line: 3, errors: { line: 'Must be a JSON object' } },
+    { line: 5, errors: { email: 'Is required' } },
+    { line: 6, email: 'x', errors: { email: 'Must be a valid e-mail address' } },
+    { line: 7, email: good(2).email, errors: { password: 'Must be left out; give its hash as passwordHash' } },
+    { line: 8, email: good(3).email, errors: { passwordHash: 'Must be a text, or left out' } },
+    { line: 9, email: good(4).email, errors: { id: 'Must be 24 hexadecimal digits, or left out' } },
+    { line: 10, email: good(5).email, errors: { level: 'Must not be negative', 'roles.0': expect.any(String) } },
+    { line: 11, email: good(6).email, errors: { colour: 'Unknown field' } },
+    { line: 12, email: good(7).email, errors: { createdAt: NO_DATE } },
     {
       line: 13,
       email: good(8).email,
-      faults: { row: 'Its id, or a value that must be unique, belongs to another user' },
+      errors: { row: 'Its id, or a value that must be unique, belongs to another user' },
     },
-    { line: 14, email: good(9).email, faults: { name: 'Must not contain NUL or broken characters' } },
-    { line: 15, email: good(10).email, faults: { createdAt: NO_DATE } },
+    { line: 14, email: good(9).email, errors: { name: 'Must not contain NUL or broken characters' } },
+    { line: 15, email: good(10).email, errors: { createdAt: NO_DATE } },
     {
       line: 16,
       email: 'deep@example.com',
-      faults: { line: 'Must be nested at most 32 levels deep' },
+      errors: { line: 'Must be nested at most 32 levels deep' },
     },
   ]);
   expect(JSON.stringify(result.rows)).not.toContain(secret);
 });
 
-test('an import that was stopped goes on where it is run again, and changes nothing that is there', async () => {
+test('an import that was stopped continues when it is run again, and changes no existing user', async () => {
   const rows = Array.from({ length: 2600 }, (_, i) => ({
     email: `many-${i}@example.com`,
     name: `Number ${i}`,
@@ -155,19 +155,29 @@ test('an import that was stopped goes on where it is run again, and changes noth
   expect((await login('many-7@example.com', 'password 7')).status).toBe(200);
   const upgraded = await sql.query(`select password from users where email = 'many-7@example.com'`);
   const second = await run(rows);
-  expect(second).toEqual({ lines: 2600, imported: 2600 - first.imported, there: first.imported, refused: 0, rows: [] });
+  expect(second).toEqual({
+    lines: 2600,
+    imported: 2600 - first.imported,
+    existing: first.imported,
+    refused: 0,
+    rows: [],
+  });
   expect((await sql.query(`select password from users where email = 'many-7@example.com'`)).rows).toEqual(
     upgraded.rows,
   );
   expect((await sql.query(`select 1 from users where email like 'many-%'`)).rowCount).toBe(2600);
 });
 
-test('the same e-mail twice in a file is one account', async () => {
+test('an e-mail that occurs twice in a file creates one account', async () => {
   const row = { email: 'twice@example.com', name: 'Twice' };
-  expect(await run([row, { ...row, email: 'TWICE@example.com' }])).toMatchObject({ imported: 1, there: 1, refused: 0 });
+  expect(await run([row, { ...row, email: 'TWICE@example.com' }])).toMatchObject({
+    imported: 1,
+    existing: 1,
+    refused: 0,
+  });
 });
 
-test('a user who was deleted and can be restored is refused, and not there twice', async () => {
+test('a user who is deleted but can be restored is refused and not duplicated', async () => {
   const { app } = await startTestApp({ resources: [defineUser({ softDelete: true })], extensions: [softDelete()] });
   const rows = ['a', 'b', 'c'].map((one) => ({ id: one.repeat(24), email: `${one}@example.com`, name: one }));
   const importAll = async () => {
@@ -181,12 +191,12 @@ test('a user who was deleted and can be restored is refused, and not there twice
   await app.service('user').restore('c'.repeat(24));
   const row = 'Its id belongs to a user who was deleted and can be restored';
   expect(await importAll()).toMatchObject({
-    ...{ imported: 0, there: 2 },
-    refused: [{ line: 2, email: 'b@example.com', faults: { row } }],
+    ...{ imported: 0, existing: 2 },
+    refused: [{ line: 2, email: 'b@example.com', errors: { row } }],
   });
 });
 
-test('an import tells no event', async () => {
+test('an import emits no events', async () => {
   await run([{ email: 'silent@example.com', name: 'Silent' }]);
   expect(told).toEqual([]);
   expect((await sql.query(`select 1 from outbox where name = 'user.created'`)).rowCount).toBe(0);
@@ -194,9 +204,9 @@ test('an import tells no event', async () => {
 
 test('a line that could not be read is refused', async () => {
   async function* lines() {
-    yield { fault: 'Is too long' };
+    yield { error: 'Is too long' };
   }
   const refused: object[] = [];
   await accounts.importUsers(lines(), { onRefused: (row) => void refused.push(row) });
-  expect(refused).toEqual([{ line: 1, faults: { line: 'Is too long' } }]);
+  expect(refused).toEqual([{ line: 1, errors: { line: 'Is too long' } }]);
 });

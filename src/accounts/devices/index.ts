@@ -1,11 +1,21 @@
-export { devicesOfDeletedUsers, revokeDevices } from './deleted-users.ts';
-export { type EndpointRule, endpointFault, endpointRule } from './push-endpoint.ts';
 export { deviceRoutes } from './routes.ts';
-export { createFindDevices, type FindDevices, type GoneDevice, registerDevice, removeDevices } from './store.ts';
+export {
+  createFindDevices,
+  deviceData,
+  devicesOfDeletedUsers,
+  type FindDevices,
+  type GoneDevice,
+  registerDevice,
+  removeDevices,
+  revokeDevices,
+} from './store.ts';
 export { devices } from './tables.ts';
-export { boundedText, dataFault } from './text.ts';
+export { boundedText, dataError } from './text.ts';
 export {
   type DevicePlatform,
+  type EndpointRule,
+  endpointError,
+  endpointRule,
   isExpoToken,
   maskToken,
   PLATFORMS,
@@ -13,7 +23,6 @@ export {
   SIMULATED_PREFIX,
   TOKEN_MAX,
   type TokenRule,
-  tokenFault,
+  tokenError,
   tokenHash,
 } from './token.ts';
-export { deviceData } from './user-data.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { boundedText, dataFault } from './text.ts';
-import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, type TokenRule, tokenFault } from './token.ts';
+import { boundedText, dataError } from './text.ts';
+import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, type TokenRule, tokenError } from './token.ts';
 
-// What a notification carried comes back with its tap; providers carry 4 KB.
+// A tap returns the data of its notification; providers limit that to 4 KB.
 const OPENED_DATA_MAX_BYTES = 4096;
 
 const token = () =>
@@ -26,12 +26,12 @@ export function registerBody(rule: TokenRule) {
       locale: boundedText(35).nullish(),
     })
     .superRefine((body, context) => {
-      const message = tokenFault(body.platform, body.token, rule);
+      const message = tokenError(body.platform, body.token, rule);
       if (message !== undefined) context.addIssue({ code: 'custom', message, path: ['token'] });
     });
 }
 
-/** What a registration is once its body is checked. */
+/** A validated registration. */
 export type Registration = z.output<ReturnType<typeof registerBody>>;
 
 /** The body of `POST /api/auth/devices/unregister`. */
@@ -43,7 +43,7 @@ export const openedBody = z.strictObject({
   data: z
     .record(z.string(), z.unknown(), { error: 'Must be an object' })
     .superRefine((data, context) => {
-      const message = dataFault(data, OPENED_DATA_MAX_BYTES);
+      const message = dataError(data, OPENED_DATA_MAX_BYTES);
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .optional(),

@@ -38,7 +38,7 @@ function masked(device: OwnDevice): z.output<typeof deviceRecord> {
 /**
  * The routes of a user's own devices, below `/api/auth/devices`.
  *
- * @param bySession signs in by the sessions that devices can follow; those of an extension are not stored with them
+ * @param bySession the authenticator whose sessions a device can be bound to; sessions of extensions are not supported
  */
 export function deviceRoutes(
   { database, settings, events }: Pick<Platform, 'database' | 'settings' | 'events'>,
@@ -102,7 +102,7 @@ export function deviceRoutes(
       errors: [],
       status: 204,
       operationId: 'unregisterDevice',
-      // The answer is the same for a token that is unknown or another user's: it must not tell which tokens exist.
+      // An unknown token and another user's token get the same response: it must not reveal which tokens exist.
       handler: (ctx: RouteContext<z.output<typeof unregisterBody>>) =>
         unregisterToken(database, ctx.input.token, ctx.user!.id),
     },

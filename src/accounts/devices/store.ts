@@ -1,10 +1,15 @@
+import type { RevocationStep } from '../../declare/accounts.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
-import { joinActiveUser, type UserTable } from '../active-user.ts';
+import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { activeOwnerJoin, type UserTable } from '../users/active-user.ts';
+import { deletedUsersConsumer } from '../users/deleted-users.ts';
 import type { Registration } from './input.ts';
-import { type DevicePlatform, tokenHash } from './token.ts';
+import { type DevicePlatform, maskToken, tokenHash } from './token.ts';
 
-/** A device as its owner is shown it, with the whole token still. */
+/** A device of the caller, with its unmasked token. */
 export interface OwnDevice {
   id: string;
   platform: DevicePlatform;
@@ -17,14 +22,14 @@ export interface OwnDevice {
   lastSeenAt: string;
 }
 
-/** A device that a push can go to. */
+/** A device that a push can be sent to. */
 interface PushDevice {
   id: string;
   platform: DevicePlatform;
   token: string;
   userId: string;
   locale: string | null;
-  /** Its session has: it is not sent to, and was removed by the look-up. */
+  /** Whether its session has expired. The query has removed such a device; nothing is sent to it. */
   expired: boolean;
 }
 
@@ -34,12 +39,11 @@ type PushRow = [string, DevicePlatform, string, string, string | null, boolean];
 const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token, d.session_id is not null,
   d.created_at, d.last_seen_at`;
 
-/** Devices of a user. Whoever has more has left them behind. */
+/** Most devices of a user. Registering one more removes the one that was seen longest ago. */
 const MAX_DEVICES = 100;
 
-// A known token moves to the user who registered it last, and nothing of the former user stays on the device. The unique index of
-// token_hash decides between users who register one token at once. Beyond the most devices that a user may have, those that were
-// seen longest ago go.
+// A known token moves to the user who registered it last, and no value of the former user stays on the device. The unique index on
+// token_hash decides when two users register one token at the same time.
 const REGISTER = `
   with old as (
     delete from devices where id in (
@@ -61,25 +65,25 @@ const LIST = `
 const REMOVE_OWN = 'delete from devices where id = $1 and user_id = $2 returning id';
 const UNREGISTER = 'delete from devices where token_hash = $1 and user_id = $2';
 
-// A session that registered twice (its token was renewed) speaks through the newer device.
+// If a session registered twice because its token was renewed, the newer device counts.
 const OF_SESSION = 'select id from devices where session_id = $1 order by last_seen_at desc, id desc limit 1';
 
-// Each user and each device is looked up in its index (`offset 0` keeps the planner from reading the whole table instead).
-const find = (users: UserTable | undefined) => `
+// Looks up each user and each device by index (`offset 0` keeps the planner from reading the whole table instead).
+const findSql = (users: UserTable | undefined) => `
   with mine as materialized (
     select d.id, d.platform, d.token, d.user_id, d.locale, coalesce(s.expires_at <= now(), false) as expired from (
       select d.* from unnest($1::text[]) u(id), lateral (select * from devices where user_id = u.id offset 0) d
       union all
       select d.* from unnest($2::text[]) i(id), lateral (select * from devices where id = i.id offset 0) d
       where not d.user_id = any($1)
-    ) d left join sessions s on s.id = d.session_id ${joinActiveUser(users, 'd.user_id')}
+    ) d left join sessions s on s.id = d.session_id ${activeOwnerJoin(users, 'd.user_id')}
     where d.id > $3 and owner.active order by d.id limit $4
   ), removed as (delete from devices d using mine where d.id = mine.id and mine.expired)
   select id, platform, token, user_id, locale, expired from mine order by id`;
 
-// Two branches, because two indexes are used. A raw token may have been sent under a platform other than its device's; then the provider's
-// rejection says nothing about the device.
-const REMOVE = `
+// Two branches, because they use two indexes. A raw token may have been sent under a platform other than its device's; then the
+// provider's rejection says nothing about the device.
+const REMOVE_GONE = `
   with g as (select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) g(id, token_hash, platform, seen_until)), gone as (
     select d.id, g.seen_until from g join devices d on d.id = g.id
     union all
@@ -96,7 +100,7 @@ function toOwn(row: OwnRow): OwnDevice {
  * Stores a device, or moves a known one to this user and session.
  *
  * @param sessionId null: not bound to a session
- * @returns undefined when the session has ended meanwhile
+ * @returns undefined when the session has ended in the meantime
  */
 export async function registerDevice(
   database: Executor,
@@ -110,50 +114,50 @@ export async function registerDevice(
     const rows = await database.write<OwnRow>({ name: 'device_register', text: REGISTER, values });
     return toOwn(rows[0]!);
   } catch (error) {
-    // Foreign key: the session was there when the request was signed in.
+    // Foreign key violation: the session ended after the request was authenticated.
     if ((error as { code?: unknown }).code === '23503') return undefined;
     throw error;
   }
 }
 
-/** The devices of a user, newest first, without those whose session has expired. */
+/** Returns the devices of a user, newest first, without those whose session has expired. */
 export async function listDevices(database: Database, userId: string): Promise<OwnDevice[]> {
   const rows = await database.read<OwnRow>({ name: 'device_list', text: LIST, values: [userId] });
   return rows.map(toOwn);
 }
 
-/** Removes a device of a user. False when the user has no such device. */
+/** Removes a device of a user. Returns false when the user has no such device. */
 export async function removeOwnDevice(database: Database, id: string, userId: string): Promise<boolean> {
   return (await database.write({ text: REMOVE_OWN, values: [id, userId] })).length > 0;
 }
 
-/** Removes the device of a user that has this token. */
+/** Removes the user's device with this token. */
 export async function unregisterToken(database: Database, token: string, userId: string): Promise<void> {
   await database.write({ text: UNREGISTER, values: [tokenHash(token), userId] });
 }
 
-/** The id of the device that a session registered last. */
+/** Returns the id of the device that a session registered last. */
 export async function deviceOfSession(database: Database, sessionId: string): Promise<string | undefined> {
   const rows = await database.read<[string]>({ name: 'device_of_session', text: OF_SESSION, values: [sessionId] });
   return rows[0]?.[0];
 }
 
 /**
- * A page of the devices of users and the devices with these ids, each once, by id; those of users who are gone or not active are left
- * out. Devices whose session has expired are removed by it, and marked.
+ * Returns a page of the devices of users plus the devices with given ids, each once, ordered by id. Devices of deleted or inactive
+ * users are left out. Devices whose session has expired are removed and returned with `expired`.
  *
- * @param some each list without duplicates
- * @param page `after`: the last device of the page before, null for the first; `limit`: the most that it holds
+ * @param selection user ids and device ids, each without duplicates
+ * @param page `after`: the last device of the previous page, null for the first page; `limit`: the page size
  */
 export type FindDevices = (
   database: Executor,
-  some: { userIds: readonly string[]; deviceIds: readonly string[] },
+  selection: { userIds: readonly string[]; deviceIds: readonly string[] },
   page: { after: string | null; limit: number },
 ) => Promise<PushDevice[]>;
 
 /** Creates the query for the devices of a push. */
 export function createFindDevices(users: UserTable | undefined): FindDevices {
-  const text = find(users);
+  const text = findSql(users);
   return async (database, { userIds, deviceIds }, { after, limit }) => {
     if (userIds.length === 0 && deviceIds.length === 0) return [];
     const values = [userIds, deviceIds, after ?? '', limit];
@@ -169,18 +173,18 @@ export function createFindDevices(users: UserTable | undefined): FindDevices {
   };
 }
 
-/** A device that its provider reports as gone: by its id, or by its token where that was sent to as a raw one. */
+/** A device that its provider reports as gone: identified by its id, or by its token if the push was sent to a raw token. */
 export interface GoneDevice {
   id: string | null;
   /** `tokenHash` of the raw token; null with an id. */
   tokenHash: string | null;
   /** The platform that the raw token was sent to; null with an id. */
   platform: DevicePlatform | null;
-  /** ISO 8601: when it registered again after this moment it stays, since the report is about before. */
+  /** ISO 8601. A device that registered again after this time stays, because the report is older. */
   seenUntil: string;
 }
 
-/** Removes devices that their provider reports as gone. Gives how many there were. */
+/** Removes devices that their provider reports as gone. Returns the number removed. */
 export async function removeDevices(database: Database, gone: readonly GoneDevice[]): Promise<number> {
   if (gone.length === 0) return 0;
   const values = [
@@ -189,5 +193,39 @@ export async function removeDevices(database: Database, gone: readonly GoneDevic
     gone.map(({ platform }) => platform),
     gone.map(({ seenUntil }) => seenUntil),
   ];
-  return (await database.write({ name: 'device_remove', text: REMOVE, values })).length;
+  return (await database.write({ name: 'device_remove', text: REMOVE_GONE, values })).length;
+}
+
+// Index devices_user_id_index.
+const REMOVE_OF_USERS = `
+  delete from devices where id in (select id from devices where user_id = any($1) order by id for update)`;
+
+/** Removes all devices of deleted users, including devices without a session. For other causes, devices end with their sessions. */
+export const revokeDevices: RevocationStep = async ({ cause, userIds }, tx) => {
+  if (cause === 'user_deleted') await tx.database.write({ text: REMOVE_OF_USERS, values: [userIds] });
+};
+
+/** Creates the relay consumer that removes the devices of deleted users. */
+export const devicesOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
+
+// Index devices_user_id_index.
+const USER_DATA = `
+  select id, platform, name, app_version, locale, token, created_at, last_seen_at from devices
+  where user_id = $1 and id > $2 order by id limit $3`;
+const USER_DATA_NAMES = ['id', 'platform', 'name', 'appVersion', 'locale', 'token', 'createdAt', 'lastSeenAt'];
+const ERASE = 'delete from devices where id in (select id from devices where user_id = $1 limit $2) returning 1';
+
+/** Describes the device data of a user, for exports and erasures. */
+export function deviceData(database: Database): UserData {
+  return {
+    name: 'devices',
+    description: 'Devices that receive push notifications; tokens are masked',
+    tables: ['devices'],
+    async *rows(userId) {
+      for await (const device of rowsInPages(database, USER_DATA, USER_DATA_NAMES, [userId])) {
+        yield { ...device, token: maskToken(device.platform as DevicePlatform, device.token as string) };
+      }
+    },
+    erase: (userId) => writeInBatches(database, ERASE, [userId]),
+  };
 }

@@ -1,16 +1,53 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type EndpointRule, endpointFault } from './push-endpoint.ts';
+import { checkUrl } from '../../platform/address-guard/index.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+/** Which Web Push endpoints are accepted. Clients choose the endpoint and this server calls it. */
+export interface EndpointRule {
+  /** Accept any host and private addresses: for development, where a push service may run on the same machine. */
+  allowPrivate: boolean;
+  /** Hosts in addition to those of browser vendors; `*.example.com` for all subdomains, `*` for any public host. */
+  hosts: readonly string[];
+}
+
+// Push services of Chrome and its derivatives (official builds, others), Firefox, Safari and Edge.
+const KNOWN = [
+  'fcm.googleapis.com',
+  'jmt17.google.com',
+  '*.push.services.mozilla.com',
+  '*.push.apple.com',
+  '*.notify.windows.com',
+];
+
+function isOneOf(host: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) =>
+    pattern.startsWith('*') ? pattern === '*' || host.endsWith(pattern.slice(1)) : host === pattern,
+  );
+}
+
+/** Returns the endpoint rule of an app. */
+export function endpointRule({ env, settings }: Pick<Platform, 'env' | 'settings'>): EndpointRule {
+  return { allowPrivate: env.nodeEnv !== 'production', hosts: settings.push.endpointHosts };
+}
+
+/** Returns the error of an endpoint, or undefined. The address that its host resolves to is checked on every call. */
+export function endpointError(endpoint: string, { allowPrivate, hosts }: EndpointRule): string | undefined {
+  const checked = checkUrl(endpoint, { allowPrivate, requireHttps: true });
+  if (!checked.ok) return 'Must be a PushSubscription with an https endpoint of a public host';
+  if (allowPrivate || isOneOf(checked.url.hostname, KNOWN) || isOneOf(checked.url.hostname, hosts)) return undefined;
+  return 'Must be a PushSubscription with an endpoint of a known push service';
+}
 
 /** The platforms of devices. */
 export const PLATFORMS = ['ios', 'android', 'web'] as const;
 
 export type DevicePlatform = (typeof PLATFORMS)[number];
 
-/** Characters of a token. FCM and APNs stay far below; a browser's subscription is the longest. */
+/** Maximum length of a token in characters. Browser subscriptions are the longest; FCM and APNs tokens are much shorter. */
 export const TOKEN_MAX = 4096;
 
-/** What every token of a simulated device starts with. */
+/** The prefix of every token of a simulated device. */
 export const SIMULATED_PREFIX = 'sim_';
 
 // The JSON form of a browser's PushSubscription: https://www.w3.org/TR/push-api/#pushsubscription-interface
@@ -19,7 +56,7 @@ const subscription = z.object({
   keys: z.object({ p256dh: z.string().min(1), auth: z.string().min(1) }),
 });
 
-/** What a browser's token holds; undefined when it is no PushSubscription. */
+/** Parses a browser's token; returns undefined if it is not a PushSubscription. */
 export function readSubscription(token: string): z.output<typeof subscription> | undefined {
   try {
     return subscription.safeParse(JSON.parse(token)).data;
@@ -28,47 +65,47 @@ export function readSubscription(token: string): z.output<typeof subscription> |
   }
 }
 
-/** Which tokens are accepted. */
+/** Which device tokens are accepted. */
 export interface TokenRule extends EndpointRule {
-  /** Whether a transport of the app takes this token of Expo's push service. Left out: none does. */
+  /** Returns whether a transport of the app takes this Expo token. Without it, none does. */
   takesExpo?(platform: DevicePlatform, token: string): boolean;
 }
 
 const EXPO = /^\s*Expo(nent)?PushToken\[/;
 
-/** Whether a token is one of Expo's push service, which neither FCM nor APNs knows: `ExponentPushToken[…]`. */
+/** Returns whether a token belongs to Expo's push service (`ExponentPushToken[…]`). FCM and APNs do not accept such tokens. */
 export function isExpoToken(token: string): boolean {
   return EXPO.test(token);
 }
 
-const EXPO_FAULT =
+const EXPO_TOKEN_ERROR =
   'Is a push token of Expo, which no transport of this app takes; send the native device token (getDevicePushTokenAsync of expo-notifications)';
 
 /** Returns the error of a token for a platform, or undefined. Length, NUL and `sim_` are checked elsewhere. */
-export function tokenFault(platform: DevicePlatform, token: string, rule: TokenRule): string | undefined {
-  if (isExpoToken(token) && !rule.takesExpo?.(platform, token)) return EXPO_FAULT;
+export function tokenError(platform: DevicePlatform, token: string, rule: TokenRule): string | undefined {
+  if (isExpoToken(token) && !rule.takesExpo?.(platform, token)) return EXPO_TOKEN_ERROR;
   if (platform !== 'web') return undefined;
   const read = readSubscription(token);
   if (read === undefined) return 'Must be the JSON of a PushSubscription, with endpoint and keys';
-  return endpointFault(read.endpoint, rule);
+  return endpointError(read.endpoint, rule);
 }
 
-/** The part of a token that identifies its device: of a browser the endpoint, because the JSON of one subscription varies. */
+/** Returns the part of a token that identifies the device: for browsers the endpoint, because the JSON of a subscription varies. */
 function identity(token: string): string {
   return /^\s*\{/.test(token) ? (readSubscription(token)?.endpoint ?? token) : token;
 }
 
 /**
- * SHA-256, in hex, of what identifies the device of a token. Equal hashes are one device, whatever platform the client sent: a
- * known token moves to its new owner even if the platform differs.
+ * Returns the SHA-256 (hex) of the part of a token that identifies the device. Equal hashes mean the same device, whatever platform
+ * the client sent, so a known token moves to its new owner even if the platform differs.
  */
 export function tokenHash(token: string): string {
   return createHash('sha256').update(identity(token)).digest('hex');
 }
 
 /**
- * A token to be shown: leading characters, an ellipsis, trailing characters; of a browser, those of its endpoint. At most
- * a quarter of the characters and never more than 12 are shown, so that a short token is not given away.
+ * Masks a token for display: leading characters, an ellipsis, trailing characters (for browsers, of the endpoint). Shows at most a
+ * quarter of the characters and never more than 12, so that a short token is not revealed.
  */
 export function maskToken(platform: DevicePlatform, token: string): string {
   const characters = [...(platform === 'web' ? identity(token) : token)];

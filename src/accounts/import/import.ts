@@ -3,22 +3,22 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { publicDatabaseError } from '../../platform/postgres/errors.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createInsert, type Stored } from './insert.ts';
-import { createRowReader, faultsOf, type ImportRow } from './row.ts';
+import { createRowReader, type ImportRow, rowErrors } from './row.ts';
 
-/** Rows of one statement; Postgres takes 65,535 values. */
+/** Most rows in one statement. Postgres accepts 65,535 values. */
 const ROWS_AT_ONCE = 500;
 const VALUES_AT_ONCE = 30_000;
 
-/** A line of an import, or why it could not be read. */
-export type ImportLine = string | { fault: string };
+/** A line of an import, or the reason why it could not be read. */
+export type ImportLine = string | { error: string };
 
-/** How far an import is. */
+/** The progress of an import. */
 export interface ImportProgress {
-  /** Lines that are done with, empty ones included. */
+  /** Processed lines, including empty ones. */
   lines: number;
   imported: number;
-  /** Rows whose e-mail had an account already. */
-  there: number;
+  /** Rows whose e-mail address already had an account. */
+  existing: number;
   refused: number;
 }
 
@@ -27,13 +27,13 @@ export interface RefusedRow {
   /** Counted from 1. */
   line: number;
   email?: string | undefined;
-  /** What is wrong, by field. */
-  faults: ErrorDetails;
+  /** Validation errors by field. */
+  errors: ErrorDetails;
 }
 
-/** How an import is run. */
+/** Options of an import. */
 export interface ImportOptions {
-  /** Ends it after the rows in work. What is stored stays, and is passed over when the same is imported again. */
+  /** Stops the import after the current batch. Stored rows stay, and are skipped when the same file is imported again. */
   signal?: AbortSignal;
   onProgress?(progress: ImportProgress): void;
   onRefused?(row: RefusedRow): void;
@@ -41,13 +41,12 @@ export interface ImportOptions {
 
 type NumberedRow = ImportRow & { line: number };
 
-/** Why a row was not stored. */
 const REFUSALS = {
   taken: 'Its id, or a value that must be unique, belongs to another user',
   deleted: 'Its id belongs to a user who was deleted and can be restored',
 };
 
-/** Stores users of another system, a few hundred at a time: no event is emitted, no hook runs, no mail is sent. */
+/** Creates the import of users from another system. It stores rows in batches, emits no events, runs no hooks and sends no e-mails. */
 export function createImport(database: Database, context: RecordsContext, entity: Entity) {
   const { resource } = entity;
   const read = createRowReader(resource, context);
@@ -58,7 +57,7 @@ export function createImport(database: Database, context: RecordsContext, entity
     lines: AsyncIterable<ImportLine>,
     { signal, onProgress, onRefused }: ImportOptions = {},
   ): Promise<ImportProgress> => {
-    const progress: ImportProgress = { lines: 0, imported: 0, there: 0, refused: 0 };
+    const progress: ImportProgress = { lines: 0, imported: 0, existing: 0, refused: 0 };
     let rows: NumberedRow[] = [];
     let at = 0;
 
@@ -68,20 +67,20 @@ export function createImport(database: Database, context: RecordsContext, entity
     }
 
     function count({ line, values }: NumberedRow, stored: Stored): void {
-      if (stored === 'imported' || stored === 'there') progress[stored] += 1;
-      else refuse({ line, email: String(values.email), faults: { row: REFUSALS[stored] } });
+      if (stored === 'imported' || stored === 'existing') progress[stored] += 1;
+      else refuse({ line, email: String(values.email), errors: { row: REFUSALS[stored] } });
     }
 
-    /** Rows that Postgres refuses together are stored one by one: a single one must not cost the others. */
+    /** Stores a batch. If Postgres refuses it, stores its rows one by one, so that one bad row does not cost the others. */
     async function store(some: readonly NumberedRow[]): Promise<void> {
       try {
         const stored = await insert(some);
         for (const [i, row] of some.entries()) count(row, stored[i]!);
       } catch (error) {
-        const told = publicDatabaseError(error);
-        const faults = told && faultsOf(told);
-        if (faults === undefined) throw error;
-        if (some.length === 1) refuse({ line: some[0]!.line, email: String(some[0]!.values.email), faults });
+        const publicError = publicDatabaseError(error);
+        const errors = publicError && rowErrors(publicError);
+        if (errors === undefined) throw error;
+        if (some.length === 1) refuse({ line: some[0]!.line, email: String(some[0]!.values.email), errors });
         else for (const row of some) await store([row]);
       }
     }
@@ -96,14 +95,14 @@ export function createImport(database: Database, context: RecordsContext, entity
     for await (const line of lines) {
       if (signal?.aborted) break;
       at += 1;
-      if (typeof line !== 'string') refuse({ line: at, faults: { line: line.fault } });
+      if (typeof line !== 'string') refuse({ line: at, errors: { line: line.error } });
       else if (line.trim() !== '') {
         try {
           rows.push({ ...(await read(line)), line: at });
         } catch (error) {
-          const faults = faultsOf(error);
-          if (faults === undefined) throw error;
-          refuse({ line: at, email: /"email"\s*:\s*"([^"\\]{1,320})"/.exec(line)?.[1], faults });
+          const errors = rowErrors(error);
+          if (errors === undefined) throw error;
+          refuse({ line: at, email: /"email"\s*:\s*"([^"\\]{1,320})"/.exec(line)?.[1], errors });
         }
       }
       if (rows.length === atOnce || at - progress.lines >= 10 * atOnce) await flush();

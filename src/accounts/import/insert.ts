@@ -2,14 +2,15 @@ import type { Database } from '../../platform/postgres/database.ts';
 import type { Entity } from '../../records/context.ts';
 import type { ImportRow } from './row.ts';
 
-/** What became of a row. */
-export type Stored = 'imported' | 'there' | 'taken' | 'deleted';
+/** The result for a row. */
+export type Stored = 'imported' | 'existing' | 'taken' | 'deleted';
 
 /**
- * Stores rows in one statement. A row whose e-mail is there already is passed over; it is `taken` when another value that must be
- * unique, or its id, belongs to somebody else, and `deleted` when its id is that of a user who may be restored.
+ * Creates a function that stores rows in one statement and returns a result for each row, in order:
  *
- * @returns what became of each, in order
+ * - `existing`: an account with this e-mail exists; the row was skipped
+ * - `taken`: its id, or another value that must be unique, belongs to another user
+ * - `deleted`: its id belongs to a deleted user who can be restored
  */
 export function createInsert(
   database: Database,
@@ -19,7 +20,7 @@ export function createInsert(
   const columns = ['"id"', ...fields.map((field) => `"${field.column}"`)];
   if (timestamps) columns.push('"created_at"', '"updated_at"');
   const email = resource.field.get('email')!.column;
-  const THERE = `select "${email}" from "${table}" where "${email}" = any($1)`;
+  const EXISTING = `select "${email}" from "${table}" where "${email}" = any($1)`;
 
   function valuesOf({ id, values, hash, createdAt, updatedAt }: ImportRow): unknown[] {
     const given = fields.map((field) =>
@@ -29,28 +30,28 @@ export function createInsert(
     return [id, ...given, ...(timestamps ? [createdAt ?? now, updatedAt ?? now] : [])];
   }
 
-  /** Of these rows the ids that lie in the archive. */
+  /** Returns the ids of those rows that are in the archive. */
   async function deletedOf(rows: readonly ImportRow[]): Promise<Set<string>> {
     const found = await archive?.only.readMany(rows.map(({ id }) => id));
     return new Set(found?.map(({ id }) => id));
   }
 
-  /** Stores rows whose ids are nobody's in the archive. */
+  /** Stores rows whose ids are not in the archive. */
   async function insert(rows: readonly ImportRow[]): Promise<Stored[]> {
     if (rows.length === 0) return [];
     const width = columns.length;
     const groups = rows.map((_, row) => `(${columns.map((_, i) => `$${row * width + i + 1}`).join(', ')})`);
     const text = `insert into "${table}" (${columns.join(', ')}) values ${groups.join(', ')} on conflict do nothing returning "id"`;
     const written = await database.write<[string]>({ text, values: rows.flatMap(valuesOf) });
-    // An id that stands in the rows twice is the first one's.
+    // If an id occurs twice in the batch, its first row was imported.
     const imported = new Set(written.map(([id]) => id));
     const first = rows.map(({ id }) => imported.delete(id));
     const left = rows.filter((_, i) => !first[i]).map(({ values }) => values.email);
-    const there = left.length === 0 ? [] : await database.write<[string]>({ text: THERE, values: [left] });
-    const emails = new Set<unknown>(there.map(([one]) => one));
+    const existing = left.length === 0 ? [] : await database.write<[string]>({ text: EXISTING, values: [left] });
+    const emails = new Set<unknown>(existing.map(([one]) => one));
     return rows.map(({ values }, i) => {
       if (first[i]) return 'imported';
-      return emails.has(values.email) ? 'there' : 'taken';
+      return emails.has(values.email) ? 'existing' : 'taken';
     });
   }
 

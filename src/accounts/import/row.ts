@@ -6,22 +6,22 @@ import type { RecordsContext } from '../../records/context.ts';
 import { NO_DATE, parseDate } from '../../records/fields/date.ts';
 import { type Values, validate } from '../../records/operations/validate.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { NO_PASSWORD } from '../password-hash.ts';
+import { NO_PASSWORD } from '../passwords/password-hash.ts';
 
 const MAX_HASH = 1024;
 
-/** A user of another system, checked. */
+/** A validated user of another system. */
 export interface ImportRow {
   id: string;
   values: Values;
-  /** As the other system had it, or that there is no password. */
+  /** The hash from the other system, or `NO_PASSWORD`. */
   hash: string;
-  /** ISO 8601; undefined: now. */
+  /** ISO 8601; undefined means now. */
   createdAt: string | undefined;
   updatedAt: string | undefined;
 }
 
-function fault(details: ErrorDetails): never {
+function reject(details: ErrorDetails): never {
   throw validationError(details);
 }
 
@@ -30,43 +30,43 @@ function parse(line: string): Record<string, unknown> {
   try {
     parsed = JSON.parse(line);
   } catch {
-    // Said below.
+    // The check below reports it.
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    return fault({ line: 'Must be a JSON object' });
+    return reject({ line: 'Must be a JSON object' });
   const excess = exceededJsonLimit(Buffer.from(line), Number.POSITIVE_INFINITY);
-  if (excess !== undefined) return fault({ line: excess });
+  if (excess !== undefined) return reject({ line: excess });
   return parsed as Record<string, unknown>;
 }
 
 function idOf(value: unknown): string {
   if (value === undefined || value === null) return newId();
   const id = String(value).toLowerCase();
-  return isId(id) ? id : fault({ id: 'Must be 24 hexadecimal digits, or left out' });
+  return isId(id) ? id : reject({ id: 'Must be 24 hexadecimal digits, or left out' });
 }
 
 function hashOf(value: unknown): string {
   if (value === undefined || value === null) return NO_PASSWORD;
-  if (typeof value !== 'string' || value.trim() === '') return fault({ passwordHash: 'Must be a text, or left out' });
-  if (value.length > MAX_HASH) return fault({ passwordHash: `Must be at most ${MAX_HASH} characters` });
-  return isStorable(value) ? value : fault({ passwordHash: UNSTORABLE });
+  if (typeof value !== 'string' || value.trim() === '') return reject({ passwordHash: 'Must be a text, or left out' });
+  if (value.length > MAX_HASH) return reject({ passwordHash: `Must be at most ${MAX_HASH} characters` });
+  return isStorable(value) ? value : reject({ passwordHash: UNSTORABLE });
 }
 
 function timeOf(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   const date = typeof value === 'string' || typeof value === 'number' ? parseDate(value) : undefined;
-  return date ?? fault({ [name]: NO_DATE });
+  return date ?? reject({ [name]: NO_DATE });
 }
 
-/** The resource without its passwords: theirs are hashes, which no rule of a password fits. */
+/** Returns the resource without password fields: an import has hashes, which password rules do not fit. */
 function withoutPasswords(resource: CompiledResource): CompiledResource {
   const fields = resource.fields.filter((field) => !field.type.concealed);
   return { ...resource, fields, field: new Map(fields.map((field) => [field.name, field])) };
 }
 
 /**
- * Reads lines of an import: fields of the user resource by its own rules, and besides them `id` (or `_id`), `passwordHash`,
- * `createdAt`, `updatedAt`.
+ * Creates a parser for lines of an import. A line has the fields of the user resource, validated by its rules, and optionally `id`
+ * (or `_id`), `passwordHash`, `createdAt` and `updatedAt`.
  */
 export function createRowReader(
   resource: CompiledResource,
@@ -76,7 +76,7 @@ export function createRowReader(
   const operation = { user: undefined, system: true, service };
   return async (line) => {
     const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parse(line);
-    if ('password' in fields) fault({ password: 'Must not be there: give its hash as passwordHash' });
+    if ('password' in fields) reject({ password: 'Must be left out; give its hash as passwordHash' });
     const values = await validate(rules, fields, operation, {
       unknownFields: 'reject',
       maxUnknown: Number.POSITIVE_INFINITY,
@@ -92,8 +92,8 @@ export function createRowReader(
   };
 }
 
-/** What is wrong with a row, by field; undefined for an error that is not the row's. */
-export function faultsOf(error: unknown): ErrorDetails | undefined {
+/** Returns the validation errors of a row by field; undefined if the error was not caused by the row. */
+export function rowErrors(error: unknown): ErrorDetails | undefined {
   const { status, message, details } = error as ApiError;
   return status === 422 ? (details ?? { line: message }) : undefined;
 }

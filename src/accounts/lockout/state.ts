@@ -1,37 +1,37 @@
-/** When a name is locked. Times in ms. */
+/** The rule for locking a name. Times in ms. */
 export interface LockoutRule {
-  /** The failed attempt of this number locks. */
+  /** This many failed attempts within the window lock the name. */
   maxAttempts: number;
   windowMs: number;
   lockMs: number;
 }
 
-/** What is remembered of the attempts under one name. Times are ms since the epoch. */
+/** The attempts under one name. Times are ms since the epoch. */
 export interface LockoutState {
-  /** When attempts failed. */
+  /** The times of the failed attempts. */
   failures: readonly number[];
-  /** Attempts that are being decided, and when each counts as abandoned unless it is renewed: its process may have died. */
+  /** Running attempts by id, with the time when each expires unless it is renewed: its process may have died. */
   flights: Readonly<Record<string, number>>;
   /** 0: not locked. */
   lockedUntil: number;
 }
 
-/** Nothing is remembered. */
-export const CLEAN: LockoutState = { failures: [], flights: {}, lockedUntil: 0 };
+/** The state of a name without attempts. */
+export const EMPTY_STATE: LockoutState = { failures: [], flights: {}, lockedUntil: 0 };
 
-/** How long a process that says nothing keeps its place. */
+/** Lifetime of a reservation that is not renewed. */
 const ABANDONED_MS = 10_000;
 
-/** How often a process must say that an attempt is still being decided. */
+/** Interval at which a process renews the reservation of a running attempt. */
 export const RENEW_MS = 3000;
 
-/** What a change of the state leaves and says. */
-export interface Decided<T> {
+/** The new state and the result of a change. The unchanged state object means that nothing has to be stored. */
+export interface Transition<T> {
   state: LockoutState;
-  answer: T;
+  result: T;
 }
 
-/** The state at this moment, without what is over. */
+/** Removes failures, reservations and locks that have expired. */
 function current(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,
@@ -49,63 +49,63 @@ function without(flights: LockoutState['flights'], id: string): LockoutState['fl
 }
 
 /**
- * Reserves an attempt, so that no more of them are decided at once than may fail.
+ * Reserves an attempt, so that no more attempts run at once than may still fail.
  *
- * @returns `go`, or `wait` for those that are being decided, or for how many ms the name is still locked
+ * @returns `go`; `wait` while too many attempts are running; or the remaining ms of the lock
  */
 export function reserve(
   held: LockoutState,
   rule: LockoutRule,
   id: string,
   now: number,
-): Decided<'go' | 'wait' | number> {
+): Transition<'go' | 'wait' | number> {
   const state = current(held, rule, now);
-  if (state.lockedUntil > 0) return { state: held, answer: state.lockedUntil - now };
+  if (state.lockedUntil > 0) return { state: held, result: state.lockedUntil - now };
   const taken = state.failures.length + Object.keys(state.flights).length;
-  // The rule may have become stricter since they were counted.
+  // The rule may have become stricter since the failures were counted.
   if (state.failures.length >= rule.maxAttempts)
-    return { state: held, answer: Math.max(...state.failures) + rule.lockMs - now };
-  if (taken >= rule.maxAttempts) return { state: held, answer: 'wait' };
-  return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, answer: 'go' };
+    return { state: held, result: Math.max(...state.failures) + rule.lockMs - now };
+  if (taken >= rule.maxAttempts) return { state: held, result: 'wait' };
+  return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, result: 'go' };
 }
 
-/** Says that an attempt is still being decided. Said too late, when it is over, it changes nothing. */
-export function renew(held: LockoutState, rule: LockoutRule, id: string, now: number): Decided<undefined> {
-  if (!Object.hasOwn(held.flights, id)) return { state: held, answer: undefined };
+/** Renews the reservation of a running attempt. Does nothing when the attempt has ended. */
+export function renew(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<undefined> {
+  if (!Object.hasOwn(held.flights, id)) return { state: held, result: undefined };
   const state = current(held, rule, now);
-  return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, answer: undefined };
+  return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, result: undefined };
 }
 
-/** Ends an attempt that neither failed nor completed: something else went wrong, or a further step is to come. */
-export function abandon(held: LockoutState, rule: LockoutRule, id: string, now: number): Decided<undefined> {
+/** Ends an attempt that neither failed nor completed: it threw, or a further step follows. */
+export function abandon(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<undefined> {
   const state = current(held, rule, now);
-  return { state: { ...state, flights: without(state.flights, id) }, answer: undefined };
+  return { state: { ...state, flights: without(state.flights, id) }, result: undefined };
 }
 
-/** Clears the failed attempts: the count begins anew. A lock stays. */
-export function clearFailures(held: LockoutState, rule: LockoutRule, now: number): Decided<undefined> {
-  if (held.failures.length === 0) return { state: held, answer: undefined };
-  return { state: { ...current(held, rule, now), failures: [] }, answer: undefined };
+/** Clears the failed attempts. A lock remains. */
+export function clearFailures(held: LockoutState, rule: LockoutRule, now: number): Transition<undefined> {
+  if (held.failures.length === 0) return { state: held, result: undefined };
+  return { state: { ...current(held, rule, now), failures: [] }, result: undefined };
 }
 
-/** Ends an attempt that completed, and clears the failed ones. */
-export function pass(held: LockoutState, rule: LockoutRule, id: string, now: number): Decided<undefined> {
+/** Ends a completed attempt and clears the failed attempts. */
+export function succeed(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<undefined> {
   const { flights, lockedUntil } = current(held, rule, now);
-  return { state: { failures: [], flights: without(flights, id), lockedUntil }, answer: undefined };
+  return { state: { failures: [], flights: without(flights, id), lockedUntil }, result: undefined };
 }
 
-/** Ends an attempt that failed. Gives until when the name is locked, if this one locked it. */
-export function fail(held: LockoutState, rule: LockoutRule, id: string, now: number): Decided<number | undefined> {
+/** Ends a failed attempt. The result is the end of the lock if this attempt locked the name. */
+export function fail(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<number | undefined> {
   const state = current(held, rule, now);
   const flights = without(state.flights, id);
-  if (state.lockedUntil > 0) return { state: { ...state, flights }, answer: undefined };
+  if (state.lockedUntil > 0) return { state: { ...state, flights }, result: undefined };
   const failures = [...state.failures, now];
-  if (failures.length < rule.maxAttempts) return { state: { failures, flights, lockedUntil: 0 }, answer: undefined };
+  if (failures.length < rule.maxAttempts) return { state: { failures, flights, lockedUntil: 0 }, result: undefined };
   const lockedUntil = now + rule.lockMs;
-  return { state: { failures: [], flights, lockedUntil }, answer: lockedUntil };
+  return { state: { failures: [], flights, lockedUntil }, result: lockedUntil };
 }
 
-/** ms until nothing of a state matters any more; 0 when nothing does already. */
+/** Returns the ms until everything in a state has expired; 0 when it already has. */
 export function lifetime(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,

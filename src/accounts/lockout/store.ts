@@ -1,23 +1,23 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RedisBreaker } from '../../platform/redis-breaker.ts';
-import { CLEAN, type Decided, type LockoutRule, type LockoutState, lifetime } from './state.ts';
+import { EMPTY_STATE, type LockoutRule, type LockoutState, lifetime, type Transition } from './state.ts';
 
-/** Changes what is remembered under a key. It may be called several times: the state can change under it. */
-type Decide<T> = (held: LockoutState, now: number) => Decided<T>;
+/** Computes the next state. It may be called several times, because another process can change the state in between. */
+type Decide<T> = (held: LockoutState, now: number) => Transition<T>;
 
-/** Where the states of a lockout are kept. */
+/** Stores the state of each name. */
 export interface LockoutStore {
-  /** Changes a state, atomically. Never fails: while Redis is away each process remembers for itself. */
+  /** Changes a state atomically. Never fails: while Redis is unreachable, each process uses its own memory. */
   change<T>(key: string, decide: Decide<T>): Promise<T>;
-  /** Forgets a state. */
+  /** Removes a state. */
   clear(key: string): Promise<void>;
 }
 
-/** States that one process remembers while Redis is away: some 10 MB. */
+/** Most states that one process keeps in memory while Redis is unreachable: about 10 MB. */
 const MAX_KEYS = 50_000;
 
-// Writes a state if it is still the one that was read; without ARGV[3] (ms to live) there is nothing left to remember.
+// Compare and swap: writes ARGV[2] if the stored state is still ARGV[1]. Without ARGV[3] (ms to live) the key is deleted.
 const SWAP = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 if ARGV[3] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) else redis.call('DEL', KEYS[1]) end
@@ -29,36 +29,40 @@ const stored = z.object({
   lockedUntil: z.number(),
 });
 
-/** A state as Redis has it. What is none, whoever wrote it, is as good as nothing. */
+/** Parses a stored state. An unreadable one counts as empty. */
 function parse(text: string): LockoutState {
   try {
-    return stored.safeParse(JSON.parse(text)).data ?? CLEAN;
+    return stored.safeParse(JSON.parse(text)).data ?? EMPTY_STATE;
   } catch {
-    return CLEAN;
+    return EMPTY_STATE;
   }
 }
 
 type Scripted = Redis & { belfryLockoutSwap(key: string, ...values: (string | number)[]): Promise<number> };
 
-/** This process's own memory. */
+/** Keeps states in the memory of this process. */
 function createMemory() {
   // A Map keeps the order of insertion.
   const states = new Map<string, LockoutState>();
   return {
     change<T>(key: string, decide: Decide<T>, rule: LockoutRule): T {
       const now = Date.now();
-      const { state, answer } = decide(states.get(key) ?? CLEAN, now);
+      const { state, result } = decide(states.get(key) ?? EMPTY_STATE, now);
       states.delete(key);
       if (lifetime(state, rule, now) > 0) states.set(key, state);
-      // A flood of ever new names must not fill the memory: the one that was used longest ago is forgotten.
+      // A flood of new names must not fill the memory: drop the state that was used least recently.
       if (states.size > MAX_KEYS) states.delete(states.keys().next().value!);
-      return answer;
+      return result;
     },
     clear: (key: string) => states.delete(key),
   };
 }
 
-/** @param prefix carried by every key */
+/**
+ * Creates a store that keeps states in Redis and falls back to memory.
+ *
+ * @param prefix of every Redis key
+ */
 export function createLockoutStore(
   redis: Redis,
   breaker: RedisBreaker,
@@ -68,7 +72,7 @@ export function createLockoutStore(
   redis.defineCommand('belfryLockoutSwap', { numberOfKeys: 1, lua: SWAP });
   const memory = createMemory();
 
-  /** The text of a state and the time by Redis, which is the same for all processes. */
+  /** Returns the stored text and the time of the Redis server, which is the same for all processes. */
   async function read(key: string): Promise<[text: string, now: number]> {
     const [text, [seconds, micros]] = await breaker.run(() => Promise.all([redis.get(key), redis.time()]));
     return [text ?? '', Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)];
@@ -78,12 +82,12 @@ export function createLockoutStore(
     for (;;) {
       const [text, now] = await read(key);
       const held = parse(text);
-      const { state, answer } = decide(held, now);
-      if (state === held) return answer;
+      const { state, result } = decide(held, now);
+      if (state === held) return result;
       const left = Math.ceil(lifetime(state, rule, now));
       const next = left > 0 ? [text, JSON.stringify(state), left] : [text, ''];
-      // Where another was quicker, that one got on, so this ends.
-      if ((await breaker.run(() => (redis as Scripted).belfryLockoutSwap(key, ...next))) === 1) return answer;
+      // When the swap fails, another process made progress: the loop ends because every state has a bounded number of attempts.
+      if ((await breaker.run(() => (redis as Scripted).belfryLockoutSwap(key, ...next))) === 1) return result;
     }
   }
 

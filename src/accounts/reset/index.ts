@@ -1,14 +1,51 @@
+import { z } from 'zod';
+import { isActive } from '../../declare/actor.ts';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
+import { signInLockoutName } from '../lockout/lockout.ts';
+import { checkNewPassword } from '../passwords/password-rules.ts';
 import { createResetComposer, forgot, forgotInput, forgotOutput, RESET_MAIL } from './request.ts';
-import { reset, resetInput } from './reset.ts';
 import { resetSweep, resetsOfDeletedUsers } from './store.ts';
+
+const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
+
+/** The body of a reset. The password rules check `password` later. */
+const resetInput = z.strictObject({
+  token: text,
+  password: text.meta({ format: 'password', minLength: 8, maxLength: 128 }),
+});
+
+/**
+ * `POST /auth/password/reset`: sets a new password with a one-time link. Runs the revocation steps with the cause `password_reset`,
+ * which end all sessions, and clears the lockout of the user.
+ */
+async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
+  const { host, users, hasher, lockout, resets, revoke } = accounts;
+  const { token } = ctx.input;
+  const ip = addressOf(ctx.req);
+  const user = await resets.find(token);
+  if (user === undefined || !isActive(user)) throw new ApiError('INVALID_TOKEN');
+  // Check the password before the token is used up, so that a refused password does not cost the link.
+  const password = await checkNewPassword(accounts.user.resource, ctx.input.password, user, 'password');
+  const hash = await hasher.hash(password);
+  await host.transaction(async (tx) => {
+    // Lock the user's row first, as a password change does; a different order could deadlock.
+    const changed = await users.replacePassword(user.id, hash, tx.database);
+    if (!changed || !(await resets.spend(user.id, token, tx.database))) throw new ApiError('INVALID_TOKEN');
+    await revoke({ cause: 'password_reset', userIds: [user.id], ip }, tx);
+  });
+  await Promise.all([signInLockoutName(String(user.email)), `password:${user.id}`].map((name) => lockout.clear(name)));
+  host.events.emit('auth.password_reset', { user, ip });
+}
 
 export { createResets } from './store.ts';
 export { passwordResets } from './tables.ts';
 
-/** Passwords that are forgotten: the routes, and the e-mail with the link. */
+/** Forgotten passwords: the routes, the e-mail with the link, and the clean-up. */
 export function resetFeature(accounts: AccountsContext, users: ResourceGateway) {
   const tags = ['auth'];
   return {
@@ -24,7 +61,7 @@ export function resetFeature(accounts: AccountsContext, users: ResourceGateway) 
         status: 202,
         operationId: 'forgotPassword',
         tags,
-        summary: 'Ask for a link to choose a new password, by e-mail',
+        summary: 'Request an e-mail with a link to set a new password',
         handler: (ctx) => forgot(accounts, ctx),
       },
       {
@@ -37,7 +74,7 @@ export function resetFeature(accounts: AccountsContext, users: ResourceGateway) 
         status: 204,
         operationId: 'resetPassword',
         tags,
-        summary: 'Choose a new password with the token of such a link; all sessions end',
+        summary: 'Set a new password with the token of a link; all sessions end',
         handler: (ctx) => reset(accounts, ctx),
       },
     ],

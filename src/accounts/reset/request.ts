@@ -3,12 +3,37 @@ import { isActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
+import { escapeHtml, type MailContent } from '../../platform/mail/message.ts';
+import type { PasswordResetMail } from '../../platform/mail/templates.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsContext } from '../context.ts';
-import { passwordResetTemplate } from './template.ts';
 
-/** The kind of the e-mails that carry a link. */
+function span(minutes: number): string {
+  const whole = Math.max(1, Math.round(minutes));
+  return whole === 1 ? '1 minute' : `${whole} minutes`;
+}
+
+/**
+ * The default e-mail of a reset. It contains no data of the account: otherwise a person could register with another person's
+ * address and have a text of their choice sent there as the name.
+ */
+function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailContent {
+  const { host } = new URL(link);
+  const asked = `Somebody asked for a new password for your account at ${host}.`;
+  const how = `To choose one, open this link within ${span(minutes)}. It works once:`;
+  const otherwise = 'If it was not you, do nothing: your password stays as it is.';
+  return {
+    subject: 'Choose a new password',
+    text: `${asked}\n\n${how}\n\n${link}\n\n${otherwise}\n`,
+    html: `<p>${escapeHtml(asked)}</p>
+<p>${escapeHtml(how)}</p>
+<p><a href="${escapeHtml(link)}">Choose a new password</a></p>
+<p>${escapeHtml(otherwise)}</p>`,
+  };
+}
+
+/** The kind of the e-mails with a reset link. */
 export const RESET_MAIL = 'password-reset';
 
 /** The body of a request for a link. */
@@ -21,21 +46,21 @@ export const forgotInput = z.strictObject({
     .pipe(z.email({ error: 'Must be a valid e-mail address' })),
 });
 
-/** The answer to it, whosever the e-mail is. */
+/** The response; it is the same for known and unknown addresses. */
 export const forgotOutput = z.object({ message: z.string() });
 
 const MESSAGE = 'If there is an account with this e-mail address, a link to choose a new password is on its way';
 
 /**
- * `POST /auth/password/forgot`: stores an e-mail that is still to be made. Whether there is an account is looked up by the
- * worker, so neither the answer nor its time depend on it.
+ * `POST /auth/password/forgot`: stores an e-mail to be composed later. The worker looks up the account, so neither the response
+ * nor its time reveals whether there is one.
  */
 export async function forgot({ host }: Pick<AccountsContext, 'host'>, ctx: RouteContext<z.output<typeof forgotInput>>) {
   await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req) });
   return { message: MESSAGE };
 }
 
-/** Where a token leads: never to where the request came from, whose headers anybody may write. */
+/** Returns the link for a token. It never depends on the request, whose headers an attacker could choose. */
 function linkOf(token: string, { settings, env }: Pick<Platform, 'settings' | 'env'>): string {
   const base = env.appUrl ?? `http://localhost:${env.port}`;
   const link = new URL(settings.auth.resetUrl ?? `${base.replace(/\/+$/, '')}/reset-password`);
@@ -43,13 +68,13 @@ function linkOf(token: string, { settings, env }: Pick<Platform, 'settings' | 'e
   return link.href;
 }
 
-/** E-mails to one account are as few as requests of one client, however many clients ask. */
+/** Limits reset e-mails to one account with the limit of auth requests from one client, however many clients send requests. */
 function limiterOf({ settings, env, limits }: Platform): Limiter | undefined {
   const { enabled = env.nodeEnv !== 'test', auth } = settings.rateLimit;
   return enabled && auth !== false ? limits.limiter('password reset mails', auth) : undefined;
 }
 
-/** Makes the e-mail of a request: with it the token, so that no token is stored anywhere but hashed. */
+/** Creates the composer of the e-mail. The token is created while composing, so that it is only ever stored as a hash. */
 export function createResetComposer({
   host,
   users,
@@ -67,7 +92,7 @@ export function createResetComposer({
     if (token === undefined) return undefined;
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
     const content = await template({ user, link: linkOf(token, host), minutes });
-    // The address of the account, not the one that was typed.
+    // Use the stored address, not the one in the request.
     return { ...content, to: String(user.email) };
   };
 }

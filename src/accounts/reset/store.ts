@@ -5,7 +5,7 @@ import { hashToken } from '../../platform/crypto/token.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { whenUsersAreDeleted } from '../deleted-users.ts';
+import { deletedUsersConsumer } from '../users/deleted-users.ts';
 
 const TOKEN = /^([\w-]{43})([\w-]{22})$/;
 const EVERY_MS = 60_000;
@@ -24,11 +24,11 @@ const FIND = `
 const SPEND = `
   update password_resets set token_hash = null, requested_at = clock_timestamp()
   where user_id = $1 and token_hash = $2 and expires_at > now() returning 1`;
-// A row too where there was none: an e-mail may have been asked for that is not made yet.
-const TAKE_BACK = `
+// Inserts a row even if there is none, because a requested e-mail may not be composed yet.
+const INVALIDATE = `
   insert into password_resets (user_id, requested_at, expires_at) select unnest($1::text[]), clock_timestamp(), now()
   on conflict (user_id) do update set token_hash = null, requested_at = excluded.requested_at`;
-// Index password_resets_expires_at_index. A day is longer than an e-mail is tried to be sent.
+// Index password_resets_expires_at_index. Sending an e-mail is retried for less than a day.
 const REMOVE_OLD = `
   delete from password_resets where user_id in (
     select user_id from password_resets where expires_at < now() - interval '1 day' order by expires_at limit $1
@@ -37,31 +37,35 @@ const REMOVE_OLD = `
 const REMOVE_OF_USERS = 'delete from password_resets where user_id = any($1)';
 
 /**
- * The end of a token. It depends on the address that the link goes to: where a project lets e-mails change, whoever reads the
- * former one must not get in by a link that waits there.
+ * Returns the last part of a token, which binds it to the user's address. If the address changes, a link that was sent to the
+ * former address stops working.
  */
 function addressMark(random: string, { email }: StoredRecord): string {
   return createHash('sha256').update(`${random}.${email}`).digest('base64url').slice(0, 22);
 }
 
-/** The links by which users set a new password. Each user has one at most. */
+/** The links to set a new password. Each user has at most one. */
 export interface Resets {
   /**
-   * Makes a link's token; the user's former link is dead then.
+   * Creates the token of a link and invalidates the user's previous link.
    *
-   * @param requestedAt when it was asked for
-   * @returns undefined when one that was asked for later has been made, or used, already
+   * @param requestedAt the time of the request
+   * @returns undefined when a link that was requested later has already been created or used
    */
   grant(user: StoredRecord, requestedAt: string): Promise<string | undefined>;
-  /** Whose live link this is. One that went to an address that is no longer the user's is nobody's. */
+  /** Returns the user of a live link; undefined if the token is unknown, expired, or was sent to a former address. */
   find(token: string): Promise<StoredRecord | undefined>;
-  /** Uses up a live link: true for one caller only. */
+  /** Uses up a live link. Returns true for one caller only. */
   spend(userId: string, token: string, on: Executor): Promise<boolean>;
-  /** Ends the links of deleted users, and of users with a new password. That includes a link that was requested but not created yet. */
+  /** Ends the links of deleted users and of users with a new password, including links that are requested but not created yet. */
   revoke: RevocationStep;
 }
 
-/** @param minutes how long a link lives */
+/**
+ * Creates the store of reset links.
+ *
+ * @param minutes lifetime of a link
+ */
 export function createResets(database: Database, users: ResourceGateway, minutes: number): Resets {
   const find = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
   return {
@@ -84,13 +88,13 @@ export function createResets(database: Database, users: ResourceGateway, minutes
     async revoke({ cause, userIds }, { database: on }) {
       if (cause === 'user_deleted') await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
       if (cause === 'password_change' || cause === 'password_reset') {
-        await on.write({ text: TAKE_BACK, values: [userIds] });
+        await on.write({ text: INVALIDATE, values: [userIds] });
       }
     },
   };
 }
 
-/** Removes links that are long over. */
+/** Creates the sweep that removes links that expired a day ago or earlier. */
 export function resetSweep(database: Pick<Database, 'write'>): Sweep {
   return {
     name: 'password resets',
@@ -99,5 +103,5 @@ export function resetSweep(database: Pick<Database, 'write'>): Sweep {
   };
 }
 
-/** Removes the links of users who are deleted. */
-export const resetsOfDeletedUsers = (users: ResourceGateway) => whenUsersAreDeleted(users, REMOVE_OF_USERS);
+/** Creates the relay consumer that removes the links of deleted users. */
+export const resetsOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);

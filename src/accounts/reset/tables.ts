@@ -1,9 +1,8 @@
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
 /**
- * The link by which a user may set a new password: the newest one, since it replaces the one before. Only the SHA-256 of its
- * token is stored. A link that was used or taken back stays as a row without a token, so that an e-mail that was asked for
- * before, and is sent late, makes no new one.
+ * The newest link to set a new password, one row per user. Only the SHA-256 of its token is stored. A link that was used or
+ * invalidated stays as a row without a token, so that an earlier request whose e-mail is sent late creates no new link.
  */
 export const passwordResets = pgTable(
   'password_resets',

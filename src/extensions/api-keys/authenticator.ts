@@ -9,8 +9,8 @@ import { invalidSession } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createLoader } from '../../platform/postgres/loader.ts';
 import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
-import { hasValidChecksum, isLabelled, prefixOf } from './key.ts';
-import { ENDED, EXPIRY, find, TOUCH } from './sql.ts';
+import { hasValidChecksum, isLabelled, prefixOf } from './key-format.ts';
+import { ENDED, EXPIRY, findSql, TOUCH } from './sql.ts';
 
 type FoundRow = [
   keyHash: string,
@@ -25,32 +25,32 @@ type FoundRow = [
   ...user: unknown[],
 ];
 
-/** Why a key is refused. */
+/** The reason why a key is refused. */
 type Reason = 'checksum' | 'unknown' | 'revoked' | 'expired' | 'user_disabled' | 'user_deleted';
 
 /**
- * Signs in by API keys.
+ * Creates the authenticator for API keys.
  *
- * @param users the user resource: its records are what policies see as the user
- * @param scopesOf of which scopes a key needs one on a route
+ * @param users the gateway of the user resource; its records become the `user` of policies
+ * @param scopesOf returns the scopes that allow a route; a key needs one of them
  */
 export function createAuthenticator(
   { database, events, log }: Pick<Host, 'database' | 'events' | 'log'>,
   users: ResourceGateway,
   scopesOf: (route: Route) => readonly string[],
 ): Authenticator {
-  const text = find(`"${users.table}"`, users.columns('u'));
-  const look = createLoader(
+  const text = findSql(`"${users.table}"`, users.columns('u'));
+  const findByHash = createLoader(
     (hashes) => database.read<FoundRow>({ name: 'api_key_find', text, values: [hashes] }),
     ([keyHash]) => keyHash,
   );
   const recordUsage = createUsageRecorder(database, { name: 'api_key_touch', text: TOUCH }, (error) =>
-    log.warn({ err: error }, 'lastUsedAt of an API key was not refreshed'),
+    log.warn({ err: error }, 'Could not refresh lastUsedAt of an API key'),
   );
 
-  /** The same answer whatever the reason: only the event tells. */
-  function refuse(req: Request, reason: Reason, known: { keyId?: string; userId?: string; prefix?: string }): never {
-    events.emit('security.invalid_api_key', { reason, ...known, ip: addressOf(req) });
+  /** Refuses with the same response for every reason. Only the event contains the reason. */
+  function refuse(req: Request, reason: Reason, keyInfo: { keyId?: string; userId?: string; prefix?: string }): never {
+    events.emit('security.invalid_api_key', { reason, ...keyInfo, ip: addressOf(req) });
     throw invalidSession();
   }
 
@@ -58,22 +58,22 @@ export function createAuthenticator(
     scheme: {
       name: 'apiKey',
       description:
-        'A key for scripts, as `POST /api/auth/api-keys` gives it. It is good for what its scopes and its owner may do.',
+        'A key for scripts, created with `POST /api/auth/api-keys`. It may do what both its scopes and its owner allow.',
       bearerFormat: 'svc_ak_…',
       scopesOf,
     },
     recognizes: isLabelled,
     async authenticate(key, req) {
       if (!hasValidChecksum(key)) return refuse(req, 'checksum', {});
-      const row = await look(hashToken(key));
+      const row = await findByHash(hashToken(key));
       if (row === undefined) return refuse(req, 'unknown', { prefix: prefixOf(key) });
       const [, id, userId, prefix, scopes, unused, revoked, expired, owned, ...columns] = row;
-      const known = { keyId: id, userId, prefix };
-      if (!owned) return refuse(req, 'user_deleted', known);
-      if (revoked) return refuse(req, 'revoked', known);
-      if (expired) return refuse(req, 'expired', known);
+      const keyInfo = { keyId: id, userId, prefix };
+      if (!owned) return refuse(req, 'user_deleted', keyInfo);
+      if (revoked) return refuse(req, 'revoked', keyInfo);
+      if (expired) return refuse(req, 'expired', keyInfo);
       const user: StoredRecord & Viewer = users.fromRow(columns);
-      if (!isActive(user)) return refuse(req, 'user_disabled', known);
+      if (!isActive(user)) return refuse(req, 'user_disabled', keyInfo);
       if (unused) recordUsage(id, addressOf(req));
       return { user, auth: { via: 'api-key', scopes, id } };
     },

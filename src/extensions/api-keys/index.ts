@@ -2,22 +2,21 @@ import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { adminKeyRoutes } from './admin-routes.ts';
 import { createAuthenticator } from './authenticator.ts';
-import { createKeys } from './keys.ts';
-import { keysOfDeletedUsers, oldKeysSweep } from './removal.ts';
 import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
+import { createKeys } from './store.ts';
 import { apiKeyTable } from './tables.ts';
-import { keyData } from './user-data.ts';
+import { keyData, keysOfDeletedUsers, oldKeysSweep } from './user-data.ts';
 
 /** `app.apiKeys`. */
 interface ApiKeysApi {
-  /** Revokes a key by its id. False when there is none that could be revoked. */
+  /** Revokes a key by its id. Returns false when there is no such key or it is already revoked. */
   revoke(id: string): Promise<boolean>;
 }
 
 /**
- * API keys: users make keys with scopes, for scripts that act in their name.
+ * API keys: users create keys with scopes for scripts that act on their behalf.
  *
  * @example createApp({ resources, extensions: [apiKeys({ maxLifetimeDays: 90 })] }, process.env)
  */

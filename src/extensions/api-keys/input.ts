@@ -9,8 +9,8 @@ import type { ApiKeySettings } from './settings.ts';
 
 const MAX_NAME = 100;
 const MAX_SCOPES = 1000;
-/** Of what a client sent, as far as an error repeats it. */
-const MAX_NAMED = 10;
+/** Most unknown or repeated scopes that an error message lists. */
+const MAX_REPEATED = 10;
 
 const required = (what: string) => ({
   error: (issue: { input?: unknown }) =>
@@ -23,11 +23,11 @@ const name = z
   .min(1, { error: 'Is required' })
   .max(MAX_NAME, { error: `Must be at most ${MAX_NAME} characters` })
   .refine(isStorable, { error: 'Must not contain invalid characters' })
-  .meta({ description: 'What you call it', pattern: '\\S' });
+  .meta({ description: 'A name of your choice', pattern: '\\S' });
 
 function quoted(scopes: readonly string[]): string {
   return scopes
-    .slice(0, MAX_NAMED)
+    .slice(0, MAX_REPEATED)
     .map((scope) => JSON.stringify(scope.slice(0, 100)))
     .join(', ');
 }
@@ -42,11 +42,11 @@ function scopesSchema({ all }: Scopes) {
     .superRefine((list, context) => {
       const given = [...new Set(list)];
       const unknown = given.filter((scope) => !all.has(scope));
-      const fault = (message: string) => context.addIssue({ code: 'custom', message });
-      if (unknown.length > 0) fault(`Unknown scopes: ${quoted(unknown)}. Valid scopes: ${valid.join(', ')}`);
+      const addError = (message: string) => context.addIssue({ code: 'custom', message });
+      if (unknown.length > 0) addError(`Unknown scopes: ${quoted(unknown)}. Valid scopes: ${valid.join(', ')}`);
       else if (given.length < list.length) {
         const repeated = given.filter((scope) => list.indexOf(scope) !== list.lastIndexOf(scope));
-        fault(`Must not hold a scope twice: ${quoted(repeated)}`);
+        addError(`Must not hold a scope twice: ${quoted(repeated)}`);
       }
     })
     .meta({ uniqueItems: true });
@@ -58,18 +58,18 @@ function expirySchema({ maxLifetimeDays, allowNoExpiry }: ApiKeySettings) {
   return allowNoExpiry ? days.nullable() : days;
 }
 
-/** What a new key is made from. */
+/** The validated body of a new key. */
 export interface NewKeyInput {
   name: string;
   scopes: string[];
-  /** Null: it never expires. */
+  /** Null: the key never expires. */
   expiresInDays: number | null;
 }
 
 /**
- * The body of a create.
+ * Creates the schema of the body of a new key.
  *
- * @param scopes asked when it is first needed: by then all routes are known
+ * @param scopes called on the first request, when all routes are known
  */
 export function createSchema(settings: ApiKeySettings, scopes: () => Scopes): z.ZodType<NewKeyInput, unknown> {
   return z.strictObject({
@@ -80,13 +80,13 @@ export function createSchema(settings: ApiKeySettings, scopes: () => Scopes): z.
 }
 
 const DEFAULT_LIMIT = 50;
-const MOST = 200;
+const MAX_LIMIT = 200;
 
 /** The query of the list of all keys. */
 export const listQueryShape = z.object({
   status: z.enum(STATUSES).optional(),
   user: z.string().meta({ description: 'The id of their owner' }).optional(),
-  limit: z.int().min(1).max(MOST).default(DEFAULT_LIMIT),
+  limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
 });
 
 /**
@@ -110,6 +110,7 @@ export function readListQuery(query: Record<string, string | string[]>): {
   }
   if (user !== undefined && !isId(user)) throw new ApiError('BAD_REQUEST', 'user must be the id of a user');
   const count = typeof limit === 'string' && /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
-  if (count < 1 || count > MOST) throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MOST}`);
+  if (count < 1 || count > MAX_LIMIT)
+    throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
   return { status: known, user, limit: count };
 }

@@ -1,16 +1,18 @@
-/** What a key can be. */
+import { z } from 'zod';
+
+/** The states of a key. */
 export const STATUSES = ['active', 'expired', 'revoked'] as const;
 
-/** One of them. */
+/** One of `STATUSES`. */
 export type KeyStatus = (typeof STATUSES)[number];
 
-/** The columns that a key is shown from. Its hash is not among them. */
+/** The columns of a key that responses use. They do not include its hash. */
 export const API_KEY_COLUMNS = `
   id, name, prefix, scopes,
   case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end,
   created_at, last_used_at, last_used_ip, expires_at`;
 
-/** A row of these columns. */
+/** A row of `API_KEY_COLUMNS`. */
 export type ApiKeyRow = [
   id: string,
   name: string,
@@ -23,7 +25,7 @@ export type ApiKeyRow = [
   expiresAt: string | null,
 ];
 
-/** A key as answers show it. */
+/** A key in responses. */
 export interface ApiKeyRecord {
   id: string;
   name: string;
@@ -36,8 +38,45 @@ export interface ApiKeyRecord {
   expiresAt: string | null;
 }
 
-/** A row as answers show it. */
-export function showKey(row: ApiKeyRow): ApiKeyRecord {
+/** Converts a row to the key in responses. */
+export function toKeyRecord(row: ApiKeyRow): ApiKeyRecord {
   const [id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt] = row;
   return { id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt };
 }
+
+const time = z.iso.datetime();
+
+/** The schema of a key in responses. */
+export const keyShape = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    prefix: z.string().meta({ description: 'The first characters of the key', examples: ['svc_ak_1a2B3c'] }),
+    scopes: z.array(z.string()),
+    status: z.enum(STATUSES),
+    createdAt: time,
+    lastUsedAt: time.nullable().meta({ description: 'Written at most once a minute' }),
+    lastUsedIp: z.string().nullable(),
+    expiresAt: time.nullable().meta({ description: 'Null: never' }),
+  })
+  .meta({ id: 'ApiKey' });
+
+/** The response to the creation of a key. */
+export const newKeyShape = keyShape
+  .extend({
+    key: z.string().meta({ description: 'Send it as `Authorization: Bearer …`. It is only returned here.' }),
+    note: z.string(),
+  })
+  .meta({ id: 'NewApiKey' });
+
+/** A key with its owner, for admins. */
+export const ownedKeyShape = keyShape
+  .extend({
+    owner: z
+      .strictObject({ id: z.string(), name: z.string().nullable(), email: z.string().nullable() })
+      .meta({ description: 'Name and e-mail are null when the account no longer exists' }),
+  })
+  .meta({ id: 'OwnedApiKey' });
+
+/** A scope in the list of all scopes. */
+export const scopeShape = z.strictObject({ scope: z.string(), description: z.string() }).meta({ id: 'ApiKeyScope' });

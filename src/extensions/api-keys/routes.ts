@@ -3,16 +3,15 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { createSchema } from './input.ts';
-import type { Keys } from './keys.ts';
-import { keyShape, newKeyShape, scopeShape } from './output.ts';
-import { type ApiKeyRow, showKey } from './record.ts';
+import { type ApiKeyRow, keyShape, newKeyShape, scopeShape, toKeyRecord } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
 import { LIST } from './sql.ts';
+import type { Keys } from './store.ts';
 
 const NOTE = 'Copy the key now: it is not shown again.';
 
-/** The routes by which users make, see and revoke their keys. No key opens them: only a session does. */
+/** The routes for users to create, list and revoke their keys. They require a session; API keys are not accepted. */
 export function ownKeyRoutes(
   { database }: Pick<Host, 'database'>,
   keys: Keys,
@@ -22,16 +21,16 @@ export function ownKeyRoutes(
   const tags = ['api-keys'];
 
   async function create(ctx: RouteContext) {
-    // A policy may let the signed-out in, but a key needs an owner.
+    // The policy setting may admit anonymous callers, but a key needs an owner.
     if (ctx.user === undefined) throw new ApiError('UNAUTHORIZED');
-    const made = await keys.create(ctx);
+    const created = await keys.create(ctx);
     ctx.res.setHeader('Cache-Control', 'no-store');
-    return { ...made, note: NOTE };
+    return { ...created, note: NOTE };
   }
 
   async function list(ctx: RouteContext) {
     const rows = await database.read<ApiKeyRow>({ name: 'api_key_list', text: LIST, values: [ctx.user!.id] });
-    return rows.map(showKey);
+    return rows.map(toKeyRecord);
   }
 
   async function revoke(ctx: RouteContext): Promise<void> {
@@ -45,7 +44,7 @@ export function ownKeyRoutes(
       method: 'POST',
       path: '/auth/api-keys',
       policy: settings.policy,
-      summary: 'Make an API key; it is shown this once',
+      summary: 'Create an API key; the key is only returned here',
       input: createSchema(settings, scopes),
       output: newKeyShape,
       errors: ['FORBIDDEN', 'API_KEY_LIMIT'],
@@ -57,7 +56,7 @@ export function ownKeyRoutes(
     {
       method: 'GET',
       path: '/auth/api-keys',
-      summary: 'Your API keys that are active or expired, newest first',
+      summary: 'Your active and expired API keys, newest first',
       output: keyShape.array(),
       errors: [],
       operationId: 'listMyApiKeys',
@@ -67,7 +66,7 @@ export function ownKeyRoutes(
     {
       method: 'DELETE',
       path: '/auth/api-keys/:id',
-      summary: 'Revoke an API key of yours; it stops working at once',
+      summary: 'Revoke one of your API keys; it stops working at once',
       errors: ['NOT_FOUND'],
       status: 204,
       operationId: 'revokeMyApiKey',

@@ -1,23 +1,102 @@
 import type { Route } from '../../declare/route.ts';
-import { scopesNeeded } from '../../declare/scope.ts';
+import { groupOf, isForSessions, nameOf, scopesNeeded } from '../../declare/scope.ts';
 import { ConfigErrors } from '../../platform/config-errors.ts';
-import { readRouteScopes } from './route-scopes.ts';
-import { listScopes } from './scope-list.ts';
 import type { ApiKeySettings } from './settings.ts';
+
+type RouteKeyParts = Pick<Route, 'method' | 'path' | 'crud'>;
+
+/** Returns a key that is equal for the same route: parameter names do not matter, and PUT of a record counts as PATCH. */
+function routeKey({ method, path, crud }: RouteKeyParts): string {
+  return `${crud === 'update' ? 'PATCH' : method} ${path.replaceAll(/:\w+/g, ':')}`;
+}
+
+/**
+ * Finds the routes that the setting `routeScopes` names.
+ *
+ * @param routes all routes of the app
+ * @returns the scope that a route requires: from the setting, or its own; undefined when it has neither
+ */
+function readRouteScopes(
+  routes: readonly Route[],
+  given: Readonly<Record<string, string>>,
+  errors: ConfigErrors,
+): (route: Route) => string | undefined {
+  const scopes = new Map<string, string>();
+  for (const [name, scope] of Object.entries(given)) {
+    const at = errors.at(`"${name}"`);
+    const [method, path = ''] = name.split(' ', 2);
+    const wanted = routeKey({ method, path } as RouteKeyParts);
+    const route = routes.find((one) => routeKey({ method: one.method, path: one.path }) === wanted);
+    if (route === undefined)
+      at.report('there is no such route; write it as it is declared, for example "POST /posts/:id/publish"');
+    else if (isForSessions(route)) at.report('API keys are never accepted there, whatever their scopes');
+    else scopes.set(routeKey(route), scope);
+  }
+  return (route) => scopes.get(routeKey(route)) ?? route.scope;
+}
+
+/** The scopes with the same name before the colon. */
+interface Group {
+  reads: boolean;
+  writes: boolean;
+  /** Scopes that routes require, with the summaries of those routes. */
+  own: Map<string, Set<string>>;
+}
+
+function scopesOfGroup(name: string, { reads, writes, own }: Group): [scope: string, description: string][] {
+  const list: [string, string][] = [];
+  if (reads) list.push([`${name}:read`, `Read below /api/${name}`]);
+  if (writes) list.push([`${name}:write`, `Create, change and delete below /api/${name}`]);
+  for (const [scope, does] of own) list.push([scope, [...does].join('; ')]);
+  // Routes under /auth have no wildcard scope: a key may do only a few things with the account itself.
+  if (name !== '' && name !== 'auth') list.push([`${name}:*`, `Every scope that begins with ${name}:`]);
+  return list;
+}
+
+/**
+ * Returns every scope that a key can have, with a description: general scopes first, then by name in the order of the routes.
+ *
+ * @param routes all routes of the app
+ */
+function listScopes(routes: readonly Route[], scopeOf: (route: Route) => string | undefined): Map<string, string> {
+  const groups = new Map<string, Group>();
+  const group = (name: string): Group => {
+    const found = groups.get(name) ?? { reads: false, writes: false, own: new Map() };
+    groups.set(name, found);
+    return found;
+  };
+  for (const route of routes) {
+    if (isForSessions(route)) continue;
+    const scope = scopeOf(route);
+    const name = nameOf(route);
+    if (scope !== undefined) {
+      const { own } = group(groupOf(scope));
+      own.set(scope, (own.get(scope) ?? new Set()).add(route.summary ?? `${route.method} /api${route.path}`));
+    } else if (name !== undefined) group(name)[route.method === 'GET' ? 'reads' : 'writes'] = true;
+  }
+  const all = new Map([
+    ['*', 'Everything that you can do'],
+    ['read', 'Read everything that you can read'],
+  ]);
+  for (const [name, members] of groups) {
+    for (const [scope, description] of scopesOfGroup(name, members)) if (!all.has(scope)) all.set(scope, description);
+  }
+  return all;
+}
 
 /** The scopes of an app. */
 export interface Scopes {
-  /** Every scope that a key can have, with what it allows. */
+  /** Every scope that a key can have, with a description. */
   all: ReadonlyMap<string, string>;
-  /** Of which scopes a key needs one on a route, the narrowest first; none: keys are never good there. */
+  /** Returns the scopes that allow a route, narrowest first; a key needs one of them. Empty: the route accepts no keys. */
   neededOn(route: Route): readonly string[];
 }
 
 /**
- * Reads the scopes of an app from its routes.
+ * Derives the scopes of an app from its routes.
  *
- * @param routes all of the app
- * @param errors where settings are reported that do not fit the routes
+ * @param routes all routes of the app
+ * @param errors collects the settings that do not fit the routes
  */
 export function createScopes(
   routes: readonly Route[],

@@ -1,18 +1,18 @@
 import { API_KEY_COLUMNS } from './record.ts';
 
-/** Whether a use of the key is to be noted: by the clock of the database, which is the same for all processes. */
+/** Whether lastUsedAt needs a refresh. Uses the database clock, which is the same for all processes. */
 const isUnused = (key: string) => `coalesce(${key}.last_used_at < now() - interval '1 minute', true)`;
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
 /**
  * $1 key. Locks its owner before the key itself, as every revocation does, so that nothing is stored for the key while it is being
- * revoked. Held to the end of the transaction.
+ * revoked.
  */
-export const lockOwnerOf = (users: string) =>
+export const lockOwnerSql = (users: string) =>
   `select from ${users} where id = (select user_id from api_keys where id = $1) for no key update`;
 
 /**
- * $1 id, $2 user, $3 hash, $4 name, $5 prefix, $6 scopes, $7 days that it lasts or null, $8 most active keys of a user. No row: the
+ * $1 id, $2 user, $3 hash, $4 name, $5 prefix, $6 scopes, $7 lifetime in days or null, $8 most active keys of a user. No row: the
  * limit is reached. By api_keys_user_id_index.
  */
 export const CREATE = `
@@ -22,18 +22,17 @@ export const CREATE = `
   returning ${API_KEY_COLUMNS}`;
 
 /**
- * $1 hashes. The owner's record comes along: one round trip a request, shared by those that came in together. By
- * api_keys_key_hash_unique.
+ * $1 hashes. Returns the owner's record too: one round trip for all requests that arrive together. By api_keys_key_hash_unique.
  *
  * @param users the table of users
  * @param columns of the user `u`
  */
-export const find = (users: string, columns: string) => `
+export const findSql = (users: string, columns: string) => `
   select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, ${isUnused('k')}, k.revoked_at is not null,
     coalesce(k.expires_at <= now(), false), u.id is not null, ${columns}
   from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
 
-/** $1 ids. Gives those that are good no longer. By the primary key. */
+/** $1 ids. Returns those that are no longer active. By the primary key. */
 export const ENDED = `
   select asked.id from unnest($1::text[]) as asked(id)
   where not exists (select from api_keys where api_keys.id = asked.id and ${ACTIVE})`;
@@ -41,12 +40,12 @@ export const ENDED = `
 /** $1 id. By the primary key. */
 export const EXPIRY = 'select expires_at from api_keys where id = $1';
 
-/** $1 id, $2 address. Changes nothing else: a key that was revoked meanwhile stays so. */
+/** $1 id, $2 address. Does not change a revoked key. */
 export const TOUCH = `
   update api_keys set last_used_at = now(), last_used_ip = $2
   where id = $1 and revoked_at is null and ${isUnused('api_keys')}`;
 
-/** $1 user, who does not see those that were revoked. By api_keys_user_id_index. */
+/** $1 user. Without revoked keys. By api_keys_user_id_index. */
 export const LIST = `
   select ${API_KEY_COLUMNS} from api_keys where user_id = $1 and revoked_at is null order by created_at desc, id desc`;
 
@@ -56,13 +55,13 @@ const OF_STATUS = {
   revoked: 'revoked_at is not null',
 };
 
-/** $1 user or null, $2 how many. Newest first, by the primary key: ids follow time. The last column is the user. */
-export const listAll = (status: keyof typeof OF_STATUS | undefined) => `
+/** $1 user or null, $2 limit. Newest first, by the primary key, because ids are ordered by time. The last column is the user. */
+export const listAllSql = (status: keyof typeof OF_STATUS | undefined) => `
   select ${API_KEY_COLUMNS}, user_id from api_keys
   where ($1::text is null or user_id = $1) and ${status === undefined ? 'true' : OF_STATUS[status]}
   order by id desc limit $2`;
 
-/** $1 id, $2 its owner, or null for whoever that is. No row: there is none that can be revoked. */
+/** $1 id, $2 its owner, or null for any owner. No row: there is no such active key. */
 export const REVOKE = `
   update api_keys set revoked_at = now()
   where id = $1 and ($2::text is null or user_id = $2) and revoked_at is null
@@ -77,11 +76,11 @@ export const REVOKE_ALL = `
   where id in (select id from api_keys where user_id = any($1) and ${ACTIVE} order by id for no key update)
   returning user_id, id`;
 
-/** $1 users who are gone: the address that a key was used from does not outlive them. */
+/** $1 deleted users. Also removes the address that a key was last used from. */
 export const REVOKE_OF_DELETED = `
   update api_keys set revoked_at = coalesce(revoked_at, now()), last_used_ip = null where user_id = any($1)`;
 
-/** $1 days that keys stay, $2 how many go. By api_keys_expires_at_index and api_keys_revoked_at_index. */
+/** $1 days that keys are kept, $2 most rows. By api_keys_expires_at_index and api_keys_revoked_at_index. */
 export const DELETE_OLD = `
   delete from api_keys where id in (
     select id from api_keys

@@ -1,6 +1,6 @@
 import { index, pgTable, sql, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
-/** Keys for scripts. Only the SHA-256 of a key is stored. Revoked and expired ones stay for a while, to be looked up. */
+/** Keys for scripts. Only the SHA-256 of a key is stored. Revoked and expired keys are kept for 30 days for admins to see. */
 export const apiKeyTable = pgTable(
   'api_keys',
   {
@@ -8,7 +8,7 @@ export const apiKeyTable = pgTable(
     userId: text('user_id').notNull(),
     keyHash: text('key_hash').notNull().unique(),
     name: text('name').notNull(),
-    /** What is shown of the key. */
+    /** The visible part of the key. */
     prefix: text('prefix').notNull(),
     scopes: text('scopes').array().notNull(),
     createdAt: timestamptz('created_at').notNull().defaultNow(),

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { appendOnly } from './append-only.ts';
-import { createConsumer } from './consumer.ts';
-import { createEventWriter } from './event-writer.ts';
-import { createListeners } from './listeners.ts';
-import { createRetention } from './retention.ts';
-import { auditRoutes } from './routes.ts';
+import { auditRoutes } from './reading/routes.ts';
+import { createListeners } from './recording/audited-events.ts';
+import { createConsumer } from './recording/consumer.ts';
+import { createEventWriter } from './recording/event-writer.ts';
 import { type AuditOptions, auditSettings } from './settings.ts';
 import { auditAnchors, auditEntries, auditValues } from './tables.ts';
+import { appendOnly } from './trail/append-only.ts';
+import { createRetention } from './trail/retention.ts';
+import { createVerify, type Verify } from './trail/verify.ts';
 import { auditData } from './user-data.ts';
-import { createVerify, type Verify } from './verify.ts';
 
 export type { AuditOptions } from './settings.ts';
 
@@ -20,14 +20,14 @@ declare module '../../declare/resource.ts' {
   }
 }
 
-/** What `app.audit` offers: `npm run audit` is made of it. */
+/** `app.audit`, used by `npm run audit`. */
 export interface AuditApi {
   verify: Verify;
 }
 
 /**
- * Audit: who did what to records of resources with `audit: true`, who signed in, and what became of keys and endpoints, in rows that
- * cannot be changed and that are chained by hashes.
+ * Audit: records changes of resources with `audit: true`, sign-ins, and changes of API keys and webhook endpoints, in append-only
+ * rows that are chained by hashes.
  *
  * @example createApp({ resources, extensions: [audit({ keepDays: 730 })] }, process.env)
  */
@@ -41,7 +41,7 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
     statements: ({ keepDays }) => appendOnly(keepDays),
     setup(host, { keepDays }) {
       const writer = createEventWriter(host);
-      // Events come in every process: each writes what it holds before it ends.
+      // Every process emits events, so every process must write its waiting events before it stops.
       const workers = {
         web: () => writer,
         relay: () => writer,

@@ -1,9 +1,9 @@
-import { COLUMNS, ENTRIES_WITH_VALUES, VALUES_COLUMNS } from './entry.ts';
+import { COLUMNS, ENTRIES_WITH_VALUES, VALUES_COLUMNS } from './trail/entry.ts';
 
-/** Whoever adds rows or removes them waits for others who do. Held to the end of the transaction. */
+/** Makes transactions that add or remove rows run one after the other. The lock ends with the transaction. */
 export const LOCK = `select pg_advisory_xact_lock(hashtextextended('audit_entries', 0))`;
 
-/** The end of the chain. No row: nothing was ever written. */
+/** The end of the chain. No row: the chain is empty and has never had rows. */
 export const HEAD = `
   select id, hash from (
     (select id, hash from audit_entries order by id desc limit 1)
@@ -22,37 +22,37 @@ export const INSERT_VALUES = `
   insert into audit_values (entry_id, owner_id, salt, values_by_field)
   select * from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[])`;
 
-/** $1 owner, $2 how many. By audit_values_owner_id_index. */
+/** $1 owner, $2 most rows. By audit_values_owner_id_index. */
 export const ERASE_VALUES = `
   delete from audit_values where entry_id in (select entry_id from audit_values where owner_id = $1 limit $2) returning 1`;
 
-/** $1 ids, $2 the name of these rows, $3 payloads: ids and payloads are arrays. */
+/** $1 ids (array), $2 the name of the rows, $3 payloads (array). */
 export const INSERT_OUTBOX = `
   insert into outbox (event_id, name, payload)
   select event_id, $2, payload from unnest($1::text[], $3::jsonb[]) as rows(event_id, payload)`;
 
-/** $1 the id behind which a page begins, $2 rows of it. */
+/** $1 the id after which the page starts, $2 page size. */
 export const PAGE = `
   select ${COLUMNS}, ${VALUES_COLUMNS} from ${ENTRIES_WITH_VALUES} where id > $1 order by id limit $2`;
 
 /** The last row that was removed. */
 export const ANCHOR = 'select id, hash from audit_anchors order by id desc limit 1';
 
-/** The oldest rows. $1 days after which a row is old, $2 rows. */
+/** The oldest rows. $1 days after which a row is old, $2 most rows. */
 export const OLDEST = `
   select id, hash, at <= now() - $1 * interval '1 day' from audit_entries order by id limit $2`;
 
-/** $1 the last row that goes, $2 its hash. */
+/** $1 the last row to remove, $2 its hash. */
 export const ANCHOR_AT = 'insert into audit_anchors (id, hash) values ($1, $2)';
 
-/** $1 the last row that goes. */
+/** $1 the last row to remove. */
 export const REMOVE_ENTRIES = `
   with gone as (delete from audit_values where entry_id <= $1) delete from audit_entries where id <= $1`;
 
 /** $1 the newest anchor. */
 export const REMOVE_ANCHORS = 'delete from audit_anchors where id < $1';
 
-/** The triggers that are there and on. */
+/** The number of triggers that exist and are enabled. */
 export const TRIGGERS = `
   select count(*)::int from pg_trigger t join pg_class c on c.oid = t.tgrelid
    where c.relnamespace = (select oid from pg_namespace where nspname = current_schema())

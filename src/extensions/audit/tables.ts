@@ -1,12 +1,12 @@
 import { bigint, index, jsonb, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
-/** The audit trail: who did what, a row each, chained by hashes. Triggers keep rows as they are: see append-only.ts. */
+/** The audit trail, chained by hashes. Triggers make the rows append-only: see trail/append-only.ts. */
 export const auditEntries = pgTable(
   'audit_entries',
   {
-    /** Its place in the chain, without gaps. */
+    /** The position in the chain, without gaps. */
     id: bigint('id', { mode: 'number' }).primaryKey(),
-    /** When it happened; rows may come a little later, and out of this order. */
+    /** The time of the event. Rows may be added a little later and in another order. */
     at: timestamptz('at').notNull(),
     /** `created`, `updated`, `deleted`, `restored`, or the name of an event: `auth.login`. */
     action: text('action').notNull(),
@@ -23,7 +23,7 @@ export const auditEntries = pgTable(
     changes: jsonb('changes'),
     details: jsonb('details'),
     previousHash: text('previous_hash').notNull(),
-    /** SHA-256 over the row and the hash of the one before, in hex: see hash.ts. */
+    /** SHA-256 (hex) over the row and the hash of the previous one: see trail/chain.ts. */
     hash: text('hash').notNull(),
   },
   (table) => [
@@ -53,7 +53,7 @@ export const auditValues = pgTable(
   (table) => [index('audit_values_owner_id_index').on(table.ownerId)],
 );
 
-/** Where the chain begins once its oldest rows are removed: the last row that is gone. The newest anchor counts. */
+/** The last removed row, where the chain starts after retention has removed its oldest rows. The newest anchor counts. */
 export const auditAnchors = pgTable('audit_anchors', {
   id: bigint('id', { mode: 'number' }).primaryKey(),
   hash: text('hash').notNull(),

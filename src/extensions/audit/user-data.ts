@@ -1,8 +1,8 @@
 import type { Host, UserData } from '../../declare/host.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { type Changes, ENTRIES_WITH_VALUES, withValues } from './entry.ts';
-import { createShownChanges } from './shown-changes.ts';
+import { createVisibleChanges } from './reading/visible-entries.ts';
 import { ERASE_VALUES } from './sql.ts';
+import { type Changes, ENTRIES_WITH_VALUES, withValues } from './trail/entry.ts';
 
 const ROWS_AT_ONCE = 500;
 
@@ -27,12 +27,12 @@ type Row = [
   values: Changes | null,
 ];
 
-/** What the audit trail tells of what a user did. */
+/** Describes the audit entries of a user's actions, for exports and erasures. */
 export function auditData({ database, resources }: Pick<Host, 'database' | 'resources'>, keepDays: number): UserData {
-  const shown = createShownChanges(resources);
+  const visibleChanges = createVisibleChanges(resources);
   return {
     name: 'auditEntries',
-    description: 'What the user did, as the audit trail tells it; what is personal is masked',
+    description: 'Actions of the user in the audit trail; personal values are masked',
     tables: ['audit_entries', 'audit_values'],
     kept: `The audit trail is append-only: it keeps ids and addresses for ${keepDays} days, and which fields changed; values of the user's records are removed`,
     async *rows(userId) {
@@ -40,8 +40,8 @@ export function auditData({ database, resources }: Pick<Host, 'database' | 'reso
         const rows = await database.readSlowly<Row>({ text: ROWS, values: [userId, ...after] });
         for (const row of rows) {
           const [id, at, action, resource, record, via, credential, ip, requestId, all, details, values] = row;
-          // Who did it need not be who may see it: a field may be for admins alone. What is theirs is told with their records.
-          const changes = shown({ resource, changes: withValues(all, values) }, { id: userId });
+          // A user may change a field that only admins may read, so apply the field visibility here too.
+          const changes = visibleChanges({ resource, changes: withValues(all, values) }, { id: userId });
           yield { id, at, action, resource, record, via, credential, ip, requestId, changes, details };
         }
         if (rows.length < ROWS_AT_ONCE) return;

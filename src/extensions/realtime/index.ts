@@ -1,23 +1,22 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { createAccessWatch } from './access-watch.ts';
-import { createAppender } from './appender.ts';
-import { createConsumer } from './consumer.ts';
-import type { Listener } from './groups.ts';
-import { createHub } from './hub.ts';
-import { createRealtimeMetrics } from './metrics.ts';
-import { createStreamOpener } from './open.ts';
+import { createAppender } from './events/appender.ts';
+import { createConsumer, createSweeps } from './events/forwarding.ts';
+import type { Listener } from './fan-out/groups.ts';
+import { createHub } from './fan-out/hub.ts';
 import { realtimeRoutes } from './routes.ts';
 import { type RealtimeOptions, realtimeSettings } from './settings.ts';
-import { createStreamSlots } from './stream-slots.ts';
-import { createSweeps } from './sweeps.ts';
+import { createAccessWatch } from './streams/access-watch.ts';
+import { createRealtimeMetrics } from './streams/metrics.ts';
+import { createStreamOpener } from './streams/open.ts';
+import { createStreamSlots } from './streams/slots.ts';
+import { createTickets } from './streams/tickets.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
-import { createTickets } from './tickets.ts';
 import { eventData, ticketData } from './user-data.ts';
 
 export type { RealtimeOptions } from './settings.ts';
 
 /**
- * Realtime: changes of records as server-sent events, to each client what it may see.
+ * Realtime: sends changes of records as server-sent events. Each client gets only what it may see.
  *
  * @example createApp({ resources, extensions: [realtime({ windowSeconds: 3600 })] }, process.env)
  */
@@ -43,7 +42,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
         consumers: [createConsumer(host, appender)],
         sweeps: createSweeps(host, appender, settings),
         userData: [ticketData(host.database), ...(host.users === undefined ? [] : [eventData(host, host.users)])],
-        // The server waits for streams, which end only here.
+        // The server waits for open streams when it stops, so they must end here.
         workers: { web: () => ({ stop }) },
       };
     },

@@ -1,15 +1,15 @@
 /** Whether events wait for Redis. */
 export const IS_ANY_WAITING = 'select 1 from realtime_waiting limit 1';
 
-/** $1 ids of events, $2 ids of their outbox rows, $3 entries: arrays. A relay's transaction that came again adds nothing. */
+/** $1 ids of events, $2 ids of their outbox rows, $3 entries: arrays. Adding the same events again does nothing. */
 export const ADD_WAITING = `
   insert into realtime_waiting (event_id, position, entry)
   select * from unnest($1::text[], $2::bigint[], $3::text[]) on conflict do nothing`;
 
-/** One relay at a time moves what waits, so that it stays in order. Held to the end of the transaction. */
+/** Only one relay at a time moves waiting events, so that they stay in order. The lock ends with the transaction. */
 export const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('realtime_waiting', 0))`;
 
-/** $1 most, $2 bytes of which no more are taken: one at least. By realtime_waiting_position_index. */
+/** $1 most rows, $2 most bytes; returns at least one row. By realtime_waiting_position_index. */
 export const TAKE_WAITING = `
   delete from realtime_waiting where event_id in (
     select event_id from (
@@ -18,20 +18,20 @@ export const TAKE_WAITING = `
     ) sized where before < $2)
   returning position, entry`;
 
-/** $1 the id of the row that tells of it, $2 seconds after which an event is too old, $3 most. Gives a row for each that was dropped. */
+/** $1 the id of the row that marks dropped events, $2 maximum age in seconds, $3 most rows. Returns a row for each dropped event. */
 export const DROP_OLD = `
   with old as (
     delete from realtime_waiting where event_id in (
       select event_id from realtime_waiting
       where position > 0 and created_at < now() - $2 * interval '1 second' order by position limit $3)
     returning 1
-  ), told as (
+  ), marker as (
     insert into realtime_waiting (event_id, position, entry)
     select $1, 0, '' where exists (select from old) on conflict do nothing
   )
   select 1 from old`;
 
-/** Waiting entries that contain a text. $1 the text, $2 the last event of the page before, $3 how many. */
+/** Waiting entries that contain a text. $1 the text, $2 the last event of the previous page, $3 page size. */
 export const WAITING_WITH = `
   select event_id, entry from realtime_waiting where event_id > $2 and position($1 in entry) > 0 order by event_id limit $3`;
 
@@ -40,17 +40,17 @@ export const WAITING_WITH = `
  * each.
  */
 export const REMOVE_WAITING = `
-  with told as (
+  with marker as (
     insert into realtime_waiting (event_id, position, entry) select $2::text, 0, '' where $2::text is not null on conflict do nothing
   )
   delete from realtime_waiting where event_id = any($1) returning 1`;
 
-/** $1 hash, $2 user, $3 session, $4 seconds that it lasts. */
+/** $1 hash, $2 user, $3 session, $4 lifetime in seconds. */
 export const ADD_TICKET = `
   insert into realtime_tickets (ticket_hash, user_id, session_id, expires_at)
   values ($1, $2, $3, now() + $4 * interval '1 second') returning expires_at`;
 
-/** $1 hash. Whoever comes second gets no row. */
+/** $1 hash. Only the first use of a ticket gets a row. */
 export const USE_TICKET = `
   delete from realtime_tickets where ticket_hash = $1 returning user_id, session_id, expires_at > now()`;
 
@@ -61,10 +61,9 @@ export const REMOVE_TICKETS = `
   returning 1`;
 
 /**
- * $1 ids, $2 versions that are known: arrays. Gives those users who are not as they were, and those who are gone (with null for a
- * version).
+ * $1 ids, $2 known versions: arrays. Returns the users with another version and the deleted users, with null as the version.
  *
- * @param users the table of users
+ * @param users the users table
  * @param columns of the user `u`
  */
 export const changedUsers = (users: string, columns: string) => `

@@ -1,13 +1,13 @@
 import { bigint, index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
-/** Events that could not be added to Redis while it was away. A sweep moves them when it is back. */
+/** Events that could not be added to Redis while it was unreachable. A sweep moves them later. */
 export const realtimeWaiting = pgTable(
   'realtime_waiting',
   {
     eventId: text('event_id').primaryKey(),
-    /** The id of the outbox row that it came with: their order. */
+    /** The id of its outbox row; defines the order. */
     position: bigint('position', { mode: 'number' }).notNull(),
-    /** As it stands in the Redis stream; empty: events that waited for too long were dropped here. */
+    /** The text of the entry in the Redis stream. Empty: events that waited too long were dropped here. */
     entry: text('entry').notNull(),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },

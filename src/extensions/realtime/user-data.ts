@@ -1,10 +1,83 @@
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { createEraseEvents } from './erase-events.ts';
+import { type ErasureShare, erasureShares } from '../../records/schema/erasure-plan.ts';
+import { FIELDS, gapKey, type Packed, positionOf, streamKey } from './events/entry.ts';
+import { DROPPED } from './events/forwarding.ts';
+import { REMOVE_WAITING, WAITING_WITH } from './sql.ts';
+
+// An entry may be twice as large as a record.
+const ENTRIES_AT_ONCE = 50;
+
+/** What an erasure does with an event. */
+type Fate = 'stays' | 'goes' | 'leaves a gap';
+
+/**
+ * Decides the fate of an event. An event of a record that the erasure deletes or anonymizes can go, because the erasure emits an event of
+ * that record. If the record was deleted before, or has another owner now, there is no such event: its removal leaves a gap.
+ */
+function fateOf(text: string, userId: string, shares: ReadonlyMap<string, ErasureShare>): Fate {
+  if (!text.includes(userId)) return 'stays';
+  const [, name, resource, , record, previous, byErasure] = JSON.parse(text) as Packed;
+  const column = shares.get(resource)?.plan.ownerColumn;
+  if (column === undefined || byErasure) return 'stays';
+  const isTheirs = record[column] === userId;
+  if (!isTheirs && previous?.[column] !== userId) return 'stays';
+  return isTheirs && name !== `${resource}.deleted` ? 'goes' : 'leaves a gap';
+}
+
+/**
+ * Creates the function that removes the events of a user's records, so that resuming streams do not get them. It also notifies the
+ * processes with open streams, which drop unsent bytes of slow clients. Returns the number of events removed.
+ */
+function createEraseEvents(
+  { database, redis, env, resources }: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
+  users: ResourceGateway,
+): (userId: string) => Promise<number> {
+  const shares = new Map(erasureShares(resources, users).map((share) => [share.gateway.name, share]));
+  const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
+
+  async function eraseWaiting(userId: string): Promise<number> {
+    let removed = 0;
+    for (let after = ''; ; ) {
+      const values = [userId, after, ENTRIES_AT_ONCE];
+      const rows = await database.write<[eventId: string, entry: string]>({ text: WAITING_WITH, values });
+      const fates = rows.map(([id, entry]) => ({ id, fate: fateOf(entry, userId, shares) }));
+      const ids = fates.flatMap(({ id, fate }) => (fate === 'stays' ? [] : [id]));
+      if (ids.length > 0) {
+        const gap = fates.some(({ fate }) => fate === 'leaves a gap') ? DROPPED : null;
+        removed += (await database.write({ text: REMOVE_WAITING, values: [ids, gap] })).length;
+      }
+      if (rows.length < ENTRIES_AT_ONCE) return removed;
+      after = rows.at(-1)![0];
+    }
+  }
+
+  async function eraseSent(userId: string): Promise<number> {
+    let removed = 0;
+    for (let from = '-'; ; ) {
+      const rows = await redis.commands.xrange(key, from, '+', 'COUNT', ENTRIES_AT_ONCE);
+      const fates = rows.flatMap(([id, [field, text = '']]) => {
+        const fate = field === FIELDS.event ? fateOf(text, userId, shares) : 'stays';
+        return fate === 'stays' ? [] : [{ id, fate }];
+      });
+      // The gap first, so that no stream resumes across it unnoticed.
+      const gap = fates.findLast(({ fate }) => fate === 'leaves a gap');
+      if (gap !== undefined) await redis.commands.zadd(gaps, 'GT', positionOf(gap.id), 'gap');
+      if (fates.length > 0) removed += await redis.commands.xdel(key, ...fates.map(({ id }) => id));
+      if (rows.length < ENTRIES_AT_ONCE) break;
+      from = `(${rows.at(-1)![0]}`;
+    }
+    if (removed > 0) await redis.commands.xadd(key, '*', FIELDS.erased, '');
+    return removed;
+  }
+
+  // Waiting events first: those that a relay moves meanwhile are then found in the stream.
+  return async (userId) => (await eraseWaiting(userId)) + (await eraseSent(userId));
+}
 
 const REMOVE = 'delete from realtime_tickets where user_id = $1 returning 1';
 
-/** The tickets of a user. They live for seconds, so that there is nothing to tell of them. */
+/** Describes the tickets of a user. They expire within seconds, so they are not exported. */
 export function ticketData(database: Database): UserData {
   return {
     name: 'streamTickets',
@@ -15,7 +88,7 @@ export function ticketData(database: Database): UserData {
   };
 }
 
-/** The changes of a user's records, kept for streams that resume. The records themselves are exported by their resources. */
+/** Describes the stored changes of a user's records. They are not exported, because the records themselves are. */
 export function eventData(
   host: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
   users: ResourceGateway,

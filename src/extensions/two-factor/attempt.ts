@@ -1,25 +1,47 @@
+import type { Request } from 'express';
 import type { Keyring } from '../../platform/crypto/keyring.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Events } from '../../platform/events.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { lockMs } from './lock.ts';
-import { hashRecoveryCode } from './recovery-codes.ts';
-import { secretContext } from './secret.ts';
+import { hashRecoveryCode, secretContext, stepOf } from './codes.ts';
 import type { TwoFactorSettings } from './settings.ts';
 import { FAIL, SPEND } from './sql.ts';
-import { stepOf } from './totp.ts';
 
-/** The ways to show a second factor. */
+const MINUTE_MS = 60_000;
+const LONGEST_MS = 24 * 60 * MINUTE_MS;
+
+/**
+ * Returns how long a wrong code locks the factor, in ms; 0 means no lock. Locks grow because codes are short: an attacker who knows
+ * the password gets about 2000 guesses a year, each with a chance of 3 in a million.
+ *
+ * @param failures wrong codes in a row, including this one
+ */
+export function lockDurationMs(failures: number, { maxAttempts, lockMinutes }: TwoFactorSettings['lockout']): number {
+  if (failures % maxAttempts !== 0) return 0;
+  return Math.min(lockMinutes * MINUTE_MS * 2 ** (failures / maxAttempts - 1), LONGEST_MS);
+}
+
+/** Returns the 429 of a locked factor. */
+function codesLocked(leftMs: number): ApiError {
+  const minutes = Math.ceil(leftMs / MINUTE_MS);
+  const text = `Too many wrong codes, try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
+  return new ApiError('RATE_LIMITED', text, { retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) });
+}
+
+/** The kinds of code: from the authenticator app, or a recovery code. */
 export const METHODS = ['totp', 'recovery'] as const;
 
-/** One of the ways to show a second factor. */
+/** One of `METHODS`. */
 export type Method = (typeof METHODS)[number];
 
-/** A code as somebody gave it. */
+/** A code from a request. */
 export interface GivenCode {
   method: Method;
   code: string;
 }
 
-/** The factor of a user, whose row is locked. */
+/** The second factor of a user. Its row is locked until the transaction ends. */
 export interface Factor {
   userId: string;
   /** Ciphertext. */
@@ -29,26 +51,31 @@ export interface Factor {
   recoveryCodes: readonly string[];
   confirmed: boolean;
   failures: number;
-  /** ms that it stays locked. */
+  /** Remaining ms of the lock; 0 when there is none. */
   lockedMs: number;
 }
 
-/** What a right code uses up. */
+/** What a right code uses up: a time step or a recovery code. */
 interface Spent {
   step: number | null;
   recoveryHash: string | null;
 }
 
-/** How an attempt ended. */
+/** The outcome of an attempt. */
 export type Attempt =
   | { kind: 'passed'; userId: string; method: Method; recoveryCodesLeft: number }
-  /** `lockedUntil`: this one locked, until then (ISO 8601). */
+  /** `lockedUntil` (ISO 8601): set when this attempt locked the factor. */
   | { kind: 'failed'; userId: string; method: Method; lockedUntil: string | undefined }
   | { kind: 'locked'; userId: string; method: Method; leftMs: number };
 
 type FactorRow = [string, string, number, string[], boolean, number, number];
 
-/** Takes hold of a factor by a statement that locks its row, so that nobody else tries a code until the transaction ends. */
+/**
+ * Reads a factor with a statement that locks its row, so that attempts of one user run one after the other.
+ *
+ * @param text the statement
+ * @param by its parameter: the id of the user or the hash of a challenge
+ */
 export async function lockFactor(tx: Executor, text: string, by: string): Promise<Factor | undefined> {
   const [row] = await tx.write<FactorRow>({ text, values: [by] });
   if (row === undefined) return undefined;
@@ -56,12 +83,12 @@ export async function lockFactor(tx: Executor, text: string, by: string): Promis
   return { userId, secret, lastStep, recoveryCodes, confirmed, failures, lockedMs };
 }
 
-/** The method that a code is of by its looks. */
+/** Detects the method of a code by its format. */
 export function methodOf(code: string): Method {
   return /^\s*\d[\d\s]*$/.test(code) ? 'totp' : 'recovery';
 }
 
-function find(keyring: Keyring, factor: Factor, { method, code }: GivenCode): Spent | undefined {
+function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode): Spent | undefined {
   if (method === 'recovery') {
     const recoveryHash = hashRecoveryCode(factor.userId, code);
     return factor.recoveryCodes.includes(recoveryHash) ? { step: null, recoveryHash } : undefined;
@@ -72,10 +99,10 @@ function find(keyring: Keyring, factor: Factor, { method, code }: GivenCode): Sp
 }
 
 /**
- * Tries a code in the transaction that holds the factor: a right one is spent, a wrong one counted. Nothing may be thrown on the
- * way to the commit, or wrong codes would cost nothing.
+ * Tries a code in the transaction that locks the factor: a right code is used up, a wrong one is counted. The caller must not throw
+ * before the commit; otherwise a wrong code would not count.
  *
- * @param admit asked once it is known whether the code is right; false: nothing is spent or counted
+ * @param admit called with whether the code is right; if it returns false, nothing is used up or counted
  * @returns undefined when it was not admitted
  */
 export async function attempt(
@@ -88,13 +115,45 @@ export async function attempt(
   const { userId, lockedMs, failures } = factor;
   const { method } = given;
   if (lockedMs > 0) return { kind: 'locked', userId, method, leftMs: lockedMs };
-  const spent = find(keyring, factor, given);
+  const spent = matchCode(keyring, factor, given);
   if (!(await admit(spent !== undefined))) return undefined;
   if (spent === undefined) {
-    const lock = lockMs(failures + 1, settings.lockout);
+    const lock = lockDurationMs(failures + 1, settings.lockout);
     const [row] = await tx.write<[string | null]>({ text: FAIL, values: [userId, lock] });
     return { kind: 'failed', userId, method, lockedUntil: lock > 0 ? (row![0] ?? undefined) : undefined };
   }
   const [row] = await tx.write<[number]>({ text: SPEND, values: [userId, spent.step, spent.recoveryHash] });
   return { kind: 'passed', userId, method, recoveryCodesLeft: row![0] };
+}
+
+/** The error of a wrong code. It does not reveal whether the code was right earlier. */
+export const WRONG_CODE = 'Must be a current code that has not been used';
+
+/**
+ * Emits the events of a committed attempt and throws unless it passed.
+ *
+ * @param wrong creates the error of a wrong code
+ * @throws ApiError from `wrong`; RATE_LIMITED while the factor is locked
+ */
+export function reportAttempt(
+  events: Events,
+  req: Request,
+  attempt: Attempt,
+  wrong: () => ApiError,
+): asserts attempt is Extract<Attempt, { kind: 'passed' }> {
+  const { userId, method } = attempt;
+  const client = { userId, ip: addressOf(req) };
+  if (attempt.kind === 'locked') {
+    events.emit('security.two_factor_failed', { ...client, method, reason: 'locked' });
+    throw codesLocked(attempt.leftMs);
+  }
+  if (attempt.kind === 'failed') {
+    const { lockedUntil } = attempt;
+    events.emit('security.two_factor_failed', { ...client, method, reason: 'wrong' });
+    if (lockedUntil !== undefined) events.emit('security.two_factor_locked', { ...client, lockedUntil });
+    throw wrong();
+  }
+  if (method === 'recovery') {
+    events.emit('security.recovery_code_used', { ...client, remaining: attempt.recoveryCodesLeft });
+  }
 }

@@ -3,21 +3,20 @@ import type { z } from 'zod';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { assertPassed, WRONG_CODE } from './assert-passed.ts';
-import { type Attempt, attempt, lockFactor } from './attempt.ts';
+import { type Attempt, attempt, lockFactor, reportAttempt, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { verifyInput } from './input.ts';
 import type { challengeShape } from './output.ts';
 import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, openChallengeOf } from './sql.ts';
 
-/** Unlike any session's token or API key, so that it cannot be taken for one. */
+/** Distinguishes challenge tokens from session tokens and API keys. */
 const PREFIX = 'svc_mfa_';
 const TOKEN = new RegExp(`^${PREFIX}[0-9a-f]{64}$`);
 const MINUTE_MS = 60_000;
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
 
-/** What a login answers with when its user has a second factor; undefined when they have none. */
+/** Returns the response to a login whose user has a second factor; undefined for other users. */
 export async function openChallenge(
   { host, settings, users }: TwoFactorContext,
   { user, passwordProof }: CheckedLogin,
@@ -31,24 +30,24 @@ export async function openChallenge(
   return { mfaRequired: true, mfaToken, methods: recoveryCodes > 0 ? ['totp', 'recovery'] : ['totp'], expiresAt };
 }
 
-function voidLogin(): ApiError {
+function invalidChallenge(): ApiError {
   const details = { mfaToken: 'Must be the token of a sign-in in progress' };
   return new ApiError('UNAUTHORIZED', 'This sign-in is no longer valid, sign in again', { details });
 }
 
 const wrongCode = () => new ApiError('UNAUTHORIZED', 'This code is not valid', { details: { code: WRONG_CODE } });
 
-/** `POST /auth/2fa/verify`: the session of a login that waits for a code. */
+/** `POST /auth/2fa/verify`: starts the session of a login that waits for a code. */
 export async function verify(
   context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof verifyInput>>,
 ): Promise<object> {
   const { host, settings } = context;
   const { mfaToken, method, code } = ctx.input;
-  if (!TOKEN.test(mfaToken)) throw voidLogin();
+  if (!TOKEN.test(mfaToken)) throw invalidChallenge();
   const hash = hashOf(mfaToken);
   let passwordProof = '';
-  const tried = await host.database.transaction(async (tx): Promise<Attempt | undefined> => {
+  const outcome = await host.database.transaction(async (tx): Promise<Attempt | undefined> => {
     const factor = await lockFactor(tx, LOCK_CHALLENGED, hash);
     if (factor === undefined) return undefined;
     return attempt(tx, { keyring: host.keyring, settings }, factor, { method, code }, async (right) => {
@@ -58,7 +57,7 @@ export async function verify(
       return rows.length > 0;
     });
   });
-  if (tried === undefined) throw voidLogin();
-  assertPassed(host.events, ctx.req, tried, wrongCode);
-  return context.accounts.resumeLogin({ userId: tried.userId, passwordProof }, ctx);
+  if (outcome === undefined) throw invalidChallenge();
+  reportAttempt(host.events, ctx.req, outcome, wrongCode);
+  return context.accounts.resumeLogin({ userId: outcome.userId, passwordProof }, ctx);
 }

@@ -4,12 +4,11 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { assertPassed, WRONG_CODE } from './assert-passed.ts';
-import { attempt, lockFactor, methodOf } from './attempt.ts';
+import { attempt, lockFactor, methodOf, reportAttempt, WRONG_CODE } from './attempt.ts';
+import { hashRecoveryCode, newRecoveryCodes } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { disableByAdminInput, disableInput, renewInput } from './input.ts';
 import type { recoveryCodesShape } from './output.ts';
-import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
 import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES, STATUS } from './sql.ts';
 
 function isOff(): ApiError {
@@ -17,9 +16,9 @@ function isOff(): ApiError {
 }
 
 /**
- * Does what a right code of the user allows, in the transaction that spends it. False when they have no second factor.
+ * Runs `change` if the code is right, in the transaction that uses the code up. Returns false when the user has no second factor.
  *
- * @param field of the body, for the error
+ * @param field the field of the body that the error names
  */
 async function withCode(
   { host, accounts, settings }: TwoFactorContext,
@@ -28,7 +27,7 @@ async function withCode(
   change: (tx: Executor) => Promise<unknown>,
   field = 'code',
 ): Promise<boolean> {
-  const tried = await host.database.transaction(async (tx) => {
+  const result = await host.database.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx);
     const factor = await lockFactor(tx, LOCK, ctx.user!.id);
     if (factor === undefined) return undefined;
@@ -37,12 +36,12 @@ async function withCode(
     if (outcome?.kind === 'passed') await change(tx);
     return outcome;
   });
-  if (tried === undefined) return false;
-  assertPassed(host.events, ctx.req, tried, () => validationError({ [field]: WRONG_CODE }));
+  if (result === undefined) return false;
+  reportAttempt(host.events, ctx.req, result, () => validationError({ [field]: WRONG_CODE }));
   return true;
 }
 
-/** Asks the signed-in user for a code before what cannot be taken back, if they have a second factor. */
+/** Creates the step that requires a code before an irreversible operation, if the signed-in user has a second factor. */
 export function confirmStep(context: TwoFactorContext): ConfirmStep {
   return async (ctx, code, field) => {
     if (code !== undefined) await withCode(context, ctx, code, async () => undefined, field);
@@ -52,7 +51,7 @@ export function confirmStep(context: TwoFactorContext): ConfirmStep {
   };
 }
 
-/** Forgets the factor of a user and the logins that wait for it. False when they have none. */
+/** Removes the factor of a user and the logins that wait for it. Returns false when there is none. */
 async function remove(tx: Executor, userId: string): Promise<boolean> {
   const rows = await tx.write({ text: REMOVE, values: [userId] });
   if (rows.length > 0) await tx.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
@@ -72,8 +71,8 @@ export async function disable(
 }
 
 /**
- * `DELETE /admin/users/:id/2fa`, for a user who has lost the app and the recovery codes. An admin with a second factor must
- * present it: their session or API key alone must not be enough to change the two-factor of another user.
+ * `DELETE /admin/users/:id/2fa`, for a user who has lost the app and the recovery codes. An admin with a second factor must give a
+ * code: their session or API key alone must not be enough to change the two-factor of another user.
  */
 export async function disableByAdmin(
   context: TwoFactorContext,
@@ -91,8 +90,8 @@ export async function disableByAdmin(
 }
 
 /**
- * `POST /auth/2fa/recovery-codes`, with a code: creates a new set and voids the old one. A recovery code can turn two-factor off, so the
- * password must not be enough to get new ones.
+ * `POST /auth/2fa/recovery-codes`: replaces the recovery codes. It requires a code, because a recovery code can turn two-factor off
+ * and the password must not be enough for that.
  */
 export async function renewRecoveryCodes(
   context: TwoFactorContext,

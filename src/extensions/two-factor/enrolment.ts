@@ -2,18 +2,14 @@ import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { assertPassed, WRONG_CODE } from './assert-passed.ts';
-import { attempt, lockFactor } from './attempt.ts';
+import { attempt, lockFactor, reportAttempt, WRONG_CODE } from './attempt.ts';
+import { hashRecoveryCode, newRecoveryCodes, newSecret, otpauthUrl, qrCode, secretContext } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { codeInput, passwordInput } from './input.ts';
 import type { enrolmentShape, recoveryCodesShape } from './output.ts';
-import { qrCode } from './qr-code.ts';
-import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
-import { secretContext } from './secret.ts';
 import { CONFIRM, ENROL, LOCK_ENROLMENT } from './sql.ts';
-import { newSecret, otpauthUrl } from './totp.ts';
 
-/** `POST /auth/2fa/enrol`: a secret, which asks for nothing before a code has confirmed it. It takes the place of an unconfirmed one. */
+/** `POST /auth/2fa/enrol`: creates a secret and replaces an unconfirmed one. Logins require no code until it is confirmed. */
 export async function enrol(
   { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext<z.output<typeof passwordInput>>,
@@ -28,7 +24,7 @@ export async function enrol(
   return { secret, otpauthUrl: url, qrCode: qrCode(url) };
 }
 
-/** `POST /auth/2fa/confirm`: a code of the enrolled secret turns two-factor on. */
+/** `POST /auth/2fa/confirm`: turns two-factor on with a code of the enrolled secret. */
 export async function confirm(
   { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext<z.output<typeof codeInput>>,
@@ -36,7 +32,7 @@ export async function confirm(
   const { id } = ctx.user!;
   const recoveryCodes = newRecoveryCodes(settings.recoveryCodes);
   const hashes = recoveryCodes.map((code) => hashRecoveryCode(id, code));
-  const tried = await host.database.transaction(async (tx) => {
+  const result = await host.database.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx);
     const factor = await lockFactor(tx, LOCK_ENROLMENT, id);
     if (factor === undefined) return undefined;
@@ -45,8 +41,8 @@ export async function confirm(
     if (outcome?.kind === 'passed') await tx.write({ text: CONFIRM, values: [id, hashes] });
     return outcome;
   });
-  if (tried === undefined) throw new ApiError('CONFLICT', 'There is nothing to confirm; enrol first');
-  assertPassed(host.events, ctx.req, tried, () => validationError({ code: WRONG_CODE }));
+  if (result === undefined) throw new ApiError('CONFLICT', 'There is nothing to confirm; enrol first');
+  reportAttempt(host.events, ctx.req, result, () => validationError({ code: WRONG_CODE }));
   host.events.emit('security.two_factor_enabled', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };
 }

@@ -2,20 +2,18 @@ import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { openChallenge } from './challenge.ts';
 import { confirmStep } from './changes.ts';
+import { encryptedSecrets } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { challengeShape } from './output.ts';
-import { factorsOfDeletedUsers, revokeChallenges, twoFactorSweeps } from './removal.ts';
 import { twoFactorRoutes } from './routes.ts';
-import { encryptedSecrets } from './secret.ts';
 import { type TwoFactorOptions, twoFactorSettings } from './settings.ts';
 import { twoFactorChallenges, twoFactors } from './tables.ts';
-import { factorData } from './user-data.ts';
+import { factorData, factorsOfDeletedUsers, revokeChallenges, twoFactorSweeps } from './user-data.ts';
 
 export type { TwoFactorOptions } from './settings.ts';
 
 /**
- * Two-factor login: users who turn it on are asked for a code of their authenticator app, or for a recovery code, after their
- * password.
+ * Two-factor login: users who turn it on must enter a code of their authenticator app, or a recovery code, after their password.
  *
  * @example createApp({ resources, extensions: [twoFactor({ issuer: 'Acme' })] }, process.env)
  */

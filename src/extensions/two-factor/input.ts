@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { givenPassword } from '../../accounts/login.ts';
+import { passwordToCheck } from '../../accounts/sign-in/login.ts';
 import { METHODS } from './attempt.ts';
 
 const text = (longest: number) =>
@@ -8,34 +8,34 @@ const text = (longest: number) =>
     .max(longest, { error: `Must be at most ${longest} characters` });
 const code = text(64);
 
-/** The body of an enrolment. */
-export const passwordInput = z.strictObject({ password: givenPassword });
+/** The body of `POST /auth/2fa/enrol`. */
+export const passwordInput = z.strictObject({ password: passwordToCheck });
 
-/** The body of a confirmation. */
+/** The body of `POST /auth/2fa/confirm`. */
 export const codeInput = z.strictObject({ code });
 
-/** The body of a second step. */
+/** The body of `POST /auth/2fa/verify`. */
 export const verifyInput = z.strictObject({
-  mfaToken: text(128).meta({ description: 'As the login gave it' }),
+  mfaToken: text(128).meta({ description: 'The `mfaToken` of the login' }),
   method: z.enum(METHODS, {
     error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${METHODS.join(', ')}`),
   }),
   code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
 });
 
-/** The body that turns two-factor off. */
+/** The body of `POST /auth/2fa/disable`. */
 export const disableInput = z.strictObject({
-  password: givenPassword,
+  password: passwordToCheck,
   code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
 });
 
-/** The body that asks for new recovery codes. */
+/** The body of `POST /auth/2fa/recovery-codes`. */
 export const renewInput = z.strictObject({
-  password: givenPassword.optional().meta({ description: 'Checked when it is given' }),
+  password: passwordToCheck.optional().meta({ description: 'Checked when it is given' }),
   code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
 });
 
-/** The body that turns two-factor off for another user: it may be left out. */
+/** The optional body of `DELETE /admin/users/:id/2fa`. */
 export const disableByAdminInput = z.strictObject({
-  code: code.optional().meta({ description: 'Of the admin’s own second factor; required when they have one' }),
+  code: code.optional().meta({ description: 'A code of the admin’s own second factor; required if they have one' }),
 });

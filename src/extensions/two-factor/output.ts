@@ -4,17 +4,17 @@ import { METHODS } from './attempt.ts';
 const methods = z.array(z.enum(METHODS));
 const codes = z.array(z.string().meta({ examples: ['k3hf-9wxa-m2pq-7tzc'] }));
 
-/** The shape of the answer to a login whose user has a second factor. */
+/** The response to a login whose user has a second factor. */
 export const challengeShape = z
   .object({
     mfaRequired: z.literal(true),
-    mfaToken: z.string().meta({ description: 'Sent to `POST /api/auth/2fa/verify` with a code' }),
-    methods: methods.meta({ description: 'What the user can show' }),
-    expiresAt: z.iso.datetime().meta({ description: 'Until when the code must have come' }),
+    mfaToken: z.string().meta({ description: 'Send it to `POST /api/auth/2fa/verify` with a code' }),
+    methods: methods.meta({ description: 'The kinds of code that the user can enter' }),
+    expiresAt: z.iso.datetime().meta({ description: 'The deadline for the code' }),
   })
   .meta({ id: 'MfaRequired' });
 
-/** The shape of a user's state. */
+/** The response to `GET /auth/2fa`. */
 export const statusShape = z
   .object({
     enabled: z.boolean(),
@@ -24,16 +24,16 @@ export const statusShape = z
   })
   .meta({ id: 'TwoFactorStatus' });
 
-/** The shape of the answer to an enrolment. */
+/** The response to an enrolment. */
 export const enrolmentShape = z
   .object({
-    secret: z.string().meta({ description: 'For typing in: base32. It is shown this once.' }),
-    otpauthUrl: z.string().meta({ description: 'What opens an authenticator app' }),
-    qrCode: z.string().meta({ description: 'The same as a QR code: the data URL of a PNG' }),
+    secret: z.string().meta({ description: 'To type into an app: base32. It is only returned here.' }),
+    otpauthUrl: z.string().meta({ description: 'The URL that opens an authenticator app' }),
+    qrCode: z.string().meta({ description: 'The URL as a QR code: the data URL of a PNG' }),
   })
   .meta({ id: 'TwoFactorEnrolment' });
 
-/** The shape of the answer that holds new recovery codes. */
+/** The response with new recovery codes. */
 export const recoveryCodesShape = z
-  .object({ recoveryCodes: codes.meta({ description: 'Each works once. They are shown this once.' }) })
+  .object({ recoveryCodes: codes.meta({ description: 'Each works once. They are only returned here.' }) })
   .meta({ id: 'RecoveryCodes' });

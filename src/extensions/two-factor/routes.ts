@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { newSessionShape } from '../../accounts/output.ts';
+import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { verify } from './challenge.ts';
 import { disable, disableByAdmin, renewRecoveryCodes } from './changes.ts';
@@ -14,10 +14,10 @@ async function readStatus({ host }: TwoFactorContext, ctx: RouteContext): Promis
   const statement = { text: STATUS, values: [ctx.user!.id] };
   const [row] = await host.database.read<[enabledAt: string, codes: number]>(statement);
   const [enabledAt, codes] = row ?? [null, 0];
-  const shown = codes > 0 ? (['totp', 'recovery'] as const) : (['totp'] as const);
+  const methods = codes > 0 ? (['totp', 'recovery'] as const) : (['totp'] as const);
   return {
     enabled: row !== undefined,
-    methods: row === undefined ? [] : [...shown],
+    methods: row === undefined ? [] : [...methods],
     recoveryCodesLeft: codes,
     enabledAt,
   };
@@ -25,7 +25,7 @@ async function readStatus({ host }: TwoFactorContext, ctx: RouteContext): Promis
 
 type Operation = (context: TwoFactorContext, ctx: RouteContext) => Promise<unknown>;
 
-/** The routes of two-factor. Nobody may keep an answer of theirs. */
+/** The routes of two-factor. Their responses must not be cached. */
 export function twoFactorRoutes(context: TwoFactorContext): Route[] {
   const tags = ['two-factor'];
   const handler = (operation: Operation) => (ctx: RouteContext) => {
@@ -52,8 +52,8 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       errors: ['CONFLICT', 'RATE_LIMITED'],
       operationId: 'enrolTwoFactor',
       tags,
-      summary: 'A secret for your authenticator app',
-      description: 'It asks for nothing before a code has confirmed it, within an hour.',
+      summary: 'Create a secret for your authenticator app',
+      description: 'Two-factor stays off until you confirm the secret with a code, within an hour.',
       handler: handler(enrol),
     },
     {
@@ -102,8 +102,8 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       errors: ['CONFLICT', 'RATE_LIMITED'],
       operationId: 'renewRecoveryCodes',
       tags,
-      summary: 'New recovery codes; the old ones are void',
-      description: 'With a code of the app, or an unused recovery code. The password alone is not enough.',
+      summary: 'Replace your recovery codes',
+      description: 'Requires a code of the app or an unused recovery code. The password alone is not enough.',
       handler: handler(renewRecoveryCodes),
     },
     {
@@ -118,7 +118,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'disableTwoFactorOfUser',
       tags,
       summary: 'Turn two-factor off for a user who cannot sign in any more',
-      description: 'An admin who has two-factor on confirms it with a code of their own.',
+      description: 'An admin who uses two-factor must give a code of their own.',
       handler: handler(disableByAdmin),
     },
   ];

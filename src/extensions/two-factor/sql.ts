@@ -4,17 +4,17 @@ const FACTOR = `
   user_id, secret, last_step, recovery_codes, confirmed_at is not null, failures,
   greatest(0, extract(epoch from locked_until - now()) * 1000)::float8`;
 
-/** How long an enrolment waits for its code. */
+/** Time to confirm an enrolment. */
 const ENROLMENT = `interval '1 hour'`;
 
-/** $1 user, $2 secret. No row: two-factor is on. A lock outlives a new enrolment. */
+/** $1 user, $2 secret. No row: two-factor is already on. A new enrolment keeps an existing lock. */
 export const ENROL = `
   insert into two_factors (user_id, secret) values ($1, $2)
   on conflict (user_id) do update set secret = excluded.secret, created_at = now(), last_step = 0
   where two_factors.confirmed_at is null
   returning 1`;
 
-/** $1 user. Codes of one user are tried one after the other. */
+/** $1 user. The row lock makes attempts of one user run one after the other. */
 export const LOCK = `select ${FACTOR} from two_factors where user_id = $1 and confirmed_at is not null for update`;
 
 /** $1 user. */
@@ -29,13 +29,13 @@ export const LOCK_CHALLENGED = `
     and confirmed_at is not null
   for update`;
 
-/** $1 user, $2 last step or null, $3 hash of a recovery code or null. Under the lock. Gives how many recovery codes are left. */
+/** $1 user, $2 last step or null, $3 hash of a recovery code or null. Needs the row lock. Returns the number of recovery codes left. */
 export const SPEND = `
   update two_factors set last_step = coalesce($2::bigint, last_step), recovery_codes = array_remove(recovery_codes, $3::text),
     failures = 0, locked_until = null
   where user_id = $1 returning cardinality(recovery_codes)`;
 
-/** $1 user, $2 ms of a new lock, or 0. Under the lock. Gives until when it is locked. */
+/** $1 user, $2 ms of a new lock, or 0. Needs the row lock. Returns the end of the lock. */
 export const FAIL = `
   update two_factors set failures = failures + 1,
     locked_until = case when $2::float8 > 0 then now() + $2::float8 * interval '1 millisecond' else locked_until end
@@ -44,7 +44,7 @@ export const FAIL = `
 /** $1 user, $2 hashes of recovery codes. */
 export const CONFIRM = 'update two_factors set confirmed_at = now(), recovery_codes = $2 where user_id = $1';
 
-/** $1 user, $2 hashes of recovery codes. Under the lock. */
+/** $1 user, $2 hashes of recovery codes. Needs the row lock. */
 export const RENEW_CODES = 'update two_factors set recovery_codes = $2 where user_id = $1';
 
 /** $1 user. */
@@ -55,21 +55,21 @@ export const STATUS = `
 export const REMOVE = 'delete from two_factors where user_id = $1 and confirmed_at is not null returning 1';
 
 /**
- * A condition: the user of factor `f` is nowhere. One that can be restored is as safe then as before.
+ * Returns the SQL condition that the user of factor `f` exists in none of the tables. Users who can be restored keep their factor.
  *
- * @param tables of users, those that can be restored among them
+ * @param tables the users table and, with soft delete, its archive
  */
-const isGone = (tables: readonly string[]) =>
+const userDoesNotExist = (tables: readonly string[]) =>
   tables.map((table) => `not exists (select from ${quoteIdentifier(table)} u where u.id = f.user_id)`).join(' and ');
 
 /** $1 users. */
 export const removeOfUsers = (tables: readonly string[]) =>
-  `delete from two_factors f where user_id = any($1) and ${isGone(tables)}`;
+  `delete from two_factors f where user_id = any($1) and ${userDoesNotExist(tables)}`;
 
-/** $1 most rows. Factors of users whom no event tells of: those who could be restored until now. */
-export const removeOfGone = (tables: readonly string[]) => `
+/** $1 most rows. Removes factors of archived users whose time to be restored has ended, because no event reports that. */
+export const removeWithoutUser = (tables: readonly string[]) => `
   delete from two_factors where user_id in (
-    select user_id from two_factors f where ${isGone(tables)} limit $1 for update skip locked
+    select user_id from two_factors f where ${userDoesNotExist(tables)} limit $1 for update skip locked
   ) returning 1`;
 
 /** $1 most rows. By two_factors_unconfirmed_index. */
@@ -80,8 +80,8 @@ export const REMOVE_UNCONFIRMED = `
   ) returning 1`;
 
 /**
- * $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. The lock on the user's row puts
- * a deletion before or after this statement: it either ends this login, or leaves no user for it.
+ * $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. The lock on the user's row
+ * orders this statement against a deletion of the user: either the deletion ends this login, or this statement finds no user.
  */
 export const openChallengeOf = (users: string) => `
   with owner as (
@@ -95,11 +95,11 @@ export const openChallengeOf = (users: string) => `
   )
   select opened.expires_at, factor.codes from opened, factor`;
 
-/** $1 hash of the token, $2 most wrong codes. No row: it is used, expired, or has had too many. Gives the password proof. */
+/** $1 hash of the token, $2 most wrong codes. Returns the password proof. No row: the challenge is used, expired, or out of attempts. */
 export const CLOSE_CHALLENGE = `
   delete from two_factor_challenges where token_hash = $1 and expires_at > now() and failures < $2 returning password_proof`;
 
-/** $1 hash of the token, $2 most wrong codes. No row: as above. */
+/** $1 hash of the token, $2 most wrong codes. No row: the challenge is used, expired, or out of attempts. */
 export const FAIL_CHALLENGE = `
   update two_factor_challenges set failures = failures + 1
   where token_hash = $1 and expires_at > now() and failures < $2 returning 1`;

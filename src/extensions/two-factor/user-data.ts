@@ -1,14 +1,19 @@
-import type { UserData } from '../../declare/host.ts';
+import { deletedUsersConsumer } from '../../accounts/users/deleted-users.ts';
+import type { RevocationStep } from '../../declare/accounts.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
-import { REMOVE_CHALLENGES } from './sql.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { tablesOf } from '../../records/schema/tables-of.ts';
+import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfUsers, removeWithoutUser } from './sql.ts';
 
 const ROWS = `
   select created_at::text, created_at, confirmed_at, cardinality(recovery_codes) from two_factors
   where user_id = $1 and created_at::text > $2 limit $3`;
 const REMOVE = 'delete from two_factors where user_id = $1 returning 1';
 
-/** The second factor of a user, and logins that wait for it. */
+/** Describes the second factor of a user and the logins that wait for it, for exports and erasures. */
 export function factorData(database: Database): UserData {
   return {
     name: 'twoFactors',
@@ -29,4 +34,31 @@ export function factorData(database: Database): UserData {
       return (await database.write({ text: REMOVE, values: [userId] })).length;
     },
   };
+}
+
+const EVERY_MS = 60_000;
+const GONE_EVERY_MS = 10 * 60_000;
+
+/** Creates the sweeps that remove expired logins, unconfirmed enrolments, and factors of users who can no longer be restored. */
+export function twoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceGateway): Sweep[] {
+  const expired: Sweep = {
+    name: 'two-factor: expired logins and enrolments',
+    everyMs: EVERY_MS,
+    run: async () =>
+      (await removeInBatches(database, REMOVE_EXPIRED)) + (await removeInBatches(database, REMOVE_UNCONFIRMED)),
+  };
+  if (users.archiveTable === undefined) return [expired];
+  const text = removeWithoutUser(tablesOf(users));
+  const run = () => removeInBatches(database, text);
+  return [expired, { name: 'two-factor: factors without a user', everyMs: GONE_EVERY_MS, run }];
+}
+
+/** Ends the users' logins that wait for a code. The factor stays, because it does not grant access. */
+export const revokeChallenges: RevocationStep = async ({ cause, userIds }, tx) => {
+  if (cause !== 'key_revoked') await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
+};
+
+/** Creates the relay consumer that removes the second factors of deleted users who cannot be restored. */
+export function factorsOfDeletedUsers(users: ResourceGateway): OutboxConsumer {
+  return deletedUsersConsumer(users, removeOfUsers(tablesOf(users)), REMOVE_CHALLENGES);
 }

@@ -1,5 +1,5 @@
-import { joinActiveUser, type UserTable } from '../../accounts/active-user.ts';
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
+import { activeOwnerJoin, type UserTable } from '../../accounts/users/active-user.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -38,7 +38,7 @@ const devicesOf = (users: UserTable | undefined) => `
   join push_results r on r.push_id = k.push_id and r.position between k.first and k.last
   left join devices d on d.id = r.device_id and d.user_id = r.user_id
   left join sessions s on s.id = d.session_id
-  ${joinActiveUser(users, 'r.user_id')}
+  ${activeOwnerJoin(users, 'r.user_id')}
   where r.ok is null or r.retry_at is not null
   order by k.ord, r.position`;
 

@@ -14,7 +14,7 @@ export type Held = { value: unknown } | Rejected;
 
 /** What a conversion from another Postgres type loses, and the expression that a person may choose nevertheless. */
 export interface LossyCast {
-  fault: string;
+  loss: string;
   example: string;
 }
 

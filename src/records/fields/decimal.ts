@@ -71,7 +71,7 @@ function write({ negative, whole, fraction }: Digits): string {
   return `${negative ? '-' : ''}${whole || '0'}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** Whether a JSON number stands for what its sender wrote, as far as that can be told from the double that it became. */
+/** Whether a JSON number stands for what its sender wrote, as far as the double that it became shows. */
 function isExactNumber(value: number): boolean {
   if (Number.isInteger(value)) return Number.isSafeInteger(value);
   const digits = parse(String(value));
@@ -199,7 +199,7 @@ const decimalOfAnySize = {
   fromColumn: fromNumeric,
   fromJson: fromNumeric,
   jsonType: 'string',
-  // As with other numbers, the first digit would tell much.
+  // The first digit alone would reveal much.
   maskedWhole: true,
   operators: ORDER,
   comparisons: () => ORDER,

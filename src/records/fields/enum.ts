@@ -16,7 +16,7 @@ export const enumType = {
   jsonSchema: (spec) => ({ type: 'string', enum: spec.values }),
   jsonType: 'string',
   plainText: true,
-  // With few possible values, the first letter tells which one it is.
+  // With few possible values, the first letter identifies it.
   maskedWhole: true,
   operators: EQUALITY,
   comparisons: () => ORDER,

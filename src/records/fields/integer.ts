@@ -15,7 +15,7 @@ const BIGINT: ColumnType = {
   exactCasts: (from) => (['smallint', 'integer'].includes(from) ? ['bigint'] : undefined),
   lossyCast: (column, from) =>
     ['double precision', 'numeric'].includes(from)
-      ? { fault: 'fractions would be lost', example: `round(${column})::bigint` }
+      ? { loss: 'fractions would be lost', example: `round(${column})::bigint` }
       : undefined,
 };
 

@@ -141,7 +141,7 @@ function compileResource(
 }
 
 /**
- * Makes declarations ready for requests. They must be free of mistakes.
+ * Makes declarations ready for requests. They must be valid.
  *
  * @param taken names that other tables and their indexes have
  * @param reportRuleError logs what a policy, `visibleTo` or scope function throws; left out, their errors are thrown

@@ -13,9 +13,9 @@ export interface CompiledField {
   spec: FieldSpec;
   type: FieldType;
   schema: z.ZodType;
-  /** Whether `check` or `schema` stand somewhere in it. */
+  /** Whether it, or a field inside it, has a `check` or `schema`. */
   hasRules: boolean;
-  /** Whether `schema` stands somewhere in it, whose output replaces the value. */
+  /** Whether it, or a field inside it, has a `schema`, whose output replaces the value. */
   transforms: boolean;
   /** The type of its column, unless it is encrypted. */
   columnType: ColumnType;
@@ -29,9 +29,9 @@ export interface CompiledField {
   operators: ReadonlySet<Operator>;
   visibleTo: CompiledPolicy | undefined;
   writableBy: CompiledPolicy | undefined;
-  /** Never taken from a client, whoever sends it. */
+  /** Never accepted from any client. */
   closed: boolean;
-  /** Never leaves the system, whoever looks. */
+  /** Never returned to any viewer. */
   secret: boolean;
   /** Whether it holds personal data. */
   personal: boolean;
@@ -72,7 +72,7 @@ export interface CompiledResource {
   timestamps: boolean;
   /** Whether its deleted records are kept. */
   softDelete: boolean;
-  /** Whether its events tell where a change came from, and which passwords it has. */
+  /** Whether its events contain where a change came from, and which passwords are set. */
   audit: boolean;
   /** Whether these are the deleted records: each has `deletedAt`. */
   archived?: boolean;

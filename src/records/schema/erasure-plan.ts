@@ -13,9 +13,9 @@ export interface EmptiedField {
   name: string;
   column: string;
   spec: FieldSpec;
-  /** What stands there instead, as a create would store it: the default of a required field, else null. */
+  /** The value that replaces it, as a create would store it: the default of a required field, else null. */
   left: unknown;
-  /** It as Postgres tells it of JSON by `->>`. */
+  /** The same as `->>` of a JSON record returns it. */
   emptied: string | null;
 }
 
@@ -30,7 +30,7 @@ export interface ErasurePlan {
   personal: readonly EmptiedField[];
 }
 
-/** What a function makes is left out: nobody could tell it from what the person wrote. */
+/** The value of an emptied field. A default that a function makes does not count: it would look like the person's own value. */
 function leftIn(name: string, spec: FieldSpec): unknown {
   if (!spec.required || typeof spec.default === 'function') return null;
   return checkedDefault(name, spec, fieldSchema(spec, 'reject')) ?? null;
@@ -44,7 +44,7 @@ function emptiedField(name: string, spec: FieldSpec, action: ErasurePlan['action
 
 /**
  * Reads the options `onOwnerDelete` and `personalFields`. Without the first, records go with their owner. The declaration must be free
- * of other mistakes.
+ * of other errors.
  *
  * @param isUser of the user resource: there every text is personal
  */

@@ -3,8 +3,9 @@ import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts'
 import type { Logger } from '../../platform/log.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { isoTimestamp } from '../../platform/postgres/types.ts';
+import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { valueContext } from './encryption-context.ts';
+import { valueContext } from './encrypted-columns.ts';
 
 const RESOURCE = Symbol('resource');
 const WRITER = Symbol('writer');
@@ -50,8 +51,8 @@ export interface Codec {
 }
 
 /**
- * The class of a resource's records. A record's own keys are the fields that everybody may see; the others are there to be read
- * and written by name, but no spread, clone, log line or JSON takes them along: `{ ...record }` in an answer cannot leak them.
+ * The class of a resource's records. A record's own keys are the fields that every reader may see. The others can be read and written by
+ * name, but no spread, clone, log line or JSON includes them: `{ ...record }` in a response cannot leak them.
  */
 function storedClass(resource: CompiledResource): new () => object {
   class Stored {
@@ -108,10 +109,11 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
   const Stored = storedClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
-  // Compiled once: most types need no conversion, and their rows skip it.
+  // Compiled once: most types need no conversion, and their values skip it.
   const conversions = readable.map(({ type, spec }): ((value: unknown) => unknown) | undefined => {
     const { fromColumn } = type;
-    return fromColumn === undefined || spec.encrypted ? undefined : (value) => fromColumn(value, spec);
+    const isSame = fieldTypeOf(spec.inner?.spec ?? spec).fromColumn === undefined;
+    return fromColumn === undefined || isSame || spec.encrypted ? undefined : (value) => fromColumn(value, spec);
   });
   const columns = [
     'id',
@@ -151,10 +153,10 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     record.id = row[0] as string;
     let at = 1;
     for (const field of readable) {
-      const fromColumn = conversions[at - 1];
+      const convert = conversions[at - 1];
       const value = row[at++];
       if (value === null) continue;
-      const known = field.spec.encrypted ? plain(field, value, record.id) : fromColumn ? fromColumn(value) : value;
+      const known = field.spec.encrypted ? plain(field, value, record.id) : convert ? convert(value) : value;
       if (known !== undefined) record[field.name] = known;
     }
     for (const name of times) record[name] = row[at++];
@@ -169,14 +171,14 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     columns: columns.map(quoteIdentifier).join(', '),
     fromRow: (row) => fromRow(row, decrypted),
     fromChange(...rows) {
-      const told = new Set<CompiledField>();
+      const logged = new Set<CompiledField>();
       const ifReadable = (field: CompiledField, value: unknown, id: string): unknown => {
         try {
           return decrypted(field, value, id);
         } catch (error) {
           if (!(error instanceof DecryptionError)) throw error;
-          if (!told.has(field)) logLeftOut(error, id, 'the change of its record stands');
-          told.add(field);
+          if (!logged.has(field)) logLeftOut(error, id, 'the change of its record stands');
+          logged.add(field);
           return undefined;
         }
       };

@@ -1,6 +1,5 @@
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { valueContext } from './encryption-context.ts';
 
 /** The columns of encrypted fields. */
 export function encryptedColumns(resources: readonly CompiledResource[]): EncryptedColumn[] {
@@ -15,4 +14,9 @@ export function encryptedColumns(resources: readonly CompiledResource[]): Encryp
         resource,
       })),
   );
+}
+
+/** What an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
+export function valueContext(resource: string, field: string, id: string): string {
+  return `${resource}/${field}/${id}`;
 }

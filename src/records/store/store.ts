@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { StoredRecord } from '../../declare/host.ts';
+import type { Statement } from '../../platform/postgres/pipeline.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Values } from '../operations/validate.ts';
@@ -17,7 +19,6 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import type { Measured } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, eventValues } from './event.ts';
-import { createStatementNames } from './statement-names.ts';
 import { firstWithinBytes, rowSize, selectWithinBytes } from './within-bytes.ts';
 import { archiveValues, createWriteTexts } from './write-texts.ts';
 
@@ -30,7 +31,7 @@ export interface Written {
   previous: StoredRecord;
 }
 
-/** The records of a resource in Postgres. No policy is asked here; `conditions` narrow down what a call can reach. */
+/** The records of a resource in Postgres. No policy is applied here; `conditions` narrow down what a call can reach. */
 export interface Store {
   read(id: string, conditions?: readonly ListCondition[]): Promise<StoredRecord | undefined>;
   /** Records by id, in no order; unknown ids are left out. One query. */
@@ -82,7 +83,7 @@ export interface Store {
   ): Promise<StoredRecord | undefined>;
   /** Takes a record out of the archive. The conditions are on how it lies there. */
   restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
-  /** Keeps everybody else from changing a record until the transaction ends. */
+  /** Locks a record against changes by others until the transaction ends. */
   lock(id: string): Promise<void>;
   /** The same records through another connection: that of a transaction. */
   on(database: Queryable): Store;
@@ -209,5 +210,23 @@ export function createStore(
     },
 
     on: (other) => createStore(resource, codec, other, shared),
+  };
+}
+
+const MAX_NAMES = 500;
+
+/**
+ * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. Beyond a bound statements stay unnamed: clients choose which filters are combined, and every
+ * name costs memory in each connection.
+ */
+export function createStatementNames(): (text: string, values: unknown[]) => Statement {
+  const names = new Map<string, string>();
+  return (text, values) => {
+    let name = names.get(text);
+    if (name === undefined && names.size < MAX_NAMES) {
+      name = `s_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
+      names.set(text, name);
+    }
+    return name === undefined ? { text, values } : { name, text, values };
   };
 }

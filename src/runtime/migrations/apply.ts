@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { StartupError } from '../../platform/environment.ts';
 import type { Logger } from '../../platform/log.ts';
-import { applyMigration } from './apply-migration.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { explainFailure } from './explain-failure.ts';
 import { type Migration, readMigrations } from './journal.ts';
 import { migrationState } from './state.ts';
 import { isSynced } from './sync.ts';
@@ -39,9 +41,140 @@ export async function apply(client: Client, folder: string, log: Logger, say: (l
   if (edited.length > 0) throw editedFault(edited);
   if (unknown > 0) log.warn(`the database is ahead of this code, which does not know ${unknown} of its migrations`);
   for (const migration of pending) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     await applyMigration(client, migration, PATIENCE, log);
-    log.info({ migration: migration.name, ms: Math.round(performance.now() - begun) }, 'a migration was applied');
+    log.info({ migration: migration.name, ms: Math.round(performance.now() - startedAt) }, 'a migration was applied');
     say(`${migration.name} applied`);
+  }
+}
+
+/** How long a statement waits for a lock, and how often it is tried. */
+export interface Patience {
+  lockMs: number;
+  pauseMs: number;
+  tries: number;
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
+const DEADLOCK = '40P01';
+const DONE = 'insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)';
+const BUILDS_INDEX =
+  /^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+NOT\s+EXISTS\s+)?"?([^"\s]+)"?\s+ON\b/im;
+
+/** A statement of a migration failed: carries which. */
+class StatementFailed extends Error {
+  readonly statement: string;
+  readonly failure: Error & { code?: string };
+
+  constructor(statement: string, failure: Error & { code?: string }) {
+    super(failure.message, { cause: failure });
+    this.statement = statement;
+    this.failure = failure;
+  }
+}
+
+async function run(client: Client, statement: string): Promise<void> {
+  try {
+    await client.query(statement);
+  } catch (error) {
+    throw new StatementFailed(statement, error as Error);
+  }
+}
+
+/** Runs `work`, and retries while another session holds a lock that it needs. */
+async function retrying(name: string, patience: Patience, log: Logger, work: () => Promise<void>): Promise<void> {
+  for (let tried = 1; ; tried++) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const code = error instanceof StatementFailed ? error.failure.code : undefined;
+      if ((code !== LOCK_NOT_AVAILABLE && code !== DEADLOCK) || tried === patience.tries) throw error;
+      log.warn(`migration ${name} waits for a lock that others hold; trying again (${tried} of ${patience.tries})`);
+      await sleep(patience.pauseMs);
+    }
+  }
+}
+
+async function applyWhole(client: Client, migration: Migration, patience: Patience): Promise<void> {
+  await client.query('begin');
+  try {
+    // A statement that waits for a lock blocks every later one on the table, so give up early and retry.
+    await client.query(`set local lock_timeout = ${patience.lockMs}`);
+    for (const statement of migration.statements) await run(client, statement);
+    await client.query(DONE, [migration.hash, migration.when]);
+    await client.query('commit');
+  } catch (error) {
+    // On a lost connection there is nothing to roll back; report the first error.
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+async function isValid(client: Client, index: string): Promise<boolean | undefined> {
+  const { rows } = await client.query(
+    `select p.indisvalid as valid from pg_class c join pg_index p on p.indexrelid = c.oid
+      where c.relname = $1 and c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`,
+    [index],
+  );
+  return rows[0]?.valid;
+}
+
+/** What a broken run left: an index that costs every write and serves no read. */
+async function dropInvalid(client: Client, index: string): Promise<void> {
+  if ((await isValid(client, index)) === false) await client.query(`drop index concurrently ${quoteIdentifier(index)}`);
+}
+
+async function applyOutside(client: Client, statement: string, lockMs: number): Promise<void> {
+  const index = BUILDS_INDEX.exec(statement)?.[1];
+  // A concurrent build waits for open transactions, and blocks no other session meanwhile.
+  await client.query(`set lock_timeout = ${/\bCONCURRENTLY\b/i.test(statement) ? 0 : lockMs}`);
+  if (index === undefined) return run(client, statement);
+  await dropInvalid(client, index);
+  if (await isValid(client, index)) return;
+  try {
+    await run(client, statement);
+  } catch (error) {
+    await dropInvalid(client, index).catch(() => undefined);
+    throw error;
+  }
+}
+
+function failed({ name, transaction }: Migration, error: StatementFailed): StartupError {
+  const { code } = error.failure;
+  const lines =
+    code === LOCK_NOT_AVAILABLE || code === DEADLOCK
+      ? [
+          'others held a lock that it needs all the time; run it again when less is going on',
+          `who: select pid, state, xact_start, query from pg_stat_activity where xact_start is not null order by xact_start`,
+        ]
+      : explainFailure(error.statement, error.failure);
+  const kept = transaction ? 'nothing of it was kept' : 'what came before the failed statement stays';
+  return new StartupError(`The migration ${name} failed; ${kept}:`, lines);
+}
+
+/**
+ * Applies one migration and notes it in drizzle's table: in one transaction, or statement by statement when the file says
+ * `-- belfry: no transaction`. Such a file may have been broken off before: a whole index is not built again, and a broken one is.
+ *
+ * @throws StartupError saying which statement failed, why, and what to do
+ */
+export async function applyMigration(
+  client: Client,
+  migration: Migration,
+  patience: Patience,
+  log: Logger,
+): Promise<void> {
+  const { name } = migration;
+  try {
+    if (migration.transaction) await retrying(name, patience, log, () => applyWhole(client, migration, patience));
+    else {
+      for (const statement of migration.statements) {
+        await retrying(name, patience, log, () => applyOutside(client, statement, patience.lockMs));
+      }
+      await client.query(DONE, [migration.hash, migration.when]);
+    }
+  } catch (error) {
+    throw error instanceof StatementFailed ? failed(migration, error) : error;
   }
 }

@@ -70,9 +70,9 @@ export async function missingParts(database: Database, tables: Record<string, Pg
 export async function checkSchema(database: Database, tables: Record<string, PgTable>): Promise<void> {
   const missing = await missingParts(database, tables);
   if (missing.length === 0) return;
-  const shown = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');
+  const listed = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');
   throw new StartupError('The database does not match the declarations:', [
-    `missing: ${shown}`,
+    `missing: ${listed}`,
     'mend it with: npm run migration:generate (after a change of the declarations), then npm run migrate',
   ]);
 }

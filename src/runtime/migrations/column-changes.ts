@@ -1,11 +1,10 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { conversion } from './convert.ts';
 import type { Declared, DeclaredColumn } from './declared.ts';
-import type { Renames } from './find-renames.ts';
-import { misshapen, uncheckedNote } from './kinds.ts';
-import { membersNote } from './member-changes.ts';
+import type { Renames } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { type KeptColumn, NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
+import { membersNote, misshapen, uncheckedNote } from './stored-values.ts';
 
 /** A column that cannot become what is declared without losing or breaking what it holds. */
 export interface Refusal {
@@ -46,11 +45,11 @@ export type Unchecked = {
 interface ColumnChanges {
   statements: string[];
   refusals: Refusal[];
-  /** Columns that are made anew, as they were called before. */
+  /** Columns that are dropped and created again, under their earlier names. */
   replaced: { table: string; column: string }[];
   notes: string[];
   unchecked: Unchecked[];
-  /** What was asked for as `using` of a column whose type does not change. */
+  /** Columns with a `--using` whose type does not change. */
   unused: string[];
 }
 
@@ -130,7 +129,7 @@ export function changeColumns(
     let how = from === type ? undefined : conversion(quoteIdentifier(column), from, type, now?.spec);
     if (odd !== undefined && !sealed && expression !== undefined) how = { using: expression };
     const unfit = odd !== undefined && how === undefined;
-    const wrong = broken !== undefined || unfit || (how !== undefined && 'fault' in how && expression === undefined);
+    const wrong = broken !== undefined || unfit || (how !== undefined && 'loss' in how && expression === undefined);
     if (wrong && (requested.dropped.has(key) || requested.dropped.has(was))) {
       changes.statements.push(`ALTER TABLE ${quoteIdentifier(table.name)} DROP COLUMN ${quoteIdentifier(column)};`);
       changes.replaced.push(before);
@@ -149,8 +148,8 @@ export function changeColumns(
       if (now?.values !== undefined && !sealed)
         changes.unchecked.push({ ...before, note, values: now.values, array: type.endsWith('[]') });
       return;
-    } else if (wrong && 'fault' in how) {
-      refuse(`its type cannot become ${type} (it is ${from}): ${how.fault}`, { example: how.example, from });
+    } else if (wrong && 'loss' in how) {
+      refuse(`its type cannot become ${type} (it is ${from}): ${how.loss}`, { example: how.example, from });
     } else {
       const using = expression ?? ('using' in how ? how.using : '');
       unused.delete(requested.using.has(key) ? key : was);
@@ -159,7 +158,7 @@ export function changeColumns(
       );
       changes.notes.push(`${key} becomes ${type}: nobody reads or writes ${table.name} while its rows are rewritten`);
     }
-    // As if it were done: what else there is to say should be said at once.
+    // Continue as if it were done, so that one run reports everything.
     table.columns[column]!.type = type;
   }
 

@@ -4,12 +4,12 @@ import { columnTypeNamed } from '../../records/fields/f.ts';
 import { columnTypeOf, fieldTypeOf } from '../../records/fields/field-type.ts';
 import { kindOf } from './members.ts';
 
-/** How a column's values get another type: an expression that loses nothing, or why there is none. */
+/** How a column's values are converted to another type: an expression that loses nothing, or why there is none. */
 export type Conversion =
   | { using: string }
   | {
       /** What would be lost or fail. */
-      fault: string;
+      loss: string;
       /** An expression that a person may want nevertheless; undefined where there is none. */
       example: string | undefined;
     };
@@ -56,7 +56,7 @@ function cast(column: string, from: string, to: Target): string | undefined {
   return toText && castsToText(itemOf(from)) ? `${column}::${to.sql}` : undefined;
 }
 
-/** A value as `to_jsonb` is to get it. */
+/** The argument of `to_jsonb` for a value. */
 function jsonSource(column: string, from: string): string {
   if (TIMESTAMP.test(from)) return isoText(column);
   return columnTypeOfName(from)?.jsonAsText ? `${column}::text${isArray(from) ? '[]' : ''}` : column;
@@ -73,13 +73,13 @@ function lossless(column: string, from: string, to: Target): string | undefined 
 const isNumber = (sql: string) => columnTypeNamed(sql)?.number === true;
 const isKnown = (sql: string) => isArray(sql) || TIMESTAMP.test(sql) || columnTypeNamed(sql) !== undefined;
 
-/** A value that is neither text nor JSON as another one, if there is a meaning that all of them have. */
+/** Converts a value that is neither text nor JSON; undefined where not every value has a meaning in the other type. */
 function recast(column: string, from: string, to: string): string | undefined {
   if (from === 'boolean' && isNumber(to)) return `${column}::int::${to}`;
   if (isNumber(from) && to === 'boolean') return `${column} <> 0`;
   if (isNumber(from) && TIMESTAMP.test(to)) return `to_timestamp(${column} / 1000.0)`;
   if (TIMESTAMP.test(from) && isNumber(to)) return `(extract(epoch FROM ${column}) * 1000)::${to}`;
-  // Of other types, which an extension may have, a person knows more.
+  // Belfry knows too little about other types, which an extension may use.
   return isKnown(from) && isKnown(to) && to !== 'text' ? undefined : `${column}::text::${to}`;
 }
 
@@ -89,34 +89,34 @@ function recastItems(column: string, from: string, to: string): string | undefin
   return from === 'boolean' && isNumber(to) ? `${column}::int[]::${to}[]` : undefined;
 }
 
-function lossy(column: string, from: string, to: Target): Extract<Conversion, { fault: string }> {
+function lossy(column: string, from: string, to: Target): Extract<Conversion, { loss: string }> {
   const known = to.type?.lossyCast?.(column, from);
   if (known !== undefined) return known;
   const wanted = to.type?.item === undefined ? (to.type?.noun ?? to.sql) : to.sql;
   const [item, items] = [itemOf(from), itemOf(to.sql)];
-  const fails = `a value that is not ${TIMESTAMP.test(to.sql) ? 'a date' : wanted} would fail`;
+  const failure = `a value that is not ${TIMESTAMP.test(to.sql) ? 'a date' : wanted} would fail`;
   if (item !== from && items === to.sql)
-    return { fault: 'all items but the first would be lost', example: expression(`${column}[1]`, item, to) };
+    return { loss: 'all items but the first would be lost', example: expression(`${column}[1]`, item, to) };
   if (from === 'text') {
     const example =
       items === to.sql ? `nullif(${column}, '')::${to.sql}` : `string_to_array(${column}, ',')::${to.sql}`;
-    return { fault: fails.replace('a value', 'a text'), example };
+    return { loss: failure.replace('a value', 'a text'), example };
   }
   if (from === 'jsonb' && items !== to.sql)
-    return { fault: fails, example: `translate(${column}::text, '[]', '{}')::${to.sql}` };
-  if (from === 'jsonb') return { fault: fails, example: `(${column} #>> '{}')::${to.sql}` };
-  const fault = 'there is no conversion that keeps every value';
-  if (item !== from) return { fault, example: recastItems(column, item, items) };
-  return { fault, example: recast(column, from, to.sql) };
+    return { loss: failure, example: `translate(${column}::text, '[]', '{}')::${to.sql}` };
+  if (from === 'jsonb') return { loss: failure, example: `(${column} #>> '{}')::${to.sql}` };
+  const loss = 'there is no conversion that keeps every value';
+  if (item !== from) return { loss, example: recastItems(column, item, items) };
+  return { loss, example: recast(column, from, to.sql) };
 }
 
-/** An expression that gives the values in another type, whatever is lost or fails; undefined where there is none. */
+/** An expression that converts the values, even where something is lost or fails; undefined where there is none. */
 function expression(column: string, from: string, to: Target): string | undefined {
   if (from === to.sql) return column;
   return lossless(column, from, to) ?? lossy(column, from, to).example;
 }
 
-/** An expression that turns each value into the one that it stands for in another type, or fails on it. */
+/** An expression that converts each value to its equal in another type, or fails. */
 export function faithful(column: string, from: string, to: string): string {
   return from === 'boolean' && isNumber(to) ? recast(column, from, to)! : `${column}::text::${to}`;
 }
@@ -142,7 +142,7 @@ export function conversion(column: string, from: string, to: string, spec: Field
   const textual = to === 'text' || to === 'text[]';
   if (textual && to !== `${from}[]` && !takesAnyText(spec)) {
     return {
-      fault: `a value that is no ${kindOf(spec!)} would stay as it is`,
+      loss: `a value that is no ${kindOf(spec!)} would stay as it is`,
       example: expression(column, from, target),
     };
   }

@@ -1,11 +1,11 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import { pluralName, resourceName, snakeCase } from '../../declare/naming.ts';
 import { earlierNames } from '../../declare/resource.ts';
+import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
 import { fieldTypeOf } from '../../records/fields/field-type.ts';
 import { freshDefault } from '../../records/fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { archiveTable } from '../../records/store/archive-table.ts';
-import { literal } from './literal.ts';
 import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';
 
 /** What a declaration says of a column, beyond its SQL. */
@@ -23,7 +23,7 @@ export interface DeclaredColumn {
   longest: number | undefined;
   /** Bytes that its indexes have room for in such a text; undefined where it has none. */
   room: number | undefined;
-  /** What its ciphertexts are bound to, besides the record's id, when it is encrypted: `post/secret` (records/value-context.ts). */
+  /** What its ciphertexts are bound to, besides the record's id, when it is encrypted: `post/secret`. */
   bound: string | undefined;
   /** Columns that it may have been, latest first. */
   earlier: readonly string[];
@@ -96,4 +96,16 @@ export function declaredTables(resources: readonly CompiledResource[], statement
     return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];
   });
   return { columns: new Map(columns), tables: new Map(tables), statements };
+}
+
+/** A value as it goes to its column, written out in SQL with the column's type: for statements that take no parameters. */
+export function literal(value: unknown, type: string): string {
+  if (Array.isArray(value)) return `ARRAY[${value.map(scalar).join(', ')}]::${type}`;
+  return `${scalar(value)}::${type}`;
+}
+
+function scalar(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return quoteLiteral(String(value));
 }

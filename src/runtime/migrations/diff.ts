@@ -1,12 +1,10 @@
 import { StartupError } from '../../platform/environment.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
-import { changeColumns, type Refusal, type Unchecked } from './column-changes.ts';
+import { changeColumns, namesBefore, type Refusal, type Unchecked } from './column-changes.ts';
 import type { Declared } from './declared.ts';
-import { findRenames, type Renames } from './find-renames.ts';
-import { tightIndexes } from './index-room.ts';
 import { findLosses, type Loss } from './losses.ts';
-import { applyRenames, renameParts } from './rename.ts';
+import { applyRenames, findRenames, type Renames, renameParts } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { drizzleStatements, emptySnapshot, type Snapshot } from './snapshot.ts';
 
@@ -18,7 +16,7 @@ export interface Plan {
   indexes: string[];
   /** What the statements lose. */
   losses: Loss[];
-  /** What cannot be done; while there is any, the statements are not to be run. */
+  /** Changes that cannot be made. The statements must not be run while there are any. */
   refusals: Refusal[];
   /** What a person should know before running them, a line each. */
   notes: string[];
@@ -40,7 +38,7 @@ function union(previous: Snapshot, next: Snapshot): Snapshot {
   return { ...next, tables };
 }
 
-/** A new column gives the rows that are there the default of its declaration; Postgres does so without touching them. */
+/** Fills a new column of existing rows with its declared default, which Postgres does without rewriting them. */
 function filled(statement: string, declared: Declared): string[] {
   const [added, table, column] = ADDED.exec(statement) ?? [];
   const fill = declared.columns.get(`${table}.${column}`)?.fill;
@@ -88,7 +86,7 @@ function newStatements(previous: Snapshot, { statements }: Declared): readonly s
  * first, then everything new, then everything gone.
  *
  * @param previous undefined for an empty database
- * @throws StartupError when something that was asked for does not fit
+ * @throws StartupError when a requested change does not fit
  */
 export async function planChange(
   previous: Snapshot | undefined,
@@ -134,4 +132,37 @@ export async function planChange(
     notes: [...notes, ...columns.notes, ...tight.map(({ note }) => note)],
     unchecked: [...columns.unchecked, ...tight],
   };
+}
+
+// A hash has room for anything, and what finds substrings has no whole texts in it.
+const INDEX_TERMS = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)" USING (?:btree|gin) \(([^)]+)\)/;
+
+/**
+ * Notes on new indexes over existing columns: a text that does not fit into an index stops the migration.
+ *
+ * @param before with everything renamed already
+ * @param indexes the statements that make them
+ */
+export function tightIndexes(
+  before: Snapshot,
+  indexes: readonly string[],
+  declared: Declared,
+  renames: Renames,
+): Unchecked[] {
+  const found = new Map<string, Unchecked>();
+  for (const statement of indexes) {
+    const [, table, terms] = INDEX_TERMS.exec(statement) ?? [];
+    if (table === undefined || terms!.includes('gin_trgm_ops')) continue;
+    for (const [, column] of terms!.matchAll(/"([^"]+)"/g)) {
+      const key = `${table}.${column}`;
+      const type = before.tables[`public.${table}`]?.columns[column!]?.type;
+      const room = declared.columns.get(key)?.room;
+      const longest = before.belfry?.columns[key]?.longest;
+      if (room === undefined || (longest !== undefined && longest <= room)) continue;
+      if (type !== 'text' && type !== 'text[]') continue;
+      const note = `${key} gets an index, which has room for ${room} bytes of a text: longer ones that are there may stop the migration`;
+      found.set(key, { ...namesBefore(renames, table, column!), note, room, array: type === 'text[]' });
+    }
+  }
+  return [...found.values()];
 }

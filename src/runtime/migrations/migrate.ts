@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { apply } from './apply.ts';
 import type { Declared } from './declared.ts';
-import type { MayDrop } from './dropping.ts';
+import type { MayDrop } from './losses.ts';
 import { sync } from './sync.ts';
 
 /** How the database gets its tables: `apply` runs the migrations folder, `sync` makes it match the declarations. */
@@ -30,19 +30,20 @@ const SESSION = `set statement_timeout = 0;
 
 // Any number that nothing else in this database locks.
 const LOCK = 7_203_915_642;
-const ASK_AGAIN_MS = 200;
-const SAY_AGAIN = 50;
+const POLL_MS = 200;
+const POLLS_PER_LOG_LINE = 50;
 
 /**
- * Waits until no other instance migrates. It asks again and again: a session that waits inside Postgres would have a
+ * Waits until no other instance migrates. It polls: a session that waits inside Postgres would have a
  * transaction open, and building an index concurrently waits for all of those.
  */
-async function waitForTurn(client: pg.Client, log: Logger): Promise<void> {
-  for (let asked = 0; ; asked++) {
+async function waitForLock(client: pg.Client, log: Logger): Promise<void> {
+  for (let polls = 0; ; polls++) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [LOCK]);
     if (rows[0].mine) return;
-    if (asked % SAY_AGAIN === SAY_AGAIN - 1) log.info('another instance migrates the database; waiting for it');
-    await sleep(ASK_AGAIN_MS);
+    if (polls % POLLS_PER_LOG_LINE === POLLS_PER_LOG_LINE - 1)
+      log.info('another instance migrates the database; waiting for it');
+    await sleep(POLL_MS);
   }
 }
 
@@ -59,7 +60,7 @@ export async function migrateDatabase(
   await client.connect();
   try {
     await client.query(SESSION);
-    await waitForTurn(client, log);
+    await waitForLock(client, log);
     const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayDrop = 'empty' } = options;
     if (mode === 'apply') await apply(client, folder, log, say);
     else await sync(client, schema, mayDrop, log);

@@ -1,4 +1,4 @@
-/** What the person who makes a migration said beyond the declarations. Tables and columns by their names in the database. */
+/** Changes that the author of a migration requests on the command line. Tables and columns by their names in the database. */
 export interface RequestedChanges {
   renamedTables: readonly { from: string; to: string }[];
   renamedColumns: readonly { table: string; from: string; to: string }[];

@@ -1,8 +1,12 @@
-import type { Migration } from './journal.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { type Migration, readMigrations } from './journal.ts';
 
 /** Something that runs a query and gives its rows as objects. */
 export interface Queryable {
-  // biome-ignore lint/suspicious/noExplicitAny: rows are typed by who asks
+  // biome-ignore lint/suspicious/noExplicitAny: rows are typed by the caller
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }
 
@@ -37,4 +41,22 @@ export async function migrationState(client: Queryable, migrations: readonly Mig
     edited: migrations.filter(({ when, hash }) => hashes.has(when) && hashes.get(when) !== hash),
     unknown: [...hashes.keys()].filter((when) => !known.has(when)).length,
   };
+}
+
+/**
+ * Says in the log that the database has migrations that this code does not know, as after a deploy that was taken back. It
+ * is no error as long as everything that is declared exists.
+ */
+export async function warnIfAhead(database: Database, log: Logger): Promise<void> {
+  const folder = join(process.cwd(), 'migrations');
+  if (!existsSync(join(folder, 'meta', '_journal.json'))) return;
+  try {
+    const { applied, unknown } = await migrationState(database.pool, readMigrations(folder));
+    // A database with none of these migrations is that of something else, as in tests.
+    if (applied.length > 0 && unknown > 0)
+      log.warn(`the database is ahead of this code, which does not know ${unknown} of its migrations`);
+  } catch (error) {
+    // The role of the app may have no right to look: nothing depends on it.
+    log.warn({ err: error }, 'could not find out whether the database is ahead of this code');
+  }
 }

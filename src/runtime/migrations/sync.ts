@@ -9,8 +9,8 @@ import type { Refusal } from './column-changes.ts';
 import { faithful } from './convert.ts';
 import type { Declared } from './declared.ts';
 import { type Plan, planChange } from './diff.ts';
-import { decideLosses, type MayDrop } from './dropping.ts';
 import { explainFailure } from './explain-failure.ts';
+import { decideLosses, type MayDrop } from './losses.ts';
 import { NO_REQUESTS } from './requested-changes.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { isMigrated } from './state.ts';
@@ -59,12 +59,12 @@ export async function isSynced(client: Client): Promise<boolean> {
   return rows[0].is;
 }
 
-const AFRESH = 'give the field another name, or begin afresh (npm run dev -- --fresh)';
+const START_OVER = 'give the field another name, or begin afresh (npm run dev -- --fresh)';
 
 async function run(client: Client, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
     await client.query(statement).catch((error: Error) => {
-      const mend = statement.includes(' SET DATA TYPE ') ? AFRESH : 'change the declaration or the rows in its way';
+      const mend = statement.includes(' SET DATA TYPE ') ? START_OVER : 'change the declaration or the rows in its way';
       throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
         ...explainFailure(statement, error),
         mend,
@@ -81,7 +81,7 @@ async function isEmpty(client: Client, { was }: Refusal): Promise<boolean> {
 
 /**
  * What sync does. A migration is made without a look at the rows; sync has them before it: a column without values is
- * made anew, and values are turned into another type if they can be.
+ * replaced, and values are converted where that is possible.
  */
 async function plan(client: Client, previous: Snapshot | undefined, next: Snapshot, declared: Declared): Promise<Plan> {
   const first = await planChange(previous, next, declared, NO_REQUESTS);
@@ -98,12 +98,12 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
   if (second.refusals.length > 0) {
     throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
       ...second.refusals.map(({ table, column, why }) => `${table}.${column}: ${why}`),
-      AFRESH,
+      START_OVER,
     ]);
   }
   const isKept = (loss: Plan['losses'][number]) =>
     first.losses.some((one) => one.table === loss.table && one.column === loss.column);
-  // What is made anew held nothing.
+  // Replaced columns held no values.
   return { ...second, losses: second.losses.filter(isKept) };
 }
 

@@ -41,7 +41,7 @@ test.each([
   expect((await ann.call(method, path.replace(':id', id), method === 'GET' ? undefined : {})).status).toBe(expected);
 });
 
-test('a registered device is answered with 201, its fields, and its token masked', async () => {
+test('a registration responds 201 with the device and its masked token', async () => {
   const ann = await run.person('Ann');
   const token = newToken();
   const sent = { token, platform: 'ios', name: 'Ann’s phone', appVersion: '1.2.3', locale: 'de-AT' };
@@ -62,7 +62,7 @@ test('a registered device is answered with 201, its fields, and its token masked
   expect((await ann.call('GET', DEVICES)).body).toEqual({ data: [body.data] });
 });
 
-test('every device route needs a signed-in user', async () => {
+test('every device route requires a signed-in user', async () => {
   const id = '0'.repeat(24);
   const routes = [
     ['POST', DEVICES],
@@ -138,12 +138,12 @@ describe('a registration is refused with 422', () => {
   });
 });
 
-test('a token at its greatest length is accepted', async () => {
+test('a token of the maximum length is accepted', async () => {
   const ann = await run.person('Ann');
   expect((await register(ann, { token: `${newToken()}-`.padEnd(4096, 'é') })).status).toBe(201);
 });
 
-test('a known token moves to the user and session that registered it last, with nothing of the user before', async () => {
+test('a known token moves to the user and session that registered it last, without data of the previous user', async () => {
   const [ann, ben] = [await run.person('Ann'), await run.person('Ben')];
   const token = newToken();
   const first = await register(ann, { token, name: 'Ann’s phone', locale: 'de' });
@@ -174,7 +174,7 @@ test.each([
   expect((await ben.call('GET', DEVICES)).body.data).toEqual([moved.body.data]);
 });
 
-test('a token that its own user registers again stays one device', async () => {
+test('registering the same token again updates the existing device', async () => {
   const ann = await run.person('Ann');
   const token = newToken();
   const first = await register(ann, { token, name: 'old' });
@@ -184,7 +184,7 @@ test('a token that its own user registers again stays one device', async () => {
   expect((await sql.query('select 1 from devices where id = $1', [first.body.data.id])).rows).toHaveLength(1);
 });
 
-test('a token registered by many users under several platforms at once is one device of one of them', async () => {
+test('a token that many users register at once, under several platforms, becomes one device of one user', async () => {
   const people = await Promise.all(['A', 'B', 'C', 'D'].map((name) => run.person(name)));
   const token = newToken();
   const platforms = ['android', 'ios'];
@@ -196,7 +196,7 @@ test('a token registered by many users under several platforms at once is one de
   expect(lists.flatMap((list) => list.body.data)).toHaveLength(1);
 });
 
-test('a user has at most 100 devices: one more removes the device that was not seen for longest', async () => {
+test('a user has at most 100 devices: registering one more removes the one seen longest ago', async () => {
   const ann = await run.person('Ann');
   const ids: string[] = [];
   for (let i = 0; i < 100; i++) ids.push((await register(ann)).body.data.id);
@@ -207,7 +207,7 @@ test('a user has at most 100 devices: one more removes the device that was not s
   expect(listed.toSorted()).toEqual([...ids.filter((each) => each !== ids[42]), id].toSorted());
 });
 
-test('logging out removes the devices of that session and no others', async () => {
+test('logout removes only the devices of that session', async () => {
   const ann = await run.person('Ann');
   const second = await another(ann);
   await register(ann);
@@ -230,7 +230,7 @@ test('devices of an expired session are not listed', async () => {
   expect((await second.call('GET', DEVICES)).body.data).toEqual([]);
 });
 
-test('a device is removed by its owner only; for everybody else, and under a malformed id, it is not there', async () => {
+test('only the owner can remove a device; other users and malformed ids get 404', async () => {
   const [ann, ben] = [await run.person('Ann'), await run.person('Ben', ['admin'])];
   const { id } = (await register(ann)).body.data;
   for (const [who, path] of [
@@ -246,7 +246,7 @@ test('a device is removed by its owner only; for everybody else, and under a mal
   expect((await ann.call('DELETE', `${DEVICES}/${id}`)).status).toBe(404);
 });
 
-test('unregister removes the own device with that token, and answers alike for one that is unknown or another’s', async () => {
+test('unregister removes the caller’s device with that token, and responds the same for unknown tokens and other users’ tokens', async () => {
   const [ann, ben] = [await run.person('Ann'), await run.person('Ben')];
   const token = newToken();
   await register(ann, { token });
@@ -272,7 +272,7 @@ test('a reported tap emits push.opened with the device of the session and the ur
   ]);
 });
 
-test('a tap that tells nothing, from a session without device, is reported all the same', async () => {
+test('a tap without data from a session without a device still emits the event', async () => {
   const ann = await run.person('Ann');
   opened.length = 0;
   expect((await ann.call('POST', `${DEVICES}/opened`, {})).status).toBe(204);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { maskToken, tokenFault, tokenHash } from '../../../src/accounts/devices/index.ts';
+import { maskToken, tokenError, tokenHash } from '../../../src/accounts/devices/index.ts';
 import { anyCharacter } from '../../support/any-text.ts';
 
 const keys = { p256dh: 'BPk', auth: 'c2VjcmV0' };
@@ -38,7 +38,7 @@ test.each([
   ['a local name', subscription('https://localhost/1')],
   ['a name and password', subscription('https://a:b@push.example.com/1')],
 ])('a web token is refused in production when it is or has %s', (_, token) => {
-  expect(tokenFault('web', token, inProduction)).toMatch(/^Must be/);
+  expect(tokenError('web', token, inProduction)).toMatch(/^Must be/);
 });
 
 test.each([
@@ -57,22 +57,22 @@ test.each([
   ['https://1.1.1.1/1', false],
 ])('%s is an endpoint of a push service in production: %s', (endpoint, known) => {
   const fault = 'Must be a PushSubscription with an endpoint of a known push service';
-  expect(tokenFault('web', subscription(endpoint), inProduction)).toBe(known ? undefined : fault);
+  expect(tokenError('web', subscription(endpoint), inProduction)).toBe(known ? undefined : fault);
 });
 
-test('every public host is taken where settings say so; private ones are not', () => {
+test('with endpointHosts "*", every public host is accepted and private hosts are not', () => {
   const any = { allowPrivate: false, hosts: ['*'] };
-  expect(tokenFault('web', subscription('https://push.anybody.net/1'), any)).toBeUndefined();
-  expect(tokenFault('web', subscription('https://10.0.0.1/1'), any)).toMatch(/public host/);
+  expect(tokenError('web', subscription('https://push.anybody.net/1'), any)).toBeUndefined();
+  expect(tokenError('web', subscription('https://10.0.0.1/1'), any)).toMatch(/public host/);
 });
 
-test('in development a push service may run on the same machine', () => {
+test('in development, a push service on the same machine is accepted', () => {
   expect(
-    tokenFault('web', subscription('https://localhost:8443/1'), { allowPrivate: true, hosts: [] }),
+    tokenError('web', subscription('https://localhost:8443/1'), { allowPrivate: true, hosts: [] }),
   ).toBeUndefined();
 });
 
-test('a browser is identified by its endpoint, however its subscription is written; any other token by every character', () => {
+test('a browser is identified by its endpoint, any other device by its whole token', () => {
   const endpoint = 'https://push.example.com/1';
   const other = JSON.stringify({ keys, endpoint }, null, 2);
   expect(tokenHash(subscription(endpoint))).toBe(tokenHash(other));

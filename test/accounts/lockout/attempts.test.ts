@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { createLockout } from '../../../src/accounts/lockout.ts';
+import { createLockout } from '../../../src/accounts/lockout/lockout.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import type { Platform } from '../../../src/platform/platform.ts';
@@ -27,18 +27,18 @@ const [here, there] = [processOf(), processOf()];
 const wrong = async () => undefined;
 const right = async () => 'value';
 
-test('what an attempt gives is handed on', async () => {
+test('an attempt returns the value of its check', async () => {
   expect(await here.attempt('email:a', right)).toEqual({ kind: 'passed', value: 'value' });
   expect(await here.attempt('email:a', wrong)).toEqual({ kind: 'failed' });
 });
 
-test('an attempt that cannot be decided does not count, and gives its place back', async () => {
+test('an attempt whose check throws does not count and frees its place', async () => {
   const broken = () => here.attempt('email:b', () => Promise.reject(new Error('the store is away')));
   for (let i = 0; i < 12; i++) await expect(broken()).rejects.toThrow('the store is away');
   expect((await here.attempt('email:b', right)).kind).toBe('passed');
 });
 
-test('two processes count together: of fifty failing attempts at once five are made', async () => {
+test('two processes share one count: of fifty concurrent failing attempts, five are made', async () => {
   let made = 0;
   const check = async () => {
     made += 1;
@@ -52,7 +52,7 @@ test('two processes count together: of fifty failing attempts at once five are m
   expect(outcomes.filter((one) => one.kind === 'failed' && one.lockedUntil !== undefined)).toHaveLength(1);
 });
 
-test('never more attempts are undecided at once than may fail, in all processes together', async () => {
+test('no more attempts run at once, over all processes, than may still fail', async () => {
   let [flying, most] = [0, 0];
   const check = async () => {
     flying += 1;
@@ -66,7 +66,7 @@ test('never more attempts are undecided at once than may fail, in all processes 
   expect(most).toBeLessThanOrEqual(5);
 });
 
-test('who waits is served in turn: a name that is contested holds up no other one', async () => {
+test('waiting attempts run in order, and a contested name does not delay other names', async () => {
   const held = Promise.withResolvers<string>();
   const holding = Array.from({ length: 5 }, () => here.attempt('email:e', () => held.promise));
   const order: number[] = [];
@@ -78,14 +78,14 @@ test('who waits is served in turn: a name that is contested holds up no other on
   expect(order).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('clearing a name forgets its failures and its lock, and those of no other', async () => {
+test('clearing a name removes only its own failures and lock', async () => {
   for (const name of ['email:g', 'email:h']) for (let i = 0; i < 5; i++) await here.attempt(name, wrong);
   await there.clear('email:g');
   expect((await here.attempt('email:g', right)).kind).toBe('passed');
   expect((await here.attempt('email:h', right)).kind).toBe('locked');
 });
 
-test('what somebody else wrote into Redis locks nobody out', async () => {
+test('an unreadable value in Redis locks no user out', async () => {
   await here.attempt('email:i', wrong);
   const keys = await redis.commands.keys(`${database.redisPrefix}:lockout:*`);
   for (const junk of ['not a state', '5', '{"failures":["x"]}']) {

@@ -34,7 +34,7 @@ async function fail(email: string, count: number): Promise<void> {
   for (let i = 0; i < count; i++) expect((await login(email, wrong)).status).toBe(401);
 }
 
-test('the fifth failed sign-in locks the e-mail: then 429 for right and wrong passwords alike, and when to try again', async () => {
+test('the fifth failed sign-in locks the e-mail: right and wrong passwords respond 429 with Retry-After', async () => {
   const ann = await person('Ann');
   await fail(ann.email, 5);
   const answers = [await login(ann.email), await login(ann.email, wrong)];
@@ -54,7 +54,7 @@ test('an e-mail without an account is locked in the same way', async () => {
   expect((await login('nobody@example.com', wrong)).status).toBe(429);
 });
 
-test('an e-mail is counted as one however it is written', async () => {
+test('case and surrounding space of an e-mail do not affect the count', async () => {
   const { email } = await person('Kim');
   const [first, ...rest] = email;
   for (const written of [
@@ -84,27 +84,27 @@ test('a lock leaves live sessions alone', async () => {
   expect((await ann.call('GET', '/api/auth/me')).status).toBe(200);
 });
 
-test('of fifty wrong passwords at once five are checked', async () => {
+test('of fifty concurrent wrong passwords, five are checked', async () => {
   const ann = await person('Ann');
   const answers = await times(50, () => login(ann.email, wrong));
   expect(statuses(answers).sort()).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
   expect((await login(ann.email)).status).toBe(429);
 });
 
-test('twelve right passwords at once all sign in', async () => {
+test('twelve concurrent sign-ins with the right password all succeed', async () => {
   const ann = await person('Ann');
   expect(statuses(await times(12, () => login(ann.email)))).toEqual(Array(12).fill(200));
   await fail(ann.email, 4);
   expect(statuses(await times(12, () => login(ann.email)))).toEqual(Array(12).fill(200));
 });
 
-test('right and wrong passwords at once: no right one is refused that is not behind five wrong ones', async () => {
+test('a right password among concurrent wrong ones is refused only after five wrong ones', async () => {
   const ann = await person('Ann');
   const answers = await times(20, (i) => login(ann.email, i % 5 === 4 ? wrong : secret));
   expect(statuses(answers)).toEqual(Array.from({ length: 20 }, (_, i) => (i % 5 === 4 ? 401 : 200)));
 });
 
-test('places of attempts whose process died are free again after a while', async () => {
+test('reservations of a process that died expire', async () => {
   const ann = await person('Ann');
   const until = Date.now() + 300;
   const flights = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((id) => [id, until]));
@@ -113,7 +113,7 @@ test('places of attempts whose process died are free again after a while', async
   expect(Date.now()).toBeGreaterThanOrEqual(until);
 });
 
-test('the right password of a disabled account answers 403 and locks nothing', async () => {
+test('the right password of a disabled account responds 403 and locks nothing', async () => {
   const ann = await person('Ann');
   await app.service('user').update(ann.id, { status: 'disabled' });
   for (let i = 0; i < 7; i++) expect((await login(ann.email)).status).toBe(403);
@@ -121,7 +121,7 @@ test('the right password of a disabled account answers 403 and locks nothing', a
   expect((await login(ann.email)).status).toBe(429);
 });
 
-test('the right password of a disabled account leaves the failed sign-ins counted, and is reported with its reason', async () => {
+test('the right password of a disabled account does not clear the failed sign-ins and emits an event with the reason', async () => {
   const ann = await person('Ann');
   await fail(ann.email, 4);
   await app.service('user').update(ann.id, { status: 'disabled' });
@@ -133,7 +133,7 @@ test('the right password of a disabled account leaves the failed sign-ins counte
   expect((await login(ann.email)).status).toBe(429);
 });
 
-test('nothing in Redis tells whose sign-ins are counted, and all of it ends by itself', async () => {
+test('Redis keys do not reveal the counted e-mails, and all of them expire', async () => {
   const email = 'whoever@secret-company.example';
   await login(email, wrong);
   const keys = await redis.keys(`${env.REDIS_PREFIX}:lockout:*`);
@@ -146,7 +146,7 @@ test('nothing in Redis tells whose sign-ins are counted, and all of it ends by i
   }
 });
 
-test('events: each failed sign-in, the lock once, each attempt while it holds; none with a password', async () => {
+test('events are emitted for each failed sign-in, once for the lock, and for each attempt while it holds, never with a password', async () => {
   const ann = await person('Ann');
   told.length = 0;
   await times(8, () => login(ann.email.toUpperCase(), wrong));
@@ -160,7 +160,7 @@ test('events: each failed sign-in, the lock once, each attempt while it holds; n
   }
 });
 
-test('auth.lockout decides how many, and how long; when a lock ends the count begins anew', async () => {
+test('auth.lockout sets the number of attempts and the duration, and the count restarts after a lock', async () => {
   const { email } = await brief.person('Ann');
   const attempt = (password: string) => brief.call('POST', '/api/auth/login', { email, password });
   expect(statuses([await attempt(wrong), await attempt(wrong)])).toEqual([401, 401]);
@@ -171,7 +171,7 @@ test('auth.lockout decides how many, and how long; when a lock ends the count be
   expect((await attempt(secret)).status).toBe(200);
 });
 
-test('with maxAttempts 0 nothing is locked and nothing counted', async () => {
+test('maxAttempts 0 turns the lockout off', async () => {
   const { email } = await off.person('Ann');
   const attempt = (password: string) => off.call('POST', '/api/auth/login', { email, password });
   for (let i = 0; i < 8; i++) expect((await attempt(wrong)).status).toBe(401);

@@ -2,109 +2,109 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   abandon,
-  CLEAN,
   clearFailures,
+  EMPTY_STATE,
   fail,
   type LockoutState,
   lifetime,
-  pass,
   renew,
   reserve,
+  succeed,
 } from '../../../src/accounts/lockout/state.ts';
 
 const rule = { maxAttempts: 5, windowMs: 900_000, lockMs: 600_000 };
 
 /** Attempts that fail one after the other, at these times. */
 function failing(times: readonly number[]): LockoutState {
-  return times.reduce((state, now, i) => fail(state, rule, `f${i}`, now).state, CLEAN);
+  return times.reduce((state, now, i) => fail(state, rule, `f${i}`, now).state, EMPTY_STATE);
 }
 
-test('the fifth failure within the window locks, and says until when', () => {
+test('the fifth failure within the window locks the name and returns the end of the lock', () => {
   const four = failing([0, 1, 2, 3]);
   expect(four.lockedUntil).toBe(0);
-  const { state, answer } = fail(four, rule, 'x', 899_999);
+  const { state, result: answer } = fail(four, rule, 'x', 899_999);
   expect(answer).toBe(899_999 + rule.lockMs);
-  expect(reserve(state, rule, 'y', 900_000).answer).toBe(rule.lockMs - 1);
+  expect(reserve(state, rule, 'y', 900_000).result).toBe(rule.lockMs - 1);
 });
 
 test('the window slides: five failures lock whenever they fall within it, and an older one no longer counts', () => {
   const five = failing([0, 800_000, 800_001, 800_002, 900_000]);
   expect(five.lockedUntil).toBe(0);
-  expect(fail(five, rule, 'x', 900_001).answer).toBe(900_001 + rule.lockMs);
+  expect(fail(five, rule, 'x', 900_001).result).toBe(900_001 + rule.lockMs);
 });
 
-test('when the lock ends nothing is left of it', () => {
+test('nothing is left of a lock after it ends', () => {
   const locked = failing([1, 2, 3, 4, 5]);
-  expect(reserve(locked, rule, 'x', rule.lockMs + 4).answer).toBe(1);
-  const { state, answer } = reserve(locked, rule, 'x', rule.lockMs + 5);
+  expect(reserve(locked, rule, 'x', rule.lockMs + 4).result).toBe(1);
+  const { state, result: answer } = reserve(locked, rule, 'x', rule.lockMs + 5);
   expect(answer).toBe('go');
   expect(state).toMatchObject({ failures: [], lockedUntil: 0 });
 });
 
-test('no more attempts are reserved than may still fail; one that ends makes room, one that passes forgets the failures', () => {
+test('no more attempts are reserved than may still fail; an attempt that ends frees its place, one that passes clears the failures', () => {
   let state = failing([0, 1]);
   for (const id of ['a', 'b', 'c']) {
     const decided = reserve(state, rule, id, 2);
-    expect(decided.answer).toBe('go');
+    expect(decided.result).toBe('go');
     state = decided.state;
   }
-  expect(reserve(state, rule, 'd', 2)).toEqual({ state, answer: 'wait' });
-  expect(reserve(abandon(state, rule, 'a', 3).state, rule, 'd', 3).answer).toBe('go');
-  const passed = pass(state, rule, 'a', 3).state;
+  expect(reserve(state, rule, 'd', 2)).toEqual({ state, result: 'wait' });
+  expect(reserve(abandon(state, rule, 'a', 3).state, rule, 'd', 3).result).toBe('go');
+  const passed = succeed(state, rule, 'a', 3).state;
   expect(passed).toMatchObject({ failures: [] });
   expect(Object.keys(passed.flights)).toEqual(['b', 'c']);
 });
 
-test('a lock outlasts an attempt that passes while it holds', () => {
+test('a lock remains when an attempt passes while the name is locked', () => {
   const locked = failing([1, 2, 3, 4, 5]);
-  expect(pass(locked, rule, 'x', 6).state.lockedUntil).toBe(locked.lockedUntil);
+  expect(succeed(locked, rule, 'x', 6).state.lockedUntil).toBe(locked.lockedUntil);
 });
 
-test('an attempt that fails after others have locked the name leaves the lock as it is and is not counted', () => {
-  const reserved = reserve(CLEAN, rule, 'late', 1).state;
+test('an attempt that fails after the name was locked does not extend the lock and is not counted', () => {
+  const reserved = reserve(EMPTY_STATE, rule, 'late', 1).state;
   const locked = { ...failing([1, 2, 3, 4, 5]), flights: reserved.flights };
   expect(fail(locked, rule, 'late', 6)).toEqual({
     state: { failures: [], flights: {}, lockedUntil: locked.lockedUntil },
-    answer: undefined,
+    result: undefined,
   });
 });
 
-test('an attempt whose process says nothing more gives its place back; renewed in time it keeps it', () => {
-  let state: LockoutState = CLEAN;
+test('a reservation that is not renewed expires; one that is renewed in time stays', () => {
+  let state: LockoutState = EMPTY_STATE;
   for (const id of ['a', 'b', 'c', 'd', 'e']) state = reserve(state, rule, id, 0).state;
-  expect(reserve(state, rule, 'x', 9_999).answer).toBe('wait');
-  expect(reserve(state, rule, 'x', 10_000).answer).toBe('go');
+  expect(reserve(state, rule, 'x', 9_999).result).toBe('wait');
+  expect(reserve(state, rule, 'x', 10_000).result).toBe('go');
   for (const id of ['a', 'b', 'c', 'd', 'e']) state = renew(state, rule, id, 5_000).state;
-  expect(reserve(state, rule, 'x', 10_000).answer).toBe('wait');
+  expect(reserve(state, rule, 'x', 10_000).result).toBe('wait');
 });
 
-test('a renewal that comes when the attempt is over takes no place', () => {
-  const reserved = reserve(CLEAN, rule, 'a', 0).state;
-  const over = pass(reserved, rule, 'a', 1).state;
-  expect(renew(over, rule, 'a', 2)).toEqual({ state: over, answer: undefined });
+test('renewing an attempt that has ended does not reserve a place', () => {
+  const reserved = reserve(EMPTY_STATE, rule, 'a', 0).state;
+  const over = succeed(reserved, rule, 'a', 1).state;
+  expect(renew(over, rule, 'a', 2)).toEqual({ state: over, result: undefined });
 });
 
-test('a rule that has become stricter locks at once who has failed too often for it', () => {
+test('a stricter rule applies at once to failures that are already counted', () => {
   const four = failing([0, 1, 2, 3]);
   for (const maxAttempts of [3, 4]) {
-    expect(reserve(four, { ...rule, maxAttempts }, 'x', 4).answer).toBe(3 + rule.lockMs - 4);
+    expect(reserve(four, { ...rule, maxAttempts }, 'x', 4).result).toBe(3 + rule.lockMs - 4);
   }
 });
 
-test('clearing the failures begins the count anew, and leaves a lock and the attempts that are being decided', () => {
+test('clearing the failures restarts the count and keeps locks and running attempts', () => {
   const reserved = reserve(failing([0, 1, 2, 3]), rule, 'a', 4).state;
   expect(clearFailures(reserved, rule, 5).state).toEqual({ ...reserved, failures: [] });
   const locked = { ...failing([1, 2, 3, 4, 5]), failures: [6] };
   expect(clearFailures(locked, rule, 7).state).toMatchObject({ failures: [], lockedUntil: locked.lockedUntil });
-  const inFlight = reserve(CLEAN, rule, 'a', 0).state;
+  const inFlight = reserve(EMPTY_STATE, rule, 'a', 0).state;
   expect(clearFailures(inFlight, rule, 1).state).toBe(inFlight);
 });
 
-test('a state lives until nothing in it matters', () => {
-  expect(lifetime(CLEAN, rule, 5)).toBe(0);
+test('a state expires when everything in it has expired', () => {
+  expect(lifetime(EMPTY_STATE, rule, 5)).toBe(0);
   expect(lifetime(failing([0, 10]), rule, 20)).toBe(rule.windowMs - 10);
   expect(lifetime(failing([0, 1, 2, 3, 4]), rule, 4)).toBe(rule.lockMs);
-  expect(lifetime(pass(reserve(CLEAN, rule, 'a', 0).state, rule, 'a', 1).state, rule, 1)).toBe(0);
+  expect(lifetime(succeed(reserve(EMPTY_STATE, rule, 'a', 0).state, rule, 'a', 1).state, rule, 1)).toBe(0);
 });
 
 type Step = { act: 'begin' | 'fail' | 'pass' | 'abandon' | 'wait'; which: number; ms: number };
@@ -115,10 +115,10 @@ const step: fc.Arbitrary<Step> = fc.record({
   ms: fc.oneof(fc.nat(5), fc.nat(400_000)),
 });
 
-test('whatever happens: never more than five failures in a window without a lock, and nobody begins while it holds', () => {
+test('in any sequence of events, five failures in a window cause a lock, and no attempt starts while it holds', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      let state: LockoutState = CLEAN;
+      let state: LockoutState = EMPTY_STATE;
       let now = 1;
       let flying: string[] = [];
       let failures: number[] = [];
@@ -135,8 +135,8 @@ test('whatever happens: never more than five failures in a window without a lock
           const free = recent.length + flying.length < rule.maxAttempts;
           const decided = reserve(state, rule, `a${i}`, now);
           state = decided.state;
-          expect(decided.answer).toBe(now < lockedUntil ? lockedUntil - now : free ? 'go' : 'wait');
-          if (decided.answer === 'go') flying.push(`a${i}`);
+          expect(decided.result).toBe(now < lockedUntil ? lockedUntil - now : free ? 'go' : 'wait');
+          if (decided.result === 'go') flying.push(`a${i}`);
         } else if (id !== undefined && act !== 'wait') {
           flying = flying.filter((one) => one !== id);
           if (act === 'pass') failures = [];
@@ -144,12 +144,12 @@ test('whatever happens: never more than five failures in a window without a lock
             failures = [...failures.filter((at) => at > now - rule.windowMs), now];
             const decided = fail(state, rule, id, now);
             state = decided.state;
-            expect(decided.answer).toBe(failures.length === 5 ? now + rule.lockMs : undefined);
+            expect(decided.result).toBe(failures.length === 5 ? now + rule.lockMs : undefined);
             if (failures.length === 5) {
               lockedUntil = now + rule.lockMs;
               failures = [];
             }
-          } else state = (act === 'pass' ? pass : abandon)(state, rule, id, now).state;
+          } else state = (act === 'pass' ? succeed : abandon)(state, rule, id, now).state;
         }
       }
     }),

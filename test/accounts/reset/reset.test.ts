@@ -63,7 +63,7 @@ async function allMade(): Promise<void> {
   await until(async () => (await sql.query('select 1 from mails where finished_at is null')).rowCount === 0);
 }
 
-test('who forgot the password gets a link that sets a new one, once', async () => {
+test('a user who forgot their password gets a link that sets a new one, once', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   const done = await reset(token);
@@ -75,7 +75,7 @@ test('who forgot the password gets a link that sets a new one, once', async () =
   expect((await login(ann.email, fresh)).status).toBe(200);
 });
 
-test('the answer is the same whether there is an account or not, and who has none gets no e-mail', async () => {
+test('the response is the same with and without an account, and an unknown address gets no e-mail', async () => {
   const ann = await person('Ann');
   const answers = [await forgot(ann.email), await forgot('nobody@example.com')];
   for (const { status, body } of answers) {
@@ -90,7 +90,7 @@ test('the answer is the same whether there is an account or not, and who has non
   expect((await sql.query(`select 1 from mails where data::text like '%nobody@%'`)).rowCount).toBe(0);
 });
 
-test('a request stores an e-mail to be made, whosever it is, and looks nobody up', async () => {
+test('a request stores an e-mail to compose and looks up no account', async () => {
   const { email } = await web.person('Ann');
   const own = new Client({ connectionString: web.env.DATABASE_URL! });
   await own.connect();
@@ -106,7 +106,7 @@ test('a request stores an e-mail to be made, whosever it is, and looks nobody up
   expect((await own.query('select 1 from password_resets')).rowCount).toBe(0);
 });
 
-test('a disabled account gets no link, and one that it has does not work', async () => {
+test('a disabled account gets no link, and an existing link of it does not work', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   await app.service('user').update(ann.id, { status: 'disabled' });
@@ -116,7 +116,7 @@ test('a disabled account gets no link, and one that it has does not work', async
   expect(await mailsTo(ann.email)).toHaveLength(1);
 });
 
-test('the e-mail goes to the address of the account, however it was typed', async () => {
+test('the e-mail goes to the stored address of the account', async () => {
   const { email } = await person('Kim');
   await forgot(` ${email.toUpperCase()} `);
   await allMade();
@@ -160,7 +160,7 @@ test.each(['', 'x', 'a'.repeat(43), 'a'.repeat(65), `${'a'.repeat(64)}\0`, 'a'.r
   },
 );
 
-test('a password that is refused answers 422 and does not cost the link', async () => {
+test('a refused password responds 422 and does not use up the link', async () => {
   const ann = await person('Annabel');
   const token = await tokenFor(ann.email);
   const faults = [];
@@ -177,7 +177,7 @@ test('a password that is refused answers 422 and does not cost the link', async 
   expect((await reset(token)).status).toBe(204);
 });
 
-test('an unknown field answers 422', async () => {
+test('an unknown field responds 422', async () => {
   const token = await tokenFor((await person('Ann')).email);
   const body = { token, password: fresh, userId: '0'.repeat(24) };
   expect((await call('POST', '/api/auth/password/reset', body)).body.error.details).toEqual({
@@ -185,7 +185,7 @@ test('an unknown field answers 422', async () => {
   });
 });
 
-test('fifty uses of one link at once change the password once', async () => {
+test('fifty concurrent uses of one link change the password once', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   const answers = await times(50, (i) => reset(token, `${fresh} ${i}`));
@@ -203,7 +203,7 @@ test('a newer link ends the older one', async () => {
   expect((await reset(newer)).status).toBe(204);
 });
 
-test('an e-mail that was asked for before a reset, and is made after it, carries no link', async () => {
+test('an e-mail requested before a reset and composed after it is not sent', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   // As it is when the mail server was away: the request is older than what happened since.
@@ -233,7 +233,7 @@ test('a reset ends all sessions and removes their devices', async () => {
   expect((await sql.query('select 1 from devices where user_id = $1', [ann.id])).rowCount).toBe(0);
 });
 
-test('no session that was begun with the old password outlives the reset, however close they come', async () => {
+test('no session started with the old password survives a concurrent reset', async () => {
   for (let round = 0; round < 10; round++) {
     const ann = await person('Ann');
     const token = await tokenFor(ann.email);
@@ -243,7 +243,7 @@ test('no session that was begun with the old password outlives the reset, howeve
   }
 });
 
-test('a reset and a change of the password at once lock nobody up: each is done or refused', async () => {
+test('a concurrent reset and password change do not deadlock: each succeeds or is refused', async () => {
   for (let round = 0; round < 10; round++) {
     const ann = await person('Ann');
     const token = await tokenFor(ann.email);
@@ -257,7 +257,7 @@ test('a reset and a change of the password at once lock nobody up: each is done 
   }
 });
 
-test('a reset clears the count of failed sign-ins and their lock', async () => {
+test('a reset clears the failed sign-ins and their lock', async () => {
   const ann = await person('Ann');
   for (let i = 0; i < 5; i++) expect((await login(ann.email, 'wrong horse battery')).status).toBe(401);
   expect((await login(ann.email)).status).toBe(429);
@@ -265,14 +265,14 @@ test('a reset clears the count of failed sign-ins and their lock', async () => {
   expect((await login(ann.email, fresh)).status).toBe(200);
 });
 
-test('a changed password takes the link back', async () => {
+test('a password change invalidates the link', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   await ann.call('POST', '/api/auth/password', { currentPassword: secret, newPassword: fresh });
   expect((await reset(token, `${fresh} 2`)).body.error).toMatchObject(INVALID);
 });
 
-test('an e-mail that was asked for before a change of the password, and is made after it, carries no link', async () => {
+test('an e-mail requested before a password change and composed after it is not sent', async () => {
   const ann = await person('Ann');
   await ann.call('POST', '/api/auth/password', { currentPassword: secret, newPassword: fresh });
   await sql.query(
@@ -284,7 +284,7 @@ test('an e-mail that was asked for before a change of the password, and is made 
   expect((await reset(await tokenFor(ann.email), `${fresh} 2`)).status).toBe(204);
 });
 
-test('a link stops working when its minutes are over', async () => {
+test('a link stops working after resetTokenTtlMinutes', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   const left = await sql.query<{ minutes: number }>(
@@ -300,7 +300,7 @@ test('a link stops working when its minutes are over', async () => {
   expect((await login(ann.email)).status).toBe(200);
 });
 
-test('no row of any table holds the token, nor the link, before and after it is used', async () => {
+test('no row of any table contains the token or the link, before or after it is used', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   expect((await storedTexts(sql)).filter((text) => text.includes(token))).toEqual([]);
@@ -323,7 +323,7 @@ test.each([
   expect(JSON.stringify(mail)).not.toMatch(/evil|gopher/);
 });
 
-test('the e-mail has a text and an HTML part with the same link, and nothing that the user wrote', async () => {
+test('the e-mail has a text and an HTML part with the same link and no data written by the user', async () => {
   const name = '<b>Win a prize</b> at https://spam.example';
   const { body } = await call('POST', '/api/auth/register', { name, email: 'victim@example.com', password: secret });
   expect(body.data.user.name).toBe(name);
@@ -336,7 +336,7 @@ test('the e-mail has a text and an HTML part with the same link, and nothing tha
   expect(JSON.stringify(mail)).not.toMatch(/prize|spam/);
 });
 
-test('both events are told, with the user and without token or password', async () => {
+test('both events are emitted with the user and without token or password', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   await forgot('nobody@example.com');
@@ -351,7 +351,7 @@ test('both events are told, with the user and without token or password', async 
   expect(JSON.stringify(told)).not.toMatch(new RegExp(`${token}|staple|horse|scrypt`));
 });
 
-test('what extensions do at a reset is done with it or not at all', async () => {
+test('the revocation steps of extensions commit or roll back together with the reset', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   stepFails = true;
@@ -362,7 +362,7 @@ test('what extensions do at a reset is done with it or not at all', async () => 
   expect(steps.filter((id) => id === ann.id)).toHaveLength(1);
 });
 
-test('a deleted user leaves no link, and his link does not work', async () => {
+test('deleting a user removes their link, and it stops working', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
   await app.service('user').delete(ann.id);

@@ -58,7 +58,7 @@ const mailed = await startTestApp(
 const newest = ({ app }: { app: Pick<typeof own.app, 'captured'> }) =>
   until(async () => (await app.captured.mails())[0]);
 
-test('a project says in its own words what the e-mail says, where its link leads and how long it works', async () => {
+test('a project can set the text of the e-mail, the URL of the link and its lifetime', async () => {
   const { email } = await own.person('Ann');
   await own.call('POST', '/api/auth/password/forgot', { email });
   const mail = await newest(own);
@@ -69,13 +69,13 @@ test('a project says in its own words what the e-mail says, where its link leads
   expect((await own.call('POST', '/api/auth/password/reset', body)).status).toBe(204);
 });
 
-test('without auth.resetUrl the link leads to /reset-password below APP_URL', async () => {
+test('without auth.resetUrl, the link points to /reset-password under APP_URL', async () => {
   const { email } = await placed.person('Ann');
   await placed.call('POST', '/api/auth/password/forgot', { email });
   expect((await newest(placed)).text).toMatch(/https:\/\/api\.example\.com\/base\/reset-password\?token=[\w-]{65}\n/);
 });
 
-test('where e-mails may change, a link that went to the former one works no more; a new one goes to the new one', async () => {
+test('after an e-mail change, a link sent to the former address stops working and new links go to the new address', async () => {
   const ann = await placed.person('Ann');
   const linkTo = async (email: string) => {
     await placed.call('POST', '/api/auth/password/forgot', { email });
@@ -91,7 +91,7 @@ test('where e-mails may change, a link that went to the former one works no more
   expect(await reset(await linkTo(changed))).toBe(204);
 });
 
-test('one client may ask a few times only, and so may many for one account: they are answered alike, no e-mail is made', async () => {
+test('requests over the limit of one client or one account get the same response but no e-mail', async () => {
   const { app, call, person, env } = limited;
   const sql = new Client({ connectionString: env.DATABASE_URL! });
   await sql.connect();
@@ -116,7 +116,7 @@ test('one client may ask a few times only, and so may many for one account: they
   expect(await app.captured.mails()).toHaveLength(3);
 });
 
-test('an e-mail that the mail server put off carries a new link, the one before is dead, and it is told once', async () => {
+test('an e-mail that is sent again carries a new link, invalidates the previous one, and emits its event once', async () => {
   const { call, person, env } = mailed;
   const sql = new Client({ connectionString: env.DATABASE_URL! });
   await sql.connect();
@@ -137,7 +137,7 @@ test('an e-mail that the mail server put off carries a new link, the one before 
   await sql.end();
 });
 
-test('a reset counts against the limit of sign-ins', async () => {
+test('a reset counts towards the rate limit of sign-ins', async () => {
   const strict = await startTestApp({
     resources: [defineUser()],
     settings: {

@@ -9,7 +9,7 @@ const root = await person('Root', ['admin']);
 const create = (who: { call: typeof call }, body: unknown) => who.call('POST', '/api/auth/api-keys', body);
 const NOBODY = 'f'.repeat(24);
 
-test('201: the key, this once, kept by no cache, for 90 days and to read; in the database only its hash', async () => {
+test('a creation responds 201 with the uncached key, read scope and 90 days of lifetime; the database has only its hash', async () => {
   const { status, headers, body } = await create(ann, { name: ' nightly export ' });
   expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
   const { key: value, note, ...shown } = body.data;
@@ -92,13 +92,13 @@ test.each<[string, unknown, Record<string, unknown>]>([
   ]);
 });
 
-test('an error repeats only the beginning of what was sent', async () => {
+test('an error message quotes at most the beginning of the input', async () => {
   const scopes = Array.from({ length: 5000 }, (_, i) => `${i}${'x'.repeat(150)}`);
   const { body } = await create(bob, { name: 'x', scopes });
   expect(body.error.details.scopes.length).toBeLessThan(2500);
 });
 
-test('a key makes, lists and revokes no key, whatever its scopes; without a session 401', async () => {
+test('no key can create, list or revoke keys, whatever its scopes; without a session the response is 401', async () => {
   const { id, key: value } = await key(root, { scopes: ['*'] });
   const script = clientOf(url, value);
   for (const [method, path, body] of [
@@ -118,7 +118,7 @@ test('a key makes, lists and revokes no key, whatever its scopes; without a sess
   expect((await root.call('GET', '/api/auth/api-keys')).body.data).toHaveLength(1);
 });
 
-test('the own list: newest first, active and expired, nobody else’s', async () => {
+test('the list contains only the caller’s active and expired keys, newest first', async () => {
   const eve = await person('Eve');
   const [first, second, third] = [await key(eve), await key(eve, { expiresInDays: 365 }), await key(eve)];
   await query(`update api_keys set expires_at = now() - interval '1 second' where id = $1`, [first.id]);
@@ -131,7 +131,7 @@ test('the own list: newest first, active and expired, nobody else’s', async ()
   expect(JSON.stringify(data)).not.toContain(second.key.slice(13));
 });
 
-test('DELETE revokes an own key at once and tells who did it; then, and for others’, malformed and unknown ids, 404', async () => {
+test('DELETE revokes the caller’s key at once and emits an event; repeated, foreign, malformed and unknown ids get 404', async () => {
   const { id, prefix, call: script } = await key(ann, { scopes: ['*'] });
   expect((await bob.call('DELETE', `/api/auth/api-keys/${id}`)).status).toBe(404);
   expect((await root.call('DELETE', `/api/auth/api-keys/${id}`)).status).toBe(404);
@@ -146,7 +146,7 @@ test('DELETE revokes an own key at once and tells who did it; then, and for othe
   expect(seen.api_key_revoked).toHaveLength(count);
 });
 
-test('ten revocations of one key at once are one', async () => {
+test('ten concurrent revocations of one key emit one event', async () => {
   const { id } = await key(ann);
   const count = seen.api_key_revoked!.length;
   const answers = await Promise.all(Array.from({ length: 10 }, () => ann.call('DELETE', `/api/auth/api-keys/${id}`)));
@@ -154,7 +154,7 @@ test('ten revocations of one key at once are one', async () => {
   expect(seen.api_key_revoked).toHaveLength(count + 1);
 });
 
-test('code revokes keys by app.apiKeys.revoke', async () => {
+test('app.apiKeys.revoke revokes a key', async () => {
   const { apiKeys } = app as unknown as { apiKeys: { revoke(id: string): Promise<boolean> } };
   const { id, prefix, call: script } = await key(ann, { scopes: ['*'] });
   expect([await apiKeys.revoke(id), await apiKeys.revoke(id), await apiKeys.revoke(NOBODY)]).toEqual([
@@ -166,7 +166,7 @@ test('code revokes keys by app.apiKeys.revoke', async () => {
   expect(seen.api_key_revoked!.at(-1)).toEqual({ userId: ann.id, keyId: id, prefix, by: null, reason: 'script' });
 });
 
-test('the list of scopes has every scope of the app and says what each is for', async () => {
+test('the list of scopes contains every scope of the app with a description', async () => {
   const { body } = await ann.call('GET', '/api/auth/api-keys/scopes');
   const byName = Object.fromEntries(
     body.data.map((one: { scope: string; description: string }) => [one.scope, one.description]),
@@ -197,7 +197,7 @@ test('the list of scopes has every scope of the app and says what each is for', 
   for (const scope of Object.keys(byName)) await key(await person('Sam'), { scopes: [scope] });
 });
 
-test('admins see all keys with their owners, by status and owner; others may not', async () => {
+test('only admins can list all keys with their owners, filtered by status and owner', async () => {
   const dan = await person('Dan');
   const [active, expired, revoked] = [await key(dan), await key(dan), await key(dan)];
   await query(`update api_keys set expires_at = now() - interval '1 day' where id = $1`, [expired.id]);
@@ -262,7 +262,7 @@ test.each([
   expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
 });
 
-test('an admin’s key may look at and revoke keys within its scopes, and loses that with his role', async () => {
+test('an admin’s key may list and revoke keys within its scopes, until the admin loses the role', async () => {
   const ada = await person('Ada', ['admin']);
   const { call: script } = await key(ada, { scopes: ['admin:read'] });
   const victim = await key(bob);
@@ -272,7 +272,7 @@ test('an admin’s key may look at and revoke keys within its scopes, and loses 
   expect((await script('GET', '/api/admin/api-keys')).status).toBe(403);
 });
 
-test('the OpenAPI document names the scopes of a new key, their default, and how many there can be', async () => {
+test('the OpenAPI document contains the scopes of a new key, their default and their maximum number', async () => {
   const { paths } = (await call('GET', '/api/openapi.json')).body;
   const { schema } = paths['/api/auth/api-keys'].post.requestBody.content['application/json'];
   expect(schema.properties.scopes).toMatchObject({ type: 'array', default: ['read'], minItems: 1, maxItems: 1000 });

@@ -65,7 +65,7 @@ test.each(SCOPES)('a key with the scope %s opens what that scope is for, and not
   }
 });
 
-test('a scope is missed before anything is told of records or bodies, on public routes too', async () => {
+test('a missing scope is reported before anything about records or bodies, on public routes too', async () => {
   const { call } = await key(root, { scopes: ['users:read'] });
   for (const [method, path, body] of [
     ['GET', '/api/things'],
@@ -79,7 +79,7 @@ test('a scope is missed before anything is told of records or bodies, on public 
   expect((await call('DELETE', '/api/notes')).status).toBe(405);
 });
 
-test('an answer kept for an Idempotency-Key is not shown to a key without the scope', async () => {
+test('a response stored for an Idempotency-Key is not returned to a key without the scope', async () => {
   const headers = { 'idempotency-key': 'once' };
   expect((await root.call('POST', '/api/notes', { text: 'kept' }, headers)).status).toBe(201);
   const { key: value } = await key(root, { scopes: ['read'] });
@@ -102,7 +102,7 @@ test.each<[object, string]>([
   [{ routeScopes: { 'POST /notez': 'notes:make' } }, 'apiKeys.routeScopes: "POST /notez": there is no such route'],
   [{ routeScopes: { 'post /notes': 'notes:make' } }, 'there is no such route'],
   [{ routeScopes: { 'POST /api/notes': 'notes:make' } }, 'there is no such route'],
-  [{ routeScopes: { 'GET /auth/sessions': 'sessions:read' } }, 'API keys are never good there'],
+  [{ routeScopes: { 'GET /auth/sessions': 'sessions:read' } }, 'API keys are never accepted there'],
   [{ routeScopes: { 'POST /notes': 'notes:*' } }, 'a scope must be'],
   [{ routeScopes: { 'POST /notes': '' } }, 'a scope must be'],
   [{ defaultScopes: ['reed'] }, 'apiKeys.defaultScopes: there is no scope "reed"; scopes: *, read'],
@@ -115,13 +115,13 @@ test.each<[object, string]>([
   expect(mistakes(options)).toContain(text);
 });
 
-test('settings that make sense are taken, parameters called as one likes', () => {
+test('valid settings are accepted, with any parameter names', () => {
   expect(
     mistakes({ routeScopes: { 'GET /notes/:any': '*', 'POST /notes': 'notes:make' }, defaultScopes: ['notes:make'] }),
   ).toBe('');
 });
 
-test('a route of an extension that asks for a malformed scope is refused at start', () => {
+test('an extension route with a malformed scope is refused at start', () => {
   const probe = defineExtension({
     name: 'probe',
     setup: () => ({ routes: [{ method: 'GET', path: '/probe', scope: 'probe:*', handler }] }),
@@ -130,7 +130,7 @@ test('a route of an extension that asks for a malformed scope is refused at star
   expect(() => createApp({ resources: [defineUser()], extensions: [probe] }, env)).toThrow('scope: must be words of');
 });
 
-test('a path whose first segment is no word needs a general scope', () => {
+test('a path whose first segment is not a word requires a general scope', () => {
   const { neededOn } = createScopes([], { routeScopes: {}, defaultScopes: [] });
   expect(neededOn({ method: 'GET', path: '/:any', handler })).toEqual(['read', '*']);
   expect(neededOn({ method: 'POST', path: '/', handler })).toEqual(['*']);

@@ -18,33 +18,33 @@ const create = async (body: object) => {
 const daysOf = ({ createdAt, expiresAt }: { createdAt: string; expiresAt: string }) =>
   (Date.parse(expiresAt) - Date.parse(createdAt)) / 86_400_000;
 
-test('policy decides who may make keys', async () => {
+test('the policy setting decides which users may create keys', async () => {
   const { call } = await person('Ann');
   const { status, body } = await call('POST', '/api/auth/api-keys', { name: 'mine' });
   expect([status, body.error.code]).toEqual([403, 'FORBIDDEN']);
   expect((await create({ name: 'mine' })).status).toBe(201);
 });
 
-test('defaultExpiryDays and defaultScopes are those of a key that is made without', async () => {
+test('defaultExpiryDays and defaultScopes apply to a key created without them', async () => {
   const { body } = await create({ name: 'plain' });
   expect(daysOf(body.data)).toBe(7);
   expect(body.data.scopes).toEqual(['notes:read']);
 });
 
-test('maxLifetimeDays is the longest, and names itself', async () => {
+test('maxLifetimeDays is the longest lifetime, and the error message contains it', async () => {
   expect(daysOf((await create({ name: 'long', expiresInDays: 30 })).body.data)).toBe(30);
   const { status, body } = await create({ name: 'longer', expiresInDays: 31 });
   expect([status, Object.keys(body.error.details)]).toEqual([422, ['expiresInDays']]);
 });
 
-test('with allowNoExpiry, expiresInDays: null makes a key that never expires and signs in', async () => {
+test('with allowNoExpiry, expiresInDays: null creates a working key that never expires', async () => {
   const { status, body } = await create({ name: 'for ever', expiresInDays: null, scopes: ['read'] });
   expect(status).toBe(201);
   expect(body.data).toMatchObject({ expiresAt: null, status: 'active' });
   expect((await clientOf(url, body.data.key)('GET', '/api/auth/me')).status).toBe(200);
 });
 
-test('maxKeysPerUser is the limit', async () => {
+test('maxKeysPerUser limits the keys of a user', async () => {
   const names = ['one', 'two', 'three'];
   const statuses = [];
   for (const name of names) statuses.push((await root.call('POST', '/api/auth/api-keys', { name })).status);
@@ -52,7 +52,7 @@ test('maxKeysPerUser is the limit', async () => {
   expect(statuses[2]).toBeGreaterThanOrEqual(400);
 });
 
-test('the shortest lifetime is a day, the longest name 100 characters', async () => {
+test('the shortest lifetime is one day and the longest name has 100 characters', async () => {
   const { status, body } = await create({ name: 'x'.repeat(100), expiresInDays: 1 });
   expect([status, body.data.name.length, daysOf(body.data)]).toEqual([201, 100, 1]);
 });

@@ -98,7 +98,7 @@ async function made(values: Record<string, unknown> = {}) {
   return body.data;
 }
 
-test('what webhooks have left over of an event with many endpoints is no change of the record', async () => {
+test('an event that webhooks split over several runs is recorded once', async () => {
   const { id } = await made({ title: 'Many' });
   await settled();
   await database.query(
@@ -112,7 +112,7 @@ test('what webhooks have left over of an event with many endpoints is no change 
 });
 
 describe('an entry tells', () => {
-  test('who, by which session, from where, in which request, what and when', async () => {
+  test('the user, session, address, request, change and time', async () => {
     const { body, headers } = await ada.call(
       'POST',
       '/api/notes',
@@ -136,13 +136,13 @@ describe('an entry tells', () => {
     });
   });
 
-  test('the key that signed in', async () => {
+  test('the API key of the request', async () => {
     const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['notes:write'] })).body.data;
     const { body } = await clientOf(url, key.key)('POST', '/api/notes', { title: 'By key' });
     expect(await entry(`record=${body.data.id}`)).toMatchObject({ user: ada.id, via: 'api-key', credential: key.id });
   });
 
-  test('the system, of code on behalf of nobody; and the user, of code on theirs', async () => {
+  test('the system for code without a user, and the user for code that acts for them', async () => {
     const { id } = await app.service('note').create({ title: 'By code' });
     expect(await entry(`record=${id}`)).toMatchObject({ user: null, via: 'system', ip: null, requestId: null });
     const user = { id: ada.id, roles: ['user'] };
@@ -150,7 +150,7 @@ describe('an entry tells', () => {
     expect(await entry(`record=${other.id}`)).toMatchObject({ user: ada.id, via: null });
   });
 
-  test('of a change each field that has another value, from what to what', async () => {
+  test('the old and new value of each changed field', async () => {
     const { id } = await made({ tags: ['a'], points: 1, data: { x: [1, { y: null }] } });
     await ada.call('PATCH', `/api/notes/${id}`, {
       title: 'B',
@@ -171,7 +171,7 @@ describe('an entry tells', () => {
     });
   });
 
-  test('of a deletion what was there, and of a restored record what is', async () => {
+  test('the values of a deleted or restored record', async () => {
     const { id } = await made({ points: 5 });
     await ada.call('DELETE', `/api/notes/${id}`);
     const values = (side: 'from' | 'to') => ({
@@ -184,7 +184,7 @@ describe('an entry tells', () => {
     expect((await entry(`record=${id}&action=restored`)).changes).toEqual(values('to'));
   });
 
-  test('never the values of hidden, write-only, encrypted and password fields, only that they changed', async () => {
+  test('only the fact of a change for hidden, write-only, encrypted and password fields', async () => {
     const secret = 'S3CRET-VALUE';
     const { id } = await made({ iban: secret, pin: secret, word: `${secret}-1` });
     await app.service('note').update(id, { secret } as never);
@@ -209,7 +209,7 @@ describe('an entry tells', () => {
     expect(rows.filter(({ text }) => text.includes(secret) || text.includes('v1.'))).toEqual([]);
   });
 
-  test('what is personal masked, by mark or by name, inside objects too', async () => {
+  test('personal values masked, by declaration or by name, also inside objects', async () => {
     const place = { city: 'Bern', zip: '3000-X', room: 4 };
     const { id } = await made({ phone: '+41 44 000 00 00', gender: 'female', age: 44, place });
     expect((await entry(`record=${id}`)).changes).toMatchObject({
@@ -226,7 +226,7 @@ describe('an entry tells', () => {
     });
   });
 
-  test('nothing of resources without audit', async () => {
+  test('nothing for resources without audit', async () => {
     const { id } = (await call('POST', '/api/plains', { title: 'X' })).body.data;
     const { id: later } = await made();
     await entry(`record=${later}`);
@@ -234,8 +234,8 @@ describe('an entry tells', () => {
   });
 });
 
-describe('beside records it tells of', () => {
-  test('registrations, sign-ins, failed ones, locks and attempts at what is locked', async () => {
+describe('besides records it contains', () => {
+  test('registrations, sign-ins, failed sign-ins, locks and attempts while locked', async () => {
     const eve = await person('Eve');
     const login = (password: string) =>
       call('POST', '/api/auth/login', { email: eve.email, password }, { 'x-forwarded-for': '198.51.100.7' });
@@ -252,7 +252,7 @@ describe('beside records it tells of', () => {
     expect(await of('security.locked_login_attempt')).toMatchObject({ user: null });
   });
 
-  test('failed sign-ins as somebody who is not there', async () => {
+  test('failed sign-ins with an unknown e-mail', async () => {
     await call('POST', '/api/auth/login', { email: 'nobody-at-all@example.com', password: 'wrong password' });
     expect(await entry('action=security.login_failed', ({ record }) => record === null)).toMatchObject({
       resource: 'user',
@@ -269,7 +269,7 @@ describe('beside records it tells of', () => {
     expect(await entry(`record=${eve.id}&action=auth.password_changed`)).toMatchObject({ user: eve.id });
   });
 
-  test('keys: made, revoked by whom, and revoked ones that somebody tries', async () => {
+  test('created and revoked keys with the actor, and uses of revoked keys', async () => {
     const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['notes:read'] })).body.data;
     await root.call('DELETE', `/api/admin/api-keys/${key.id}`);
     expect((await clientOf(url, key.key)('GET', '/api/notes')).status).toBe(401);
@@ -293,7 +293,7 @@ describe('beside records it tells of', () => {
     expect(rows[0].n).toBe(0);
   });
 
-  test('endpoints: made, changed, their secret changed, disabled, removed; of the address only the host', async () => {
+  test('created, updated, rotated, disabled and removed endpoints, with only the host of the URL', async () => {
     const made = (
       await ada.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:1/T0KEN?key=T0KEN', events: ['note.*'] })
     ).body.data;
@@ -314,7 +314,7 @@ describe('beside records it tells of', () => {
     expect(rows[0].n).toBe(0);
   });
 
-  test('refusals on routes that are for roles, and on no others', async () => {
+  test('refusals on routes that require a role, and on no other routes', async () => {
     const { headers, status } = await ada.call('GET', '/api/admin/audit?user=x');
     expect(status).toBe(403);
     const refused = await entry(`user=${ada.id}&action=security.access_refused`);
@@ -348,14 +348,14 @@ describe('GET /api/admin/audit', () => {
     expect((await client()('GET', '/api/admin/audit')).status).toBe(status);
   });
 
-  test('a key needs the scope audit:read', async () => {
+  test('a key requires the scope audit:read', async () => {
     const keyWith = async (scope: string) =>
       clientOf(url, (await root.call('POST', '/api/auth/api-keys', { name: scope, scopes: [scope] })).body.data.key);
     expect((await (await keyWith('audit:read'))('GET', '/api/admin/audit')).status).toBe(200);
     expect((await (await keyWith('notes:read'))('GET', '/api/admin/audit')).status).toBe(403);
   });
 
-  test('its filters are user, resource, record, action and a span of time; together all must hold', async () => {
+  test('entries can be filtered by user, resource, record, action and time, in any combination', async () => {
     const [one, two] = [await made(), await made()];
     await root.call('PATCH', `/api/notes/${one.id}`, { title: 'By root' });
     const updated = (await entry(`record=${one.id}&action=updated`)) as Row & { at: string };
@@ -376,7 +376,7 @@ describe('GET /api/admin/audit', () => {
     ).toBe(true);
   });
 
-  test('a cursor goes through all entries, each once, newest first', async () => {
+  test('a cursor returns every entry once, newest first', async () => {
     for (let i = 0; i < 7; i++) await made({ points: i });
     await settled();
     const ids: number[] = [];
@@ -392,7 +392,7 @@ describe('GET /api/admin/audit', () => {
     expect(ids).toEqual(rows.map(({ id }) => id));
   });
 
-  test('changes of one record stand in the order in which they were made, however long ago their transactions began', async () => {
+  test('changes of one record are in commit order, whenever their transactions started', async () => {
     const { id } = await made({ points: 0 });
     const write = (points: number) => root.call('PATCH', `/api/notes/${id}`, { points });
     await app.transaction(async (tx) => {
@@ -435,7 +435,7 @@ describe('GET /api/admin/audit', () => {
     expect(body.error.message).toContain(name);
   });
 
-  test('values of a field with visibleTo are for readers with its role', async () => {
+  test('only readers with the role see values of a field with visibleTo', async () => {
     const { id } = await made({ grade: 'B2' });
     await entry(`record=${id}`);
     const seen = async (reader: typeof root) => (await entries(`record=${id}`, reader))[0]!.changes;
@@ -443,7 +443,7 @@ describe('GET /api/admin/audit', () => {
     expect(await seen(accountant)).toMatchObject({ grade: { to: 'B2' } });
   });
 
-  test('entries of records outside of the reader’s service scope are not there, those of gone records included', async () => {
+  test('entries of records outside the reader’s scope are left out, including those of deleted records', async () => {
     const branches = app.service('branch');
     const [mine, theirs, gone] = [
       await branches.create({ name: 'mine' }),

@@ -63,7 +63,7 @@ const stored = async () => {
 };
 const changed = { changed: true };
 
-test('an erasure removes from the trail what it removes from the records, and the chain still verifies', async () => {
+test('an erasure removes the same values from the trail as from the records, and the chain stays valid', async () => {
   const ann = await person('Ann');
   const [gone, live] = [
     await make(ann, 'notes', { title: 'velvet gone', count: 7 }),
@@ -99,7 +99,7 @@ test('an erasure removes from the trail what it removes from the records, and th
   expect(await trail.verify()).toMatchObject({ broken: undefined, guarded: true });
 });
 
-test('the trail of others keeps its values, and a value that is changed in place shows', async () => {
+test('entries of other users keep their values, and a manipulated value is detected', async () => {
   const [bob, cat] = [await person('Bob'), await person('Cat')];
   const [kept, removed] = [await make(bob, 'notes', { title: 'silk' }), await make(cat, 'notes', { title: 'cotton' })];
   await told(kept, 'created');
@@ -116,7 +116,7 @@ test('the trail of others keeps its values, and a value that is changed in place
   );
 });
 
-test('an erasure removes the e-mails to addresses that the user had before, and no others', async () => {
+test('an erasure removes e-mails to former addresses of the user, and no others', async () => {
   const [dan, eve] = [await person('Dan'), await person('Eve')];
   for (const { email } of [dan, eve]) await call('POST', '/api/auth/password/forgot', { email });
   const to = async (...addresses: string[]) =>

@@ -58,7 +58,7 @@ async function told(...streams: Listening[]): Promise<object[][]> {
 const streamOf = (...subscriptions: string[]) =>
   ready(url, ['mark', ...subscriptions].map((one) => `subscribe=${encodeURIComponent(one)}`).join('&'), bob);
 
-test('who filters by what an erasure empties is told, by its id alone, of a record that may have left the filter', async () => {
+test('a subscription that filters by an erased field gets only the id of a record that may have left the filter', async () => {
   const ann = await person('Ann');
   const make = async (path: string, values: object) =>
     (await ann.call('POST', `/api/${path}`, values)).body.data.id as string;

@@ -63,7 +63,7 @@ async function settled(...streams: Awaited<ReturnType<typeof listen>>[]): Promis
   await Promise.all(streams.map((stream) => stream.wait((one) => one.data?.id === id)));
 }
 
-test('a change is told as the read of its record would show it, with what it was before', async () => {
+test('an event contains the record as a read returns it, and its previous state', async () => {
   const stream = await ready(url, 'subscribe=post');
   expect(stream.headers.get('content-type')).toBe('text/event-stream');
   expect(stream.headers.get('cache-control')).toBe('no-store, no-transform');
@@ -91,7 +91,7 @@ test('a change is told as the read of its record would show it, with what it was
   expect(restored.data.data.id).toBe(made.id);
 });
 
-test('hidden and write-only fields are on no stream, not even of an admin', async () => {
+test('hidden and write-only fields are never on a stream, not even for an admin', async () => {
   const streams = [await ready(url, 'subscribe=post', admin), await ready(url, 'subscribe=post', ada)];
   const made = await posts.create({ title: 'x', status: 'published', secret: 'hush1', pin: 'hush2', author: ada.id });
   await posts.update(made.id, { secret: 'hush3', pin: 'hush4' });
@@ -136,14 +136,14 @@ test.each([
   expect([answer.status, answer.body.error.message]).toEqual([status, expect.stringMatching(message)]);
 });
 
-test('who may not list does not subscribe, and who may not read a record does not learn that it is there', async () => {
+test('a subscription requires the list policy, and it does not reveal records that the caller may not read', async () => {
   expect((await listen(url, 'subscribe=user', ada)).status).toBe(403);
   const { id } = await posts.create({ title: 'draft', author: bob.id });
   expect((await listen(url, `subscribe=post/${id}`, ada)).status).toBe(404);
   expect((await listen(url, `subscribe=post/${id}`, bob)).status).toBe(200);
 });
 
-test('an event reaches only those inside of whose scope the record is', async () => {
+test('an event reaches only viewers whose scope includes the record', async () => {
   const [none, own, other, all] = await Promise.all([
     ready(url, 'subscribe=post'),
     ready(url, 'subscribe=post', ada),
@@ -156,7 +156,7 @@ test('an event reaches only those inside of whose scope the record is', async ()
   expect(got).toEqual([false, true, false, true]);
 });
 
-test('a record that comes into reach shows no before; one that leaves it shows its id and nothing else', async () => {
+test('a record that becomes visible has no previous state; one that becomes invisible sends only its id', async () => {
   const stream = await ready(url, 'subscribe=post');
   const { id } = await posts.create({ title: 'secret draft', author: ada.id });
   await posts.update(id, { status: 'published' });
@@ -173,7 +173,7 @@ test('a record that comes into reach shows no before; one that leaves it shows i
   expect(stream.changes().filter(({ data }) => data.id === id)).toHaveLength(2);
 });
 
-test('the list filters narrow a subscription down, and leaving a filter is told', async () => {
+test('list filters limit a subscription, and a record that leaves the filter sends an event', async () => {
   const stream = await ready(url, `subscribe=${encodeURIComponent('post?points[gte]=10&status=published')}`);
   const published = (points: number) => posts.create({ title: 'p', status: 'published', points, author: ada.id });
   const low = await published(9);
@@ -188,7 +188,7 @@ test('the list filters narrow a subscription down, and leaving a filter is told'
   ]);
 });
 
-test('one record alone can be followed, and its deletion is told', async () => {
+test('a subscription to a single record gets its deletion', async () => {
   const [one, two] = await Promise.all(
     ['one', 'two'].map((title) => posts.create({ title, status: 'published', author: ada.id })),
   );
@@ -205,7 +205,7 @@ test('one record alone can be followed, and its deletion is told', async () => {
   ]);
 });
 
-test('fields with visibleTo are shown to each by the rules of that record, before-images too', async () => {
+test('visibleTo applies per viewer and record, also to the previous state', async () => {
   const streams = await Promise.all([ada, bob, editor].map((who) => ready(url, 'subscribe=plain', who)));
   const made = await plains.create({ title: 't', note: 'of ada', grade: 'A', author: ada.id });
   await plains.update(made.id, { note: 'of ada too', grade: 'B' });
@@ -222,7 +222,7 @@ test('fields with visibleTo are shown to each by the rules of that record, befor
   ]);
 });
 
-test('when a record changes hands, the old owner sees what was theirs, and the new one what is', async () => {
+test('when a record changes its owner, the old owner sees the previous state and the new owner the current one', async () => {
   const [first, second] = await Promise.all([ada, bob].map((who) => ready(url, 'subscribe=plain', who)));
   const made = await plains.create({ title: 't', note: 'before', author: ada.id });
   await plains.update(made.id, { note: 'after', author: bob.id } as never);
@@ -236,7 +236,7 @@ test('when a record changes hands, the old owner sees what was theirs, and the n
   ]);
 });
 
-test('a filter on a field that the viewer sees on their own records alone tells of those alone', async () => {
+test('a filter on a field that is visible only to owners matches only the viewer’s own records', async () => {
   const stream = await ready(url, 'subscribe=post&note=x', ada);
   await posts.create({ title: 'theirs', status: 'published', note: 'x', author: bob.id });
   const own = await posts.create({ title: 'own', status: 'published', note: 'x', author: ada.id });
@@ -244,7 +244,7 @@ test('a filter on a field that the viewer sees on their own records alone tells 
   expect(stream.changes().map(({ data }) => data.id)).toEqual([own.id]);
 });
 
-test('a list that its policy narrows down to own records is followed as such', async () => {
+test('a list whose policy is limited to own records sends only own records', async () => {
   const [own, all] = [await ready(url, 'subscribe=diary', ada), await ready(url, 'subscribe=diary', admin)];
   const diaries = app.service(diary);
   const theirs = await diaries.create({ text: 'bob', owner: bob.id });
@@ -255,7 +255,7 @@ test('a list that its policy narrows down to own records is followed as such', a
   expect(all.changes().map(({ data }) => data.id)).toEqual([theirs.id, mine.id]);
 });
 
-test('a policy function is asked for each user, once for all of their streams; one that throws shows nothing', async () => {
+test('a policy function runs once per user for all of their streams, and one that throws sends nothing', async () => {
   const rooms = app.service(room);
   const streams = await Promise.all([ada, ada, ada, bob].map((who) => ready(url, 'subscribe=room', who)));
   asked.length = 0;
@@ -268,7 +268,7 @@ test('a policy function is asked for each user, once for all of their streams; o
   expect(asked.filter((one) => one === ada.id)).toHaveLength(3);
 });
 
-test('several subscriptions share a stream; each event says whose it is', async () => {
+test('several subscriptions share a stream, and each event names its subscription', async () => {
   const query = ['post', 'post?status=draft', 'plain'].map((one) => `subscribe=${encodeURIComponent(one)}`).join('&');
   const stream = await ready(url, query, admin);
   const made = await posts.create({ title: 'd', author: ada.id });
@@ -291,7 +291,7 @@ async function leavePost(): Promise<{ id: string; lastId: string }> {
   return { id, lastId: stream.lastId()! };
 }
 
-test('a client that comes back gets what it missed, each once and in order, also of a record that is gone', async () => {
+test('a resuming client gets every missed event once and in order, also of deleted records', async () => {
   const { id, lastId } = await leavePost();
   for (const title of ['2', '3', '4']) await posts.update(id, { title });
   await posts.delete(id);
@@ -308,7 +308,7 @@ test('a client that comes back gets what it missed, each once and in order, also
   expect(again.changes().map(({ data }) => data.data.title)).toEqual(['4', '4']);
 });
 
-test('who comes back to many large changes gets all of them in order, though they are far more than may wait for a client', async () => {
+test('a resuming client gets many large changes in order, although they exceed the buffer limit', async () => {
   const { id, lastId } = await leavePost();
   const titles = Array.from({ length: 40 }, (_, i) => `${i} `.padEnd(200_000, 'x'));
   for (const title of titles) await posts.update(id, { title });
@@ -329,19 +329,19 @@ test.each(['nonsense', '0-0', '1-1', '99999999999999-0'])(
   },
 );
 
-test('a stream gives signs of life, whose ids go on with everything that is told', async () => {
+test('a stream sends heartbeats whose ids advance with the events', async () => {
   const stream = await ready(url, `subscribe=post&status=draft`);
   const before = stream.lastId();
   await posts.create({ title: 'not for it', status: 'published', author: ada.id });
   await stream.wait(({ event, id }) => event === 'heartbeat' && id !== before);
 });
 
-test('HEAD opens nothing', async () => {
+test('HEAD does not open a stream', async () => {
   const response = await fetch(`${url}/api/realtime?subscribe=post`, { method: 'HEAD' });
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
 });
 
-test('an API key follows what its scopes let it read, and needs one for streams', async () => {
+test('an API key can subscribe to what its scopes allow, and needs a scope for streams', async () => {
   const keyWith = async (...scopes: string[]) => {
     const { body } = await ada.call('POST', '/api/auth/api-keys', { name: scopes.join(), scopes });
     return { token: body.data.key as string };
@@ -357,7 +357,7 @@ test('an API key follows what its scopes let it read, and needs one for streams'
   expect((await stream.wait(({ data }) => data?.id === id)).data.data.note).toBe('n');
 });
 
-test('the OpenAPI document tells of the stream and of the tickets', async () => {
+test('the OpenAPI document describes the stream and the tickets', async () => {
   const { body } = await call('GET', '/api/openapi.json');
   const { get } = body.paths['/api/realtime'];
   expect(Object.keys(get.responses['200'].content)).toEqual(['text/event-stream']);
@@ -372,8 +372,8 @@ test.each([
   [{ windowSeconds: 0 }, 'realtime.windowSeconds'],
   [{ maxStreams: -1 }, 'realtime.maxStreams'],
   [{ policy: 'Public' }, 'realtime.policy'],
-  [{ colour: 'red' }, 'realtime: Unrecognized key'],
-])('a setting that is wrong is told at the start: %j', (settings, message) => {
+  [{ colour: 'red' }, 'realtime.colour: there is no such setting'],
+])('an invalid setting is reported at start: %j', (settings, message) => {
   expect(() => createApp({ resources: [post], extensions: [realtime(settings as never), softDelete()] }, {})).toThrow(
     message,
   );

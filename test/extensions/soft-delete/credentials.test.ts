@@ -13,7 +13,7 @@ import {
   webhooks,
 } from '../../../src/index.ts';
 import { clientOf, startTestApp } from '../../support/app.ts';
-import { challenge, codeOf, forget, guard, PASSWORD, verify } from '../two-factor/someone.ts';
+import { challenge, codeOf, forget, guard, PASSWORD, verify } from '../two-factor/two-factor-user.ts';
 
 let stepFails = false;
 const team = defineResource('team', {

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { apiKeys, createApp, defineUser, softDelete, twoFactor, webhooks } from '../../../src/index.ts';
 import { clientOf, startTestApp } from '../../support/app.ts';
-import { challenge, codeOf, guard, PASSWORD, verify } from '../two-factor/someone.ts';
+import { challenge, codeOf, guard, PASSWORD, verify } from '../two-factor/two-factor-user.ts';
 
 const declared = {
   resources: [defineUser({ softDelete: true })],

@@ -3,11 +3,15 @@ import fc from 'fast-check';
 import { Secret, TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
-import { methodOf } from '../../../src/extensions/two-factor/attempt.ts';
-import { lockMs } from '../../../src/extensions/two-factor/lock.ts';
-import { qrCode } from '../../../src/extensions/two-factor/qr-code.ts';
-import { hashRecoveryCode, newRecoveryCodes } from '../../../src/extensions/two-factor/recovery-codes.ts';
-import { newSecret, otpauthUrl, stepOf } from '../../../src/extensions/two-factor/totp.ts';
+import { lockDurationMs, methodOf } from '../../../src/extensions/two-factor/attempt.ts';
+import {
+  hashRecoveryCode,
+  newRecoveryCodes,
+  newSecret,
+  otpauthUrl,
+  qrCode,
+  stepOf,
+} from '../../../src/extensions/two-factor/codes.ts';
 
 const wasm = new URL(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm'));
 prepareZXingModule({ overrides: { wasmBinary: readFileSync(wasm).buffer as ArrayBuffer } });
@@ -45,7 +49,7 @@ test.each(['', '28708', '2870820', '２８７０８２', '28708a', '-28708', '28
   },
 );
 
-test('a secret has 160 random bits, and its URL says all that an app needs, whatever the names', () => {
+test('a secret has 160 random bits, and its URL contains everything an app needs for any issuer and label', () => {
   const secret = newSecret();
   expect(secret).toMatch(/^[A-Z2-7]{32}$/);
   expect(newSecret()).not.toBe(secret);
@@ -75,7 +79,7 @@ test.each(['a@b.co', `${'long.'.repeat(60)}@example.com`, 'ünï@example.com'])(
   },
 );
 
-test('the QR code is opaque: it can be read on a dark page', () => {
+test('the QR code has an opaque background, so that it is readable on a dark page', () => {
   const png = Buffer.from(qrCode('x').split(',')[1]!, 'base64');
   // In a PNG with a palette, tRNS holds what is transparent of it.
   const at = png.indexOf('tRNS');
@@ -83,7 +87,7 @@ test('the QR code is opaque: it can be read on a dark page', () => {
     expect([...png.subarray(at + 4, at + 4 + png.readUInt32BE(at - 4))].every((one) => one === 255)).toBe(true);
 });
 
-test('recovery codes are 80 random bits, all different, and one is found however it is typed', () => {
+test('recovery codes have 80 random bits, are all different, and are recognized however they are typed', () => {
   const codes = newRecoveryCodes(500);
   expect(new Set(codes).size).toBe(500);
   for (const code of codes) {
@@ -109,15 +113,15 @@ test.each([
   [40, 1440],
   [400, 1440],
 ])('wrong code %i in a row locks for %i minutes', (failures, minutes) => {
-  expect(lockMs(failures, { maxAttempts: 5, lockMinutes: 15 })).toBe(minutes * 60_000);
+  expect(lockDurationMs(failures, { maxAttempts: 5, lockMinutes: 15 })).toBe(minutes * 60_000);
 });
 
-test('nobody who guesses without end gets more than 2000 guesses a year', () => {
+test('an attacker who keeps guessing gets at most 2000 guesses a year', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 15, max: 1440 }), (maxAttempts, lockMinutes) => {
       const year = 365 * 86_400_000;
       let guesses = 0;
-      for (let at = 0; at < year; guesses++) at += lockMs(guesses + 1, { maxAttempts, lockMinutes });
+      for (let at = 0; at < year; guesses++) at += lockDurationMs(guesses + 1, { maxAttempts, lockMinutes });
       expect(guesses).toBeLessThan(2000);
     }),
   );

@@ -4,7 +4,7 @@ import { defineUser, twoFactor } from '../../../src/index.ts';
 import { createApp } from '../../../src/runtime/create-app.ts';
 import { readContract } from '../../runtime/openapi/contract.ts';
 import { clientOf, startTestApp } from '../../support/app.ts';
-import { challenge, codeOf, forget, guard, PASSWORD, verify, wrongCode } from './someone.ts';
+import { challenge, codeOf, forget, guard, PASSWORD, verify, wrongCode } from './two-factor-user.ts';
 
 const events: [string, Record<string, unknown>][] = [];
 const listen = (made: { on: (name: string, handler: (payload: Record<string, unknown>) => void) => void }) => {
@@ -40,7 +40,7 @@ const unlock = (id: string) =>
 const someone = async (name: string) => guard(await person(name), database);
 const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();
 
-test('a login gives a challenge and no session; the right code gives the session, and only then is auth.login emitted', async () => {
+test('a login returns a challenge; only the right code starts the session and emits auth.login', async () => {
   const ann = await someone('Ann');
   const before = await sessions(ann.id);
   const asked = await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD });
@@ -73,7 +73,7 @@ test('a login gives a challenge and no session; the right code gives the session
   expect((await clientOf(url, done.body.data.token)('GET', '/api/auth/me')).body.data.id).toBe(ann.id);
 });
 
-test('the document tells both answers of login, and what verify takes and gives', async () => {
+test('the OpenAPI document describes both responses of login and the body and response of verify', async () => {
   const contract = await readContract(url);
   const plain = await person('Plain');
   contract.check('login', await call('POST', '/api/auth/login', { email: plain.email, password: PASSWORD }));
@@ -93,7 +93,7 @@ test('the document tells both answers of login, and what verify takes and gives'
   expect(JSON.stringify(plainDocument.document)).not.toMatch(/mfa|2fa/i);
 });
 
-test('without a second factor, and without the extension, a login is what it was', async () => {
+test('without a second factor, or without the extension, a login starts a session', async () => {
   for (const one of [{ person, call }, without]) {
     const { email } = await one.person('Cy');
     const { body } = await one.call('POST', '/api/auth/login', { email, password: PASSWORD });
@@ -102,13 +102,13 @@ test('without a second factor, and without the extension, a login is what it was
   expect((await without.call('POST', '/api/auth/2fa/verify', {})).status).toBe(404);
 });
 
-test('a wrong password answers 401, whether there is a second factor or not', async () => {
+test('a wrong password responds 401 with and without a second factor', async () => {
   const dee = await someone('Dee');
   const answer = await call('POST', '/api/auth/login', { email: dee.email, password: 'wrong horse battery' });
   expect([answer.status, answer.body.error.message]).toEqual([401, 'Invalid email or password']);
 });
 
-test('a challenge is bound to its user: a code of somebody else is wrong, of either kind', async () => {
+test('a challenge is bound to its user: codes of another user are wrong', async () => {
   const [eve, fay] = [await someone('Eve'), await someone('Fay')];
   const mfaToken = await challenge(call, eve);
   const answer = await verify(call, mfaToken, codeOf(fay.secret));
@@ -120,7 +120,7 @@ test('a challenge is bound to its user: a code of somebody else is wrong, of eit
   expect((await verify(call, mfaToken, codeOf(eve.secret))).body.data.user.id).toBe(eve.id);
 });
 
-test('a challenge is used once, expires, and is nothing that could be made up', async () => {
+test('a challenge works once, expires, and cannot be guessed', async () => {
   const gil = await someone('Gil');
   const mfaToken = await challenge(call, gil);
   expect((await verify(call, mfaToken, codeOf(gil.secret))).status).toBe(200);
@@ -140,7 +140,7 @@ test('a challenge is used once, expires, and is nothing that could be made up', 
   expect((await verify(call, await challenge(call, gil), codeOf(gil.secret))).status).toBe(200);
 });
 
-test('one challenge and one code, 10 times at once in two processes: one session', async () => {
+test('one challenge and one code, sent 10 times at once to two processes, start one session', async () => {
   const hal = await someone('Hal');
   const before = await sessions(hal.id);
   const mfaToken = await challenge(call, hal);
@@ -150,7 +150,7 @@ test('one challenge and one code, 10 times at once in two processes: one session
   expect(await sessions(hal.id)).toBe(before + 1);
 });
 
-test('a code of the app is taken once, over 5 challenges at once; and none of a step before it', async () => {
+test('a code of the app is accepted once over 5 concurrent challenges, and no code of an earlier step after it', async () => {
   const ida = await someone('Ida');
   const tokens = await Promise.all(Array.from({ length: 5 }, () => challenge(call, ida)));
   const code = codeOf(ida.secret, 1);
@@ -159,7 +159,7 @@ test('a code of the app is taken once, over 5 challenges at once; and none of a 
   expect((await verify(call, await challenge(call, ida), codeOf(ida.secret))).status).toBe(401);
 });
 
-test('a recovery code that is used 10 times at once, in 10 challenges and two processes, works once', async () => {
+test('a recovery code used 10 times at once, in 10 challenges and two processes, works once', async () => {
   const joe = await someone('Joe');
   const tokens = await Promise.all(Array.from({ length: 10 }, () => challenge(call, joe)));
   const [code] = joe.recoveryCodes as [string];
@@ -178,7 +178,7 @@ test('a recovery code that is used 10 times at once, in 10 challenges and two pr
   ]);
 });
 
-test('when the recovery codes are used up they are offered no more', async () => {
+test('recovery codes are not offered after all of them are used', async () => {
   const kim = await someone('Kim');
   await database.query(`update two_factors set recovery_codes = recovery_codes[1:1] where user_id = $1`, [kim.id]);
   expect((await verify(call, await challenge(call, kim), kim.recoveryCodes[0]!, 'recovery')).status).toBe(200);
@@ -187,7 +187,7 @@ test('when the recovery codes are used up they are offered no more', async () =>
   expect((await kim.call('GET', '/api/auth/2fa')).body.data).toMatchObject({ methods: ['totp'], recoveryCodesLeft: 0 });
 });
 
-test('after 5 wrong codes a challenge is void, the right code included', async () => {
+test('after 5 wrong codes a challenge rejects even the right code', async () => {
   const lea = await someone('Lea');
   const mfaToken = await challenge(call, lea);
   for (let i = 0; i < 5; i++) expect((await verify(call, mfaToken, wrongCode(lea.secret))).status).toBe(401);
@@ -199,7 +199,7 @@ test('after 5 wrong codes a challenge is void, the right code included', async (
   ]);
 });
 
-test('5 wrong codes lock the user over all his challenges: then the right code answers 429, with the time left', async () => {
+test('5 wrong codes lock all challenges of the user: the right code responds 429 with Retry-After', async () => {
   const max = await someone('Max');
   for (let i = 0; i < 5; i++) {
     expect((await verify(call, await challenge(call, max), wrongCode(max.secret))).status).toBe(401);
@@ -227,7 +227,7 @@ test('5 wrong codes lock the user over all his challenges: then the right code a
   expect((await verify(call, mfaToken, codeOf(max.secret))).status).toBe(200);
 });
 
-test('50 wrong codes at once, over 10 challenges and two processes, are 5 guesses', async () => {
+test('of 50 concurrent wrong codes, over 10 challenges and two processes, 5 are checked', async () => {
   const nan = await someone('Nan');
   const tokens = await Promise.all(Array.from({ length: 10 }, () => challenge(call, nan)));
   const code = wrongCode(nan.secret);
@@ -237,7 +237,7 @@ test('50 wrong codes at once, over 10 challenges and two processes, are 5 guesse
   expect(rows).toEqual([{ failures: 5 }]);
 });
 
-test('a second lock in a row lasts twice as long; a right code makes the count begin anew', async () => {
+test('a second lock in a row lasts twice as long; a right code resets the count', async () => {
   const oda = await someone('Oda');
   const fail = async (times: number) => {
     for (let i = 0; i < times; i++) await verify(call, await challenge(call, oda), wrongCode(oda.secret));
@@ -255,7 +255,7 @@ test('a second lock in a row lasts twice as long; a right code makes the count b
   expect((await verify(call, await challenge(call, oda), codeOf(oda.secret))).status).toBe(200);
 });
 
-test('a user who was disabled between the two steps gets 403 and no session; deleted, 401', async () => {
+test('a user disabled between the two steps gets 403 and no session, a deleted one 401', async () => {
   const [pam, quy] = [await someone('Pam'), await someone('Quy')];
   const root = await person('Root', ['admin']);
   const tokens = [await challenge(call, pam), await challenge(call, quy)];
@@ -269,7 +269,7 @@ test('a user who was disabled between the two steps gets 403 and no session; del
   expect((await verify(call, tokens[1]!, codeOf(quy.secret))).status).toBe(401);
 });
 
-test('what belongs to a deleted user is removed', async () => {
+test('the factor and challenges of a deleted user are removed', async () => {
   const rob = await someone('Rob');
   await challenge(call, rob);
   const root = await person('Root', ['admin']);
@@ -284,7 +284,7 @@ test('what belongs to a deleted user is removed', async () => {
   }, 10_000);
 });
 
-test('a password that is changed between the two steps makes the login void', async () => {
+test('a password change between the two steps invalidates the login', async () => {
   const sue = await someone('Sue');
   const mfaToken = await challenge(call, sue);
   const changed = { currentPassword: PASSWORD, newPassword: 'another staple entirely' };
@@ -304,7 +304,7 @@ test.each<[string, object, object]>([
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });
 
-test('the methods do not mix: a recovery code is no code of the app, nor the other way round', async () => {
+test('a recovery code is not accepted as a code of the app, and vice versa', async () => {
   const tom = await someone('Tom');
   const mfaToken = await challenge(call, tom);
   expect((await verify(call, mfaToken, tom.recoveryCodes[0]!)).status).toBe(401);
@@ -312,7 +312,7 @@ test('the methods do not mix: a recovery code is no code of the app, nor the oth
   expect((await tom.call('GET', '/api/auth/2fa')).body.data.recoveryCodesLeft).toBe(10);
 });
 
-test('verify is limited to 10 requests in 15 minutes from one client', async () => {
+test('verify allows 10 requests in 15 minutes from one client', async () => {
   const body = { mfaToken: 'x', method: 'totp', code: '1' };
   const answers = [];
   for (let i = 0; i < 11; i++) answers.push(await limited.call('POST', '/api/auth/2fa/verify', body));
@@ -322,7 +322,7 @@ test('verify is limited to 10 requests in 15 minutes from one client', async () 
 const wrongPassword = (email: string) =>
   call('POST', '/api/auth/login', { email, password: 'wrong horse battery' }).then(({ status }) => status);
 
-test('a right password alone leaves the failed sign-ins counted; the code that completes the sign-in clears them', async () => {
+test('a right password alone does not clear the failed sign-ins; the code that completes the sign-in does', async () => {
   const [ann, bob] = [await someone('Ann'), await someone('Bob')];
   for (let i = 0; i < 4; i++)
     expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([401, 401]);
@@ -334,7 +334,7 @@ test('a right password alone leaves the failed sign-ins counted; the code that c
   expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([429, 401]);
 });
 
-test('a right code for an account that was disabled meanwhile is reported as a failed sign-in, and clears no count', async () => {
+test('a right code for an account disabled in the meantime counts as a failed sign-in and clears no count', async () => {
   const ann = await someone('Ann');
   for (let i = 0; i < 4; i++) expect(await wrongPassword(ann.email)).toBe(401);
   const mfaToken = await challenge(call, ann);

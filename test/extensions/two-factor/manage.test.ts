@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { createApp, defineUser, twoFactor } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { challenge, codeOf, forget, guard, PASSWORD, verify, wrongCode } from './someone.ts';
+import { challenge, codeOf, forget, guard, PASSWORD, verify, wrongCode } from './two-factor-user.ts';
 
 const events: [string, Record<string, unknown>][] = [];
 const { person, call, env, app } = await startTestApp({
@@ -27,7 +27,7 @@ afterAll(() => database.end());
 const namesOf = (id: string) => events.filter(([, payload]) => payload.userId === id).map(([name]) => name);
 const off = { enabled: false, methods: [], recoveryCodesLeft: 0, enabledAt: null };
 
-test('enrol, confirm, status, disable: each is answered as documented, and kept by no cache', async () => {
+test('enrol, confirm, status and disable respond as documented and are not cached', async () => {
   const ann = await person('Ann');
   const status = () => ann.call('GET', '/api/auth/2fa');
   expect((await status()).body).toEqual({ data: off });
@@ -58,7 +58,7 @@ test('enrol, confirm, status, disable: each is answered as documented, and kept 
   expect(events.at(-1)![1]).toEqual({ userId: ann.id, by: ann.id, reason: 'user', ip: expect.any(String) });
 });
 
-test('in the database the secret is a ciphertext and recovery codes are hashes; no answer or event holds them again', async () => {
+test('the database stores the secret encrypted and recovery codes hashed, and no later response or event contains them', async () => {
   const bob = await guard(await person('Bob'), database);
   const { rows } = await database.query('select * from two_factors where user_id = $1', [bob.id]);
   const stored = JSON.stringify(rows);
@@ -74,12 +74,12 @@ test('in the database the secret is a ciphertext and recovery codes are hashes; 
   }
 });
 
-test('the secret goes with the keys: a rotation knows its column', async () => {
+test('a key rotation re-encrypts the secret', async () => {
   const { values } = await app.encryption.status();
   expect(values.map(({ name }) => name)).toContain('two_factors.secret');
 });
 
-test('a secret that was copied to another user does not work there', async () => {
+test('an encrypted secret copied to another user does not work there', async () => {
   const [cy, dee] = [await guard(await person('Cy'), database), await guard(await person('Dee'), database)];
   await database.query(
     'update two_factors set secret = (select secret from two_factors where user_id = $1) where user_id = $2',
@@ -117,14 +117,14 @@ test.each<[string, string, object, object]>([
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });
 
-test('who holds a session cannot find the password by trying: after 5 wrong ones even the right one answers 429', async () => {
+test('a session cannot be used to guess the password: after 5 wrong ones even the right one responds 429', async () => {
   const uma = await person('Uma');
   const enrol = (password: string) => uma.call('POST', '/api/auth/2fa/enrol', { password });
   for (let i = 0; i < 5; i++) expect((await enrol('wrong horse battery')).status).toBe(422);
   expect((await enrol(PASSWORD)).status).toBe(429);
 });
 
-test('signed out, every route but verify answers 401', async () => {
+test('every route except verify responds 401 without a session', async () => {
   for (const [method, path] of [
     ['GET', '/auth/2fa'],
     ['POST', '/auth/2fa/enrol'],
@@ -137,7 +137,7 @@ test('signed out, every route but verify answers 401', async () => {
   }
 });
 
-test('409 where there is nothing to confirm, to turn off or to renew, and on enrolling twice', async () => {
+test('confirm, disable and renew respond 409 without a factor, and so does enrolling twice', async () => {
   const fay = await person('Fay');
   const post = async (route: string, body: object) => (await fay.call('POST', `/api/auth/2fa/${route}`, body)).status;
   expect(await post('confirm', { code: '123456' })).toBe(409);
@@ -148,7 +148,7 @@ test('409 where there is nothing to confirm, to turn off or to renew, and on enr
   expect(await post('confirm', { code: codeOf(guarded.secret) })).toBe(409);
 });
 
-test('an enrolment takes the place of an unconfirmed one, whose codes are wrong from then on', async () => {
+test('an enrolment replaces an unconfirmed one, whose codes stop working', async () => {
   const gil = await person('Gil');
   const enrol = async () => (await gil.call('POST', '/api/auth/2fa/enrol', { password: PASSWORD })).body.data.secret;
   const [first, second] = [await enrol(), await enrol()];
@@ -161,7 +161,7 @@ test('an enrolment takes the place of an unconfirmed one, whose codes are wrong 
   expect((await confirm(codeOf(second))).status).toBe(200);
 });
 
-test('an enrolment that is not confirmed asks for nothing at login, and runs out after an hour', async () => {
+test('an unconfirmed enrolment does not affect logins and expires after an hour', async () => {
   const hal = await person('Hal');
   const { secret } = (await hal.call('POST', '/api/auth/2fa/enrol', { password: PASSWORD })).body.data;
   const login = await call('POST', '/api/auth/login', { email: hal.email, password: PASSWORD });
@@ -172,7 +172,7 @@ test('an enrolment that is not confirmed asks for nothing at login, and runs out
   expect((await hal.call('POST', '/api/auth/2fa/confirm', { code: codeOf(secret) })).status).toBe(409);
 });
 
-test('one enrolment confirmed 10 times at once is confirmed once', async () => {
+test('of 10 concurrent confirmations of one enrolment, one succeeds', async () => {
   const ida = await person('Ida');
   const { secret } = (await ida.call('POST', '/api/auth/2fa/enrol', { password: PASSWORD })).body.data;
   const answers = await Promise.all(
@@ -181,7 +181,7 @@ test('one enrolment confirmed 10 times at once is confirmed once', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)]);
 });
 
-test('turning it off takes the password and a code: either alone is refused, a recovery code is one', async () => {
+test('turning two-factor off requires the password and a code, which may be a recovery code', async () => {
   const joe = await guard(await person('Joe'), database);
   const disable = async (password: string, code: string) =>
     (await joe.call('POST', '/api/auth/2fa/disable', { password, code })).body?.error.details;
@@ -216,7 +216,7 @@ test('a session and the password are not enough to change two-factor while it is
   expect((await verify(call, await challenge(call, ivy), ivy.recoveryCodes[9]!, 'recovery')).status).toBe(200);
 });
 
-test('wrong codes for a new set of recovery codes count and lock like those in a login', async () => {
+test('wrong codes when renewing recovery codes count and lock like those in a login', async () => {
   const jan = await guard(await person('Jan'), database);
   const renew = (code: string) => jan.call('POST', '/api/auth/2fa/recovery-codes', { password: PASSWORD, code });
   for (let i = 0; i < 5; i++) expect((await renew(wrongCode(jan.secret))).status).toBe(422);
@@ -224,7 +224,7 @@ test('wrong codes for a new set of recovery codes count and lock like those in a
   expect((await verify(call, await challenge(call, jan), codeOf(jan.secret))).status).toBe(429);
 });
 
-test('a new set of recovery codes, for a code of the app or a recovery code, makes the old one void', async () => {
+test('new recovery codes, obtained with either kind of code, replace the old ones', async () => {
   const kim = await guard(await person('Kim'), database);
   const renew = (body: object) => kim.call('POST', '/api/auth/2fa/recovery-codes', body);
   const byRecovery = (await renew({ password: PASSWORD, code: kim.recoveryCodes[0] })).body.data.recoveryCodes;
@@ -240,7 +240,7 @@ test('a new set of recovery codes, for a code of the app or a recovery code, mak
   expect(namesOf(kim.id).filter((name) => name === 'recovery_codes_renewed')).toHaveLength(2);
 });
 
-test('a wrong code in turning it off counts and locks like one in a login', async () => {
+test('wrong codes when turning two-factor off count and lock like those in a login', async () => {
   const lea = await guard(await person('Lea'), database);
   for (let i = 0; i < 5; i++) {
     await lea.call('POST', '/api/auth/2fa/disable', { password: PASSWORD, code: wrongCode(lea.secret) });
@@ -251,7 +251,7 @@ test('a wrong code in turning it off counts and locks like one in a login', asyn
   expect((await verify(call, await challenge(call, lea), lea.recoveryCodes[0]!, 'recovery')).status).toBe(429);
 });
 
-test('only an admin turns it off for another user, with a code of their own', async () => {
+test('only an admin can turn two-factor off for another user, with a code of their own', async () => {
   const [root, max, nan] = [
     await guard(await person('Root', ['admin']), database),
     await guard(await person('Max'), database),
@@ -279,7 +279,7 @@ test('only an admin turns it off for another user, with a code of their own', as
   expect(login.body.data.token).toMatch(/^svc_/);
 });
 
-test('mistakes in its settings, and missing accounts, are told at start', () => {
+test('invalid settings and missing accounts are reported at start', () => {
   const start = (options: object, accounts = true) => {
     try {
       createApp(

@@ -31,7 +31,7 @@ const MINUTES: ColumnType = {
   ),
   lossyCast: (column, from) =>
     from === 'bigint'
-      ? { fault: 'hours beyond a day would be lost', example: `(${column} % 1440)::smallint` }
+      ? { loss: 'hours beyond a day would be lost', example: `(${column} % 1440)::smallint` }
       : undefined,
 };
 

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
 import type { DeclaredColumn } from '../../../src/runtime/migrations/declared.ts';
-import { membersNote } from '../../../src/runtime/migrations/member-changes.ts';
 import { membersOf } from '../../../src/runtime/migrations/members.ts';
+import { membersNote } from '../../../src/runtime/migrations/stored-values.ts';
 import { post, withValues } from './changing-field.ts';
 
 const before = f.object({

@@ -350,7 +350,7 @@ test.each([
 
 test.each([
   ['smallint', 'bigint', { using: '"c"::bigint' }],
-  ['bigint', 'integer', { fault: 'there is no conversion that keeps every value', example: '"c"::text::integer' }],
+  ['bigint', 'integer', { loss: 'there is no conversion that keeps every value', example: '"c"::text::integer' }],
   ['uuid', 'jsonb', { using: 'to_jsonb("c")' }],
 ])('a column of an extension from %s to %s', (from, to, expected) => {
   expect(conversion('"c"', from, to, undefined)).toEqual(expected);

@@ -1,6 +1,6 @@
 // The document of an app is valid, and every operation in it answers as it says.
 import { expect, test, vi } from 'vitest';
-import { codeOf } from '../../extensions/two-factor/someone.ts';
+import { codeOf } from '../../extensions/two-factor/two-factor-user.ts';
 import { blog } from '../../fixtures/blog/app.ts';
 import { type Answer, type Client, clientOf, startTestApp } from '../../support/app.ts';
 import { type Json, readContract } from './contract.ts';

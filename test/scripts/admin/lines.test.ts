@@ -29,7 +29,7 @@ test('characters of several bytes that stand across two reads stay whole', async
 });
 
 test('a line above a megabyte is left out, and those around it are not', async () => {
-  const [long, fault] = ['x'.repeat(3_000_000), { fault: 'Is too long' }];
+  const [long, fault] = ['x'.repeat(3_000_000), { error: 'Is too long' }];
   expect(await read(`a\n${long}\nb\n${long}`)).toEqual(['a', fault, 'b', fault]);
   expect(await read(`${'x'.repeat(1_048_576)}\n${'x'.repeat(1_048_577)}`)).toEqual(['x'.repeat(1_048_576), fault]);
 });
@@ -42,7 +42,7 @@ test('a line that is not UTF-8 is told of, and not made into something else', as
   const latin = Buffer.from('Jos\xe9', 'latin1');
   expect(await read(Buffer.concat([Buffer.from('a\n'), latin, Buffer.from('\nb')]))).toEqual([
     'a',
-    { fault: 'Is not UTF-8' },
+    { error: 'Is not UTF-8' },
     'b',
   ]);
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { givenPassword } from '../../../accounts/login.ts';
+import { passwordToCheck } from '../../../accounts/sign-in/login.ts';
 import { isId } from '../../../platform/ids.ts';
 
 const MOST = 200;
@@ -8,7 +8,7 @@ const limitError = { error: `Must be a whole number from 1 to ${MOST}` };
 
 /** The body by which a user has their account erased. */
 export const eraseInput = z.strictObject({
-  password: givenPassword,
+  password: passwordToCheck,
   code: z
     .string({ error: 'Must be a string' })
     .max(64, { error: 'Must be at most 64 characters' })

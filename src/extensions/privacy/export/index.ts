@@ -1,4 +1,4 @@
-import { whenUsersAreDeleted } from '../../../accounts/deleted-users.ts';
+import { deletedUsersConsumer } from '../../../accounts/users/deleted-users.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
 import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
@@ -50,7 +50,7 @@ export function exportParts(
     routes: exportRoutes(host, parts),
     jobs: { [JOB]: { run, concurrency: 2 } },
     sweeps: exportSweeps(host, users, parts),
-    consumers: [whenUsersAreDeleted(users, REMOVE_OF_USERS)],
+    consumers: [deletedUsersConsumer(users, REMOVE_OF_USERS)],
     mails: { [EXPORT_MAIL]: createExportComposer(exports, users, links) },
     userData: [exportData(host)],
     checkConfig: (errors) => checkNames(host.userData(), errors),

@@ -1,4 +1,4 @@
-import { goneUsers } from '../../../accounts/deleted-users.ts';
+import { stillDeletedUsers } from '../../../accounts/users/deleted-users.ts';
 import { isActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createLogWork, createTimer } from '../../../platform/log-work.ts';
@@ -138,7 +138,7 @@ export function createFanOut(
     wants: (row) => isEvent(row) || isDeletedUser(row),
     async handle(rows, tx) {
       const elapsed = createTimer();
-      const gone = await goneUsers(rows.filter(isDeletedUser), tx, users);
+      const gone = await stillDeletedUsers(rows.filter(isDeletedUser), tx, users);
       if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
       const sent = rows.filter(isEvent);
       await deleted.keep(sent, tx);

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type EndpointRule, endpointFault, readSubscription } from '../../../accounts/devices/index.ts';
+import { type EndpointRule, endpointError, readSubscription } from '../../../accounts/devices/index.ts';
 import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
 import { post } from '../../../platform/http/post.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
@@ -50,7 +50,7 @@ export function createWebPushTransport(
       return failed({ class: 'gone', name: 'InvalidRegistration', detail: 'The token is not a PushSubscription' });
     }
     const { endpoint } = subscription;
-    const refusal = endpointFault(endpoint, rule);
+    const refusal = endpointError(endpoint, rule);
     if (refusal !== undefined) return failed({ class: 'permanent', name: 'EndpointRefused', detail: refusal });
 
     return limited(new URL(endpoint).origin, async () => {

@@ -17,7 +17,7 @@ import {
 } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
-import { codeOf, guard, PASSWORD } from '../../two-factor/someone.ts';
+import { codeOf, guard, PASSWORD } from '../../two-factor/two-factor-user.ts';
 
 const open = { list: 'public', read: 'public', create: 'authenticated' } as const;
 const hooked: string[] = [];

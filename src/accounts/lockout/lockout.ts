@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { createRedisBreaker } from '../../platform/redis-breaker.ts';
+import {
+  abandon,
+  clearFailures,
+  fail,
+  type LockoutRule,
+  type LockoutState,
+  RENEW_MS,
+  renew,
+  reserve,
+  succeed,
+  type Transition,
+} from './state.ts';
+import { createLockoutStore } from './store.ts';
+import { createWaitQueues } from './wait-queue.ts';
+
+/** The outcome of an attempt. */
+type Outcome<T> =
+  | { kind: 'passed'; value: T }
+  /** `lockedUntil` (ISO 8601): set when this attempt locked the name. */
+  | { kind: 'failed'; lockedUntil?: string }
+  | { kind: 'locked'; leftMs: number };
+
+/**
+ * Locks a name after too many failed attempts, counted over all processes. Concurrent attempts cannot exceed the limit: while as
+ * many attempts are running as may still fail, further ones wait.
+ */
+export interface Lockout {
+  /**
+   * Runs an attempt, or refuses it when the name is locked.
+   *
+   * @param name that attempts are counted under, prefixed with its kind: `email:a@b.co`
+   * @param check runs the attempt; undefined means that it failed. When it throws, the attempt does not count
+   * @param completes whether a passed attempt clears the failed attempts; default: yes
+   */
+  attempt<T>(name: string, check: () => Promise<T | undefined>, completes?: (value: T) => boolean): Promise<Outcome<T>>;
+  /** Clears the failed attempts under a name, as a completed attempt does. A lock remains. */
+  complete(name: string): Promise<void>;
+  /** Clears the failed attempts under a name and its lock. */
+  clear(name: string): Promise<void>;
+}
+
+/** Returns the name that sign-ins with an e-mail address are counted under. */
+export function signInLockoutName(email: string): string {
+  return `email:${email.trim().toLowerCase()}`;
+}
+
+const MINUTE_MS = 60_000;
+
+type Change<T> = (held: LockoutState, rule: LockoutRule, id: string, now: number) => Transition<T>;
+
+/** Used when the setting turns the lockout off: attempts are not counted. */
+const NO_LOCKOUT: Lockout = {
+  async attempt(_name, check) {
+    const value = await check();
+    return value === undefined ? { kind: 'failed' } : { kind: 'passed', value };
+  },
+  complete: () => Promise.resolve(),
+  clear: () => Promise.resolve(),
+};
+
+/** Creates the lockout of the setting `auth.lockout`. It counts in Redis, and in each process separately while Redis is unreachable. */
+export function createLockout({ settings, redis, env, log, metrics }: Platform): Lockout {
+  const { maxAttempts, windowMinutes, lockMinutes } = settings.auth.lockout;
+  if (maxAttempts === 0) return NO_LOCKOUT;
+  const rule = { maxAttempts, windowMs: windowMinutes * MINUTE_MS, lockMs: lockMinutes * MINUTE_MS };
+  const breaker = createRedisBreaker({
+    log,
+    messages: {
+      opened: 'Redis is unreachable; failed sign-ins are counted in this process alone',
+      closed: 'failed sign-ins are counted in Redis again',
+    },
+    onRefused: () => metrics.redisFallbacks.inc({ what: 'failed sign-ins' }),
+  });
+  const store = createLockoutStore(redis.commands, breaker, `${env.redisPrefix}:lockout:`, rule);
+  const waitQueues = createWaitQueues();
+  // A name may contain an e-mail address: the hash keeps the address and its length out of Redis.
+  const keyOf = (name: string) => createHash('sha256').update(name).digest('hex');
+
+  /** Runs a reserved attempt and renews its reservation while it runs. */
+  async function decide<T>(
+    check: () => Promise<T | undefined>,
+    completes: (value: T) => boolean,
+    change: <A>(how: Change<A>) => Promise<A>,
+  ): Promise<Outcome<T>> {
+    const renewing = setInterval(() => void change(renew), RENEW_MS);
+    try {
+      const value = await check();
+      clearInterval(renewing);
+      if (value !== undefined) {
+        await change(completes(value) ? succeed : abandon);
+        return { kind: 'passed', value };
+      }
+      const until = await change(fail);
+      return until === undefined ? { kind: 'failed' } : { kind: 'failed', lockedUntil: new Date(until).toISOString() };
+    } catch (error) {
+      clearInterval(renewing);
+      await change(abandon);
+      throw error;
+    }
+  }
+
+  return {
+    async attempt(name, check, completes = () => true) {
+      const key = keyOf(name);
+      const id = newId();
+      const change = <A>(how: Change<A>) => store.change(key, (held, now) => how(held, rule, id, now));
+      const reservation = await waitQueues.retryInTurn(key, () => change(reserve));
+      if (reservation !== 'go') return { kind: 'locked', leftMs: reservation };
+      try {
+        return await decide(check, completes, change);
+      } finally {
+        waitQueues.wake(key);
+      }
+    },
+    complete: (name) => store.change(keyOf(name), (held, now) => clearFailures(held, rule, now)),
+    clear: (name) => store.clear(keyOf(name)),
+  };
+}
+
+/**
+ * Returns the 429 of a locked name. The message names the full duration of a lock, `Retry-After` the remaining time of this one.
+ *
+ * @param what the start of the message, such as `Too many failed sign-ins`
+ */
+export function lockedOut(what: string, leftMs: number, { auth }: Platform['settings']): ApiError {
+  const minutes = Math.ceil(auth.lockout.lockMinutes);
+  const text = `${what}, try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
+  return new ApiError('RATE_LIMITED', text, { retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) });
+}

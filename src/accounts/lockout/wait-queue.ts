@@ -1,0 +1,74 @@
+import { createSemaphore } from '../../platform/semaphore.ts';
+
+/** Delay before the next try without a wake-up: attempts in other processes end without waking this one. */
+const POLL_MS = 100;
+
+/** Most attempts of one key that may wait in this process; further ones are refused. */
+const MAX_WAITING = 1000;
+
+/** A wait queue for each key: first come, first served. Only the first caller in a queue polls. */
+export interface WaitQueues {
+  /**
+   * Waits its turn, then calls `attempt` until the result is not `wait`, and returns that result.
+   *
+   * @throws whatever `attempt` throws; `SEMAPHORE_FULL` when too many callers wait under this key
+   */
+  retryInTurn<T>(key: string, attempt: () => Promise<T | 'wait'>): Promise<T>;
+  /** Makes the first caller in the queue of a key try again at once. */
+  wake(key: string): void;
+}
+
+interface WaitQueue {
+  semaphore: ReturnType<typeof createSemaphore>;
+  /** Callers in the queue, including the one that is trying. */
+  size: number;
+  wake: () => void;
+}
+
+export function createWaitQueues(): WaitQueues {
+  const queues = new Map<string, WaitQueue>();
+
+  /** Starts waiting for the next wake-up or poll. */
+  function nextChange(queue: WaitQueue): { happens: Promise<void>; forget(): void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, POLL_MS);
+    queue.wake = resolve;
+    return { happens: promise, forget: () => clearTimeout(timer) };
+  }
+
+  function queueOf(key: string): WaitQueue {
+    const queue = queues.get(key) ?? {
+      semaphore: createSemaphore(1, { maxQueue: MAX_WAITING }),
+      size: 0,
+      wake: () => undefined,
+    };
+    queues.set(key, queue);
+    return queue;
+  }
+
+  return {
+    async retryInTurn<T>(key: string, attempt: () => Promise<T | 'wait'>) {
+      const queue = queueOf(key);
+      queue.size += 1;
+      try {
+        return await queue.semaphore.run(async () => {
+          for (;;) {
+            // Listen before the attempt, so that a wake-up during the attempt is not lost.
+            const next = nextChange(queue);
+            try {
+              const result = await attempt();
+              if (result !== 'wait') return result;
+              await next.happens;
+            } finally {
+              next.forget();
+            }
+          }
+        });
+      } finally {
+        queue.size -= 1;
+        if (queue.size === 0) queues.delete(key);
+      }
+    },
+    wake: (key) => queues.get(key)?.wake(),
+  };
+}

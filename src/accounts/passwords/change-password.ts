@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { RouteContext } from '../../declare/route.ts';
+import { type ApiError, invalidSession, validationError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import type { AccountsContext } from '../context.ts';
+import { lockedOut } from '../lockout/lockout.ts';
+import { passwordToCheck } from '../sign-in/login.ts';
+import { checkNewPassword } from './password-rules.ts';
+
+/** The 422 of a password that is not the user's. */
+function wrongPassword(field: string): ApiError {
+  return validationError({ [field]: 'Must be your current password' });
+}
+
+/**
+ * Checks that the signed-in user knows their password. Wrong passwords are limited, so that the thief of a session cannot guess it.
+ * They are counted separately from failed sign-ins, so that the thief cannot lock the user out either.
+ *
+ * @param field the field of the body that the error names
+ * @returns the hash that the password was checked against
+ * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many; UNAUTHORIZED when the user has been deleted
+ */
+export async function confirmPassword(
+  { host, users, hasher, lockout }: Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>,
+  userId: string,
+  password: string,
+  field: string,
+): Promise<string> {
+  const outcome = await lockout.attempt(`password:${userId}`, async () => {
+    const hash = await users.passwordHashOf(userId);
+    if (hash === undefined) throw invalidSession();
+    return (await hasher.verify(password, hash)) ? hash : undefined;
+  });
+  if (outcome.kind === 'locked') throw lockedOut('Too many wrong passwords', outcome.leftMs, host.settings);
+  if (outcome.kind === 'failed') throw wrongPassword(field);
+  return outcome.value;
+}
+
+/** The body of a password change. The password rules check `newPassword` later. */
+export const changePasswordInput = z.strictObject({
+  currentPassword: passwordToCheck,
+  newPassword: z
+    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
+    .meta({ format: 'password', minLength: 8, maxLength: 128 }),
+});
+
+/** `POST /auth/password`. Runs the revocation steps with the cause `password_change`, which end all other sessions. */
+export async function changePassword(
+  accounts: AccountsContext,
+  ctx: RouteContext<z.output<typeof changePasswordInput>>,
+): Promise<void> {
+  const { host, users, hasher, revoke } = accounts;
+  const user = ctx.user!;
+  const wanted = await checkNewPassword(accounts.user.resource, ctx.input.newPassword, user, 'newPassword');
+  const former = await confirmPassword(accounts, user.id, ctx.input.currentPassword, 'currentPassword');
+  const hash = await hasher.hash(wanted);
+  const ip = addressOf(ctx.req);
+  const changed = await host.transaction(async (tx) => {
+    const stored = await users.setPasswordHash(user.id, former, hash, tx.database);
+    const revocation = { cause: 'password_change', userIds: [user.id], exceptSession: ctx.auth!.id, ip } as const;
+    if (stored) await revoke(revocation, tx);
+    return stored;
+  });
+  // A concurrent request changed the password first.
+  if (!changed) throw wrongPassword('currentPassword');
+  host.events.emit('auth.password_changed', { user, ip });
+}

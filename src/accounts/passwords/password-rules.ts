@@ -1,0 +1,66 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { isBlank, missingMessage } from '../../records/fields/missing-values.ts';
+import { folded } from '../../records/fields/password-strength.ts';
+import { applyRules } from '../../records/operations/custom-rules.ts';
+import type { CompiledResource } from '../../records/schema/compiled.ts';
+import { everyField } from '../../records/store/codec.ts';
+
+const HAS_EMAIL = 'Your password must not contain your email address';
+const HAS_NAME = 'Your password must not contain your name';
+
+/** Shorter parts of a name or address occur in good passwords by chance. */
+const SHORTEST_PART = 4;
+
+/** The personal data that a password must not contain. Values that are not strings are ignored. */
+interface PersonalData {
+  email?: unknown;
+  name?: unknown;
+}
+
+/** The words of a name: `Anna-Maria O'Neill` is also `Anna`, `Maria` and `Neill`. */
+function wordsOf(name: string): string[] {
+  return [...name.split(/\s+/u), ...name.split(/[^\p{L}\p{N}\p{M}]+/u)];
+}
+
+/** Returns an error if a password contains its user's name or the local part of their address. */
+function personalDataError(password: string, { email, name }: PersonalData): string | undefined {
+  const text = folded(password);
+  const contains = (part: string) => [...part].length >= SHORTEST_PART && text.includes(part);
+  if (typeof email === 'string' && contains(folded(email).split('@', 1)[0]!)) return HAS_EMAIL;
+  return typeof name === 'string' && wordsOf(folded(name)).some(contains) ? HAS_NAME : undefined;
+}
+
+/**
+ * Checks a new password of an existing user: first the rules of the password field, then that it does not contain personal data.
+ *
+ * @param user the record of the user
+ * @param input the field of the body that the error names
+ * @returns the password to hash
+ * @throws ApiError VALIDATION_ERROR with one message, under `input`
+ */
+export async function checkNewPassword(
+  resource: CompiledResource,
+  value: unknown,
+  user: StoredRecord,
+  input: string,
+): Promise<string> {
+  const { spec, schema } = resource.field.get('password')!;
+  if (isBlank(value)) throw validationError({ [input]: missingMessage(spec) });
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw validationError({ [input]: parsed.error.issues[0]!.message });
+  const details: ErrorDetails = Object.create(null);
+  const record: Record<string, unknown> = { ...everyField(resource, user), password: parsed.data };
+  const ruled = await applyRules(spec, parsed.data, { record, path: input, details });
+  if (!ruled.holds) throw validationError({ ...details });
+  const password = ruled.value as string;
+  const error = personalDataError(password, record);
+  if (error !== undefined) throw validationError({ [input]: error });
+  return password;
+}
+
+/** Returns the validation errors of a new account's password, for `create`. */
+export function registrationErrors({ password, ...personalData }: Record<string, unknown>): ErrorDetails {
+  const error = typeof password === 'string' ? personalDataError(password, personalData) : undefined;
+  return error === undefined ? {} : { password: error };
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { isId } from '../../platform/ids.ts';
+import type { AccountsContext } from '../context.ts';
+
+const sessionRecord = z
+  .object({
+    id: z.string(),
+    current: z.boolean().meta({ description: 'Whether it is the session of this request' }),
+    createdAt: z.iso.datetime(),
+    lastUsedAt: z.iso.datetime().meta({ description: 'Refreshed at most every 5 minutes' }),
+    expiresAt: z.iso.datetime(),
+    ip: z.string().meta({ description: 'The address that the session was started from' }),
+    userAgent: z.string(),
+  })
+  .meta({ id: 'Session' });
+
+/** The body of `POST /auth/logout-all`. */
+const logoutAllInput = z.strictObject({
+  disableWebhooks: z
+    .boolean({ error: 'Must be true or false' })
+    .default(false)
+    .meta({ description: 'Also disable all your webhook endpoints, with the reason `password_reset`' }),
+});
+
+/** The routes to list and end one's own sessions. */
+export function sessionRoutes({
+  host,
+  sessions,
+  revoke,
+}: Pick<AccountsContext, 'host' | 'sessions' | 'revoke'>): Route[] {
+  const tags = ['auth'];
+  return [
+    {
+      method: 'POST',
+      path: '/auth/logout',
+      errors: [],
+      status: 204,
+      operationId: 'logout',
+      tags,
+      summary: 'End this session',
+      async handler(ctx) {
+        await sessions.end(ctx.auth!.id, ctx.user!.id);
+      },
+    },
+    {
+      method: 'POST',
+      path: '/auth/logout-all',
+      input: logoutAllInput,
+      errors: [],
+      status: 204,
+      operationId: 'logoutAll',
+      tags,
+      summary: 'End all your sessions, this one included',
+      description: 'Your data exports are removed as well. The body is optional.',
+      async handler(ctx: RouteContext<z.output<typeof logoutAllInput>>) {
+        const { disableWebhooks } = ctx.input;
+        const revocation = {
+          cause: 'logout_all',
+          userIds: [ctx.user!.id],
+          disableWebhooks,
+          ip: addressOf(ctx.req),
+        } as const;
+        await host.transaction((tx) => revoke(revocation, tx));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/auth/sessions',
+      output: z.array(sessionRecord),
+      errors: [],
+      operationId: 'listMySessions',
+      tags,
+      summary: 'Your live sessions: this one first, then the newest',
+      handler: (ctx) => sessions.list(ctx.user!.id, ctx.auth!.id),
+    },
+    {
+      method: 'DELETE',
+      path: '/auth/sessions/:sessionId',
+      errors: ['NOT_FOUND'],
+      status: 204,
+      operationId: 'endMySession',
+      tags,
+      summary: 'End one of your sessions',
+      async handler(ctx) {
+        const id = ctx.params.sessionId;
+        if (!isId(id) || !(await sessions.end(id, ctx.user!.id))) throw new ApiError('NOT_FOUND');
+      },
+    },
+  ];
+}

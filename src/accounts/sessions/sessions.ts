@@ -1,0 +1,188 @@
+import type { Request } from 'express';
+import type { RevocationStep } from '../../declare/accounts.ts';
+import { isActive } from '../../declare/actor.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
+import type { Viewer } from '../../declare/policy.ts';
+import { hashToken, isWellFormedToken, newToken } from '../../platform/crypto/token.ts';
+import { invalidSession } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { createLoader } from '../../platform/postgres/loader.ts';
+import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
+import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import type { Entity } from '../../records/context.ts';
+import { storedHash } from '../passwords/password-hash.ts';
+import { deletedUsersConsumer } from '../users/deleted-users.ts';
+
+/** Most sessions in a list: more than a person would read. */
+const MAX_LISTED = 1000;
+
+// All times come from the database clock, which is the same for all processes.
+const UNUSED = `"last_used_at" < now() - interval '5 minutes'`;
+
+// Index sessions_token_hash_unique. Returns the user's record too: one round trip for all requests that arrive together.
+const FIND = `
+  select s."token_hash", s."id", s.${UNUSED}, %columns%
+  from "sessions" s join %users% u on u."id" = s."user_id"
+  where s."token_hash" = any($1) and s."expires_at" > now()`;
+const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and ${UNUSED}`;
+// The lock on the user orders this insert against a password change: either the change sees this session and ends it, or this
+// insert sees that the checked password has been replaced and starts no session.
+const INSERT = `
+  with owner as (
+    select u."id" from %users% u where u."id" = $2 and ($7::text is null or %hash% = $7) for share
+  )
+  insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
+  select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6 from owner returning "expires_at"`;
+// Index sessions_pkey.
+const ENDED = `
+  select asked."id" from unnest($1::text[]) as asked("id")
+  where not exists (select from "sessions" s where s."id" = asked."id" and s."expires_at" > now())`;
+// Index sessions_user_id_index.
+const LIST = `
+  select "id", "created_at", "last_used_at", "expires_at", "ip", "user_agent" from "sessions"
+  where "user_id" = $1 and "expires_at" > now() order by "id" = $2 desc, "created_at" desc, "id" desc limit ${MAX_LISTED}`;
+// The foreign key removes the devices of a session with it.
+const REMOVE = 'delete from "sessions" where "id" = $1 and "user_id" = $2 returning 1';
+const REMOVE_ALL = 'delete from "sessions" where "user_id" = any($1) and "id" is distinct from $2';
+
+type FoundRow = [tokenHash: string, id: string, unused: boolean, ...user: unknown[]];
+type ListedRow = [string, string, string, string, string, string];
+
+/** A new session. The token is returned here and never again. */
+export interface NewSession {
+  token: string;
+  /** ISO 8601. */
+  expiresAt: string;
+}
+
+/** A session as its own user sees it. */
+interface OwnSession {
+  id: string;
+  /** Whether it is the session of the request. */
+  current: boolean;
+  createdAt: string;
+  lastUsedAt: string;
+  expiresAt: string;
+  ip: string;
+  userAgent: string;
+}
+
+/** The sessions of users. Ending a session takes effect at once in every process and removes the devices bound to it. */
+export interface Sessions {
+  /**
+   * Starts a session for a user, with the address and user agent of the request.
+   *
+   * @param passwordHash the hash that the password was checked against; no session starts if it has been replaced since
+   * @returns undefined when the user no longer exists or has a new password
+   */
+  start(userId: string, req: Request, passwordHash?: string): Promise<NewSession | undefined>;
+  /** Returns the live sessions of a user: the current one first, then the newest. */
+  list(userId: string, currentId: string): Promise<OwnSession[]>;
+  /** Ends a session of a user. Returns false when the user has no such session. */
+  end(id: string, userId: string): Promise<boolean>;
+  /** Ends all sessions of users except `exceptSession`. */
+  revoke: RevocationStep;
+  authenticator: Authenticator;
+}
+
+/**
+ * Creates the session store of an app.
+ *
+ * @param users the gateway of the user resource; its records become the `user` of policies
+ */
+export function createSessions(host: Host, { resource }: Entity, users: ResourceGateway): Sessions {
+  const { database, settings, log } = host;
+  const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
+  const hash = storedHash(resource.field.get('password')!.column);
+  const insert = INSERT.replace('%users%', `"${users.table}"`).replace('%hash%', hash);
+
+  const findByTokenHash = createLoader(
+    (hashes) => database.read<FoundRow>({ name: 'session_find', text: find, values: [hashes] }),
+    ([tokenHash]) => tokenHash,
+  );
+
+  const recordUsage = createUsageRecorder(database, { name: 'session_touch', text: TOUCH }, (error) =>
+    log.warn({ err: error }, 'Could not refresh lastUsedAt of a session'),
+  );
+
+  return {
+    async start(userId, req, passwordHash) {
+      const token = newToken();
+      const agent = String(req.headers['user-agent'] ?? '')
+        .slice(0, 512)
+        .toWellFormed();
+      const { sessionTtlDays } = settings.auth;
+      const values = [newId(), userId, hashToken(token), sessionTtlDays, addressOf(req), agent, passwordHash];
+      const [row] = await database.write<[expiresAt: string]>({ name: 'session_insert', text: insert, values });
+      return row && { token, expiresAt: row[0] };
+    },
+    async list(userId, currentId) {
+      const rows = await database.read<ListedRow>({ name: 'session_list', text: LIST, values: [userId, currentId] });
+      return rows.map(([id, createdAt, lastUsedAt, expiresAt, ip, userAgent]) => ({
+        id,
+        current: id === currentId,
+        createdAt,
+        lastUsedAt,
+        expiresAt,
+        ip,
+        userAgent,
+      }));
+    },
+    async end(id, userId) {
+      return (await database.write({ name: 'session_remove', text: REMOVE, values: [id, userId] })).length > 0;
+    },
+    async revoke({ cause, userIds, exceptSession }, tx) {
+      if (cause !== 'key_revoked') await tx.database.write({ text: REMOVE_ALL, values: [userIds, exceptSession] });
+    },
+    authenticator: {
+      scheme: {
+        name: 'session',
+        description: 'The token returned by a login or a registration.',
+        bearerFormat: 'svc_…',
+      },
+      recognizes: isWellFormedToken,
+      async authenticate(token) {
+        const row = await findByTokenHash(hashToken(token));
+        if (row === undefined) throw invalidSession();
+        const [, id, unused, ...columns] = row;
+        const user: StoredRecord & Viewer = users.fromRow(columns);
+        if (!isActive(user)) throw invalidSession();
+        if (unused) recordUsage(id);
+        return { user, auth: { via: 'session', scopes: ['*'], id } };
+      },
+      watch: {
+        via: 'session',
+        async ended(ids) {
+          const rows = await database.read<[id: string]>({ name: 'session_ended', text: ENDED, values: [ids] });
+          return rows.map(([id]) => id);
+        },
+      },
+    },
+  };
+}
+
+const EVERY_MS = 60_000;
+
+// Index sessions_expires_at_index. The foreign key removes the devices of a session with it.
+const REMOVE_EXPIRED = `
+  delete from sessions where id in (
+    select id from sessions where expires_at <= now() order by expires_at limit $1 for update skip locked
+  ) returning 1`;
+// Index sessions_user_id_index.
+const REMOVE_OF_USERS = 'delete from sessions where user_id = any($1)';
+
+/** Creates the sweep that removes expired sessions. */
+export function sessionSweep(database: Pick<Database, 'write'>): Sweep {
+  return {
+    name: 'expired sessions',
+    everyMs: EVERY_MS,
+    run: () => removeInBatches(database, REMOVE_EXPIRED),
+  };
+}
+
+/** Creates the relay consumer that removes the sessions of deleted users, so that addresses and user agents are not kept. */
+export const sessionsOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import type { RouteContext } from '../../declare/route.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
+import type { AccountsContext } from '../context.ts';
+import { lockedOut, signInLockoutName } from '../lockout/lockout.ts';
+import type { Account } from '../users/users.ts';
+import { finishLogin, loginFailed, wrongCredentials } from './finish-login.ts';
+
+const text = z
+  .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
+  .refine(isStorable, { error: UNSTORABLE });
+
+/** Counts code points, as the rules for new passwords do. */
+const hasPasswordLength = (password: string) => password.length <= 256 && [...password].length <= 128;
+
+/** The schema of a password to check. A password longer than any that can be set is refused before it is hashed. */
+export const passwordToCheck = text.refine(hasPasswordLength, { error: 'Must be at most 128 characters' });
+
+/** The body of a login. */
+export const loginInput = z.strictObject({
+  email: text.max(320, { error: 'Must be at most 320 characters' }),
+  password: passwordToCheck,
+});
+
+/** Returns the account with this e-mail and password, or undefined. Both cases take the same time. */
+async function check(accounts: AccountsContext, email: string, password: string): Promise<Account | undefined> {
+  const { users, hasher } = accounts;
+  const account = await users.findForLogin(email);
+  if (account === undefined) {
+    await hasher.verifyNothing(password);
+    return undefined;
+  }
+  const { user, passwordHash } = account;
+  if (!(await hasher.verify(password, passwordHash))) return undefined;
+  if (!hasher.needsRehash(passwordHash)) return account;
+  const upgraded = await hasher.hash(password);
+  const stored = await users.setPasswordHash(user.id, passwordHash, upgraded);
+  // Another request upgraded the hash or changed the password: check again.
+  return stored ? { user, passwordHash: upgraded } : check(accounts, email, password);
+}
+
+/**
+ * `POST /auth/login`. An unknown e-mail and a wrong password get the same 401. The right password of a disabled account gets 403.
+ * Only a started session clears the count of failed sign-ins; the 403 and a right password before a further step do not.
+ */
+export async function login(accounts: AccountsContext, ctx: RouteContext<z.output<typeof loginInput>>) {
+  const { events, settings } = accounts.host;
+  const email = ctx.input.email.trim().toLowerCase();
+  const attempt = { email, ip: addressOf(ctx.req) };
+  const outcome = await accounts.lockout.attempt(
+    signInLockoutName(email),
+    async () => {
+      const account = await check(accounts, email, ctx.input.password);
+      return account && (await finishLogin(accounts, ctx, account));
+    },
+    ({ completed }) => completed,
+  );
+  if (outcome.kind === 'locked') {
+    events.emit('security.locked_login_attempt', attempt);
+    throw lockedOut('Too many failed sign-ins', outcome.leftMs, settings);
+  }
+  if (outcome.kind === 'failed') {
+    loginFailed(accounts, ctx, email);
+    if (outcome.lockedUntil !== undefined)
+      events.emit('security.account_locked', { ...attempt, lockedUntil: outcome.lockedUntil });
+    throw wrongCredentials();
+  }
+  return outcome.value.response;
+}

@@ -1,0 +1,92 @@
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+
+// Index sessions_user_id_index. The foreign key removes the devices of a session with it.
+const SESSIONS = `
+  select id, created_at, last_used_at, expires_at, ip, user_agent from sessions
+  where user_id = $1 and id > $2 order by id limit $3`;
+const SESSION_NAMES = ['id', 'createdAt', 'lastUsedAt', 'expiresAt', 'ip', 'userAgent'];
+const REMOVE_SESSIONS = `
+  delete from sessions where id in (select id from sessions where user_id = $1 limit $2) returning 1`;
+
+const RESETS = `
+  select user_id, requested_at, expires_at from password_resets where user_id = $1 and user_id > $2 limit $3`;
+const REMOVE_RESETS = `
+  delete from password_resets where user_id in (select user_id from password_resets where user_id = $1 limit $2) returning 1`;
+
+/**
+ * Returns the SQL condition for e-mails to the user `$1`, including e-mails that are not composed yet. There is no index: the table
+ * is small, because e-mails are removed after a week.
+ */
+function toUser(users: ResourceGateway): string {
+  const email = `(select email from "${users.table}" where id = $1)`;
+  return `(user_id = $1 or data->>'owner' = $1
+    or user_id is null and (lower(recipient) = ${email} or lower(trim(data->>'email')) = ${email}))`;
+}
+
+const LINK_TO_USER = `
+  update mails set user_id = former.user_id from unnest($1::text[], $2::text[]) former(user_id, email)
+  where mails.user_id is null and (lower(recipient) = former.email or lower(trim(data->>'email')) = former.email)`;
+
+/**
+ * Creates a relay consumer that links e-mails to their user when the user's address changes, so that erasures and exports still
+ * find them.
+ */
+export function mailsToFormerAddresses(users: Pick<ResourceGateway, 'name'>): OutboxConsumer {
+  const emailIn = (columns: unknown) => (columns as { email?: string } | undefined)?.email;
+  return {
+    wants: ({ name, payload }) =>
+      name === `${users.name}.updated` &&
+      emailIn(payload.previous) !== undefined &&
+      emailIn(payload.previous) !== emailIn(payload.record),
+    async handle(rows, tx) {
+      const values = [rows.map(({ recordId }) => recordId), rows.map(({ payload }) => emailIn(payload.previous))];
+      await tx.write({ text: LINK_TO_USER, values });
+      return undefined;
+    },
+  };
+}
+
+/** Describes the data that accounts store about a user, besides the user record. */
+export function accountData(database: Database, users: ResourceGateway): UserData[] {
+  const mails = `
+    select id, kind, recipient, status, created_at, finished_at from mails
+    where ${toUser(users)} and id > $2 order by id limit $3`;
+  const removeMails = `delete from mails where id in (select id from mails where ${toUser(users)} limit $2) returning 1`;
+  return [
+    {
+      name: 'sessions',
+      description: 'Where the user is signed in',
+      tables: ['sessions'],
+      rows: (userId) => rowsInPages(database, SESSIONS, SESSION_NAMES, [userId]),
+      erase: (userId) => writeInBatches(database, REMOVE_SESSIONS, [userId]),
+    },
+    {
+      name: 'passwordResets',
+      description: 'The link to set a new password',
+      tables: ['password_resets'],
+      async *rows(userId) {
+        for await (const { requestedAt, expiresAt } of rowsInPages(
+          database,
+          RESETS,
+          ['userId', 'requestedAt', 'expiresAt'],
+          [userId],
+        )) {
+          yield { requestedAt, expiresAt };
+        }
+      },
+      erase: (userId) => writeInBatches(database, REMOVE_RESETS, [userId]),
+    },
+    {
+      name: 'mails',
+      description: 'E-mails sent to the user in the last week',
+      tables: ['mails'],
+      rows: (userId) =>
+        rowsInPages(database, mails, ['id', 'kind', 'recipient', 'status', 'createdAt', 'finishedAt'], [userId]),
+      erase: (userId) => writeInBatches(database, removeMails, [userId]),
+    },
+  ];
+}

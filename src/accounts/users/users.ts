@@ -1,0 +1,75 @@
+import type { Request } from 'express';
+import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
+import type { Viewer } from '../../declare/policy.ts';
+import type { Executor } from '../../platform/postgres/database.ts';
+import { requestContext } from '../../records/access/operation-context.ts';
+import type { Entity, RecordsContext } from '../../records/context.ts';
+import { createRecord } from '../../records/operations/create.ts';
+import { toBeSerialized } from '../../records/serialize/serialize.ts';
+import { storedHash } from '../passwords/password-hash.ts';
+import { registrationErrors } from '../passwords/password-rules.ts';
+
+/** A user with the stored password hash. */
+export interface Account {
+  user: StoredRecord;
+  passwordHash: string;
+}
+
+/** Access to the user records for the account operations. */
+export interface Users {
+  /** Creates a user as an anonymous `POST /api/users` would, but without checking the create policy. */
+  register(body: unknown, req: Request): Promise<StoredRecord>;
+  /** @param email normalised */
+  findForLogin(email: string): Promise<Account | undefined>;
+  /** Returns undefined when the user no longer exists. */
+  findById(id: string): Promise<Account | undefined>;
+  /** Returns the stored password hash; undefined when the user no longer exists. */
+  passwordHashOf(id: string): Promise<string | undefined>;
+  /** Replaces the hash `from`. Returns false when the stored hash is no longer `from` or the user no longer exists. */
+  setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
+  /** Replaces any hash. Returns false when the user no longer exists. */
+  replacePassword(id: string, hash: string, on: Executor): Promise<boolean>;
+  /** Returns a value that the HTTP kernel serializes for the user of the record, not for the caller. */
+  asSeenBySelf(user: StoredRecord): object;
+}
+
+/** Creates the access of accounts to the user resource. */
+export function createUsers(host: Host, context: RecordsContext, entity: Entity, gateway: ResourceGateway): Users {
+  const { database } = host;
+  const table = `"${gateway.table}"`;
+  const password = entity.resource.field.get('password')!.column;
+  const hash = storedHash(password);
+  // Uses the unique index on email.
+  const find = (by: string) => `select ${hash}, ${gateway.columns('u')} from ${table} u where u."${by}" = $1`;
+  const [findByEmail, findById] = [find('email'), find('id')];
+  const read = `select ${hash} from ${table} u where u."id" = $1`;
+  const replace = `update ${table} set "${password}" = $2 where "id" = $1 returning 1`;
+  const change = `update ${table} u set "${password}" = $3 where u."id" = $1 and ${hash} = $2 returning 1`;
+
+  function accountOf([row]: [string, ...unknown[]][]): Account | undefined {
+    return row === undefined ? undefined : { passwordHash: row[0], user: gateway.fromRow(row.slice(1)) };
+  }
+
+  return {
+    register(body, req) {
+      const visitor = requestContext({ user: undefined, req, service: context.service });
+      return createRecord(context, entity, body, visitor, { authorized: true, check: registrationErrors });
+    },
+    async findForLogin(email) {
+      return accountOf(await database.read({ name: 'user_login', text: findByEmail, values: [email] }));
+    },
+    async findById(id) {
+      return accountOf(await database.read({ name: 'user_account', text: findById, values: [id] }));
+    },
+    async passwordHashOf(id) {
+      return (await database.read<[string]>({ text: read, values: [id] }))[0]?.[0];
+    },
+    async setPasswordHash(id, from, to, on = database) {
+      return (await on.write({ text: change, values: [id, from, to] })).length > 0;
+    },
+    async replacePassword(id, hash, on) {
+      return (await on.write({ text: replace, values: [id, hash] })).length > 0;
+    },
+    asSeenBySelf: (user) => toBeSerialized(gateway.name, user, { viewer: user as StoredRecord & Viewer }),
+  };
+}

@@ -1,0 +1,89 @@
+import type { Accounts, RevocationStep } from '../../declare/accounts.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import { hashToken } from '../../platform/crypto/token.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { newId } from '../../platform/ids.ts';
+import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import type { NewKeyInput } from './input.ts';
+import { newKey, prefixOf } from './key-format.ts';
+import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
+import type { ApiKeySettings } from './settings.ts';
+import { CREATE, lockOwnerSql, REVOKE, REVOKE_ALL } from './sql.ts';
+
+/** Who revoked a key. */
+export type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script'; by: null };
+
+/** Creates and revokes keys. */
+export interface Keys {
+  /**
+   * Creates a key for the signed-in user. Emits `security.api_key_created`.
+   *
+   * @returns the record and the key itself, which is never returned again
+   * @throws ApiError API_KEY_LIMIT; UNAUTHORIZED when the session has ended in the meantime
+   */
+  create(ctx: RouteContext<NewKeyInput>): Promise<ApiKeyRecord & { key: string }>;
+  /**
+   * Revokes a key, at once and in every process. Emits `security.api_key_revoked`.
+   *
+   * @param owner the user whose key it must be; undefined allows any owner
+   * @returns false when there is no such key or it is already revoked
+   */
+  revoke(id: string, doing: RevokedBy, owner?: string): Promise<boolean>;
+  /**
+   * Revokes the active keys of deleted users and, with `revokeOnPasswordReset`, of users whose password is reset. A reset emits
+   * `security.api_keys_revoked` if any key was revoked.
+   */
+  revokeOfUsers: RevocationStep;
+}
+
+/** Creates the store of keys. */
+export function createKeys(
+  { database, events, transaction }: Pick<Host, 'database' | 'events' | 'transaction'>,
+  accounts: Pick<Accounts, 'revoke' | 'holdCredential'>,
+  users: ResourceGateway,
+  { maxKeysPerUser: maxKeys, revokeOnPasswordReset }: Pick<ApiKeySettings, 'maxKeysPerUser' | 'revokeOnPasswordReset'>,
+): Keys {
+  const lockOwner = lockOwnerSql(quoteIdentifier(users.table));
+
+  return {
+    async create(ctx) {
+      const owner = ctx.user!.id;
+      const { name, scopes, expiresInDays } = ctx.input;
+      const key = newKey();
+      const row = await database.transaction(async (tx) => {
+        await accounts.holdCredential(ctx, tx);
+        const values = [newId(), owner, hashToken(key), name, prefixOf(key), scopes, expiresInDays, maxKeys];
+        return (await tx.write<ApiKeyRow>({ text: CREATE, values }))[0];
+      });
+      if (row === undefined) throw new ApiError('API_KEY_LIMIT', `You can have at most ${maxKeys} active API keys`);
+      const record = toKeyRecord(row);
+      const { id: keyId, prefix, expiresAt } = record;
+      const ip = addressOf(ctx.req);
+      events.emit('security.api_key_created', { userId: owner, keyId, prefix, scopes, expiresAt, ip });
+      return { ...record, key };
+    },
+    async revoke(id, { reason, by }, owner) {
+      return transaction(async (tx) => {
+        await tx.database.write({ text: lockOwner, values: [id] });
+        const [row] = await tx.database.write<[userId: string, prefix: string]>({ text: REVOKE, values: [id, owner] });
+        if (row === undefined) return false;
+        const [userId, prefix] = row;
+        await accounts.revoke({ cause: 'key_revoked', userIds: [userId], keyIds: [id] }, tx);
+        tx.afterCommit(() => events.emit('security.api_key_revoked', { userId, keyId: id, prefix, by, reason }));
+        return true;
+      });
+    },
+    async revokeOfUsers({ cause, userIds, ip }, tx) {
+      const reset = cause === 'password_reset' && revokeOnPasswordReset;
+      if (!reset && cause !== 'user_deleted') return;
+      const rows = await tx.database.write<[userId: string, id: string]>({ text: REVOKE_ALL, values: [userIds] });
+      if (!reset) return;
+      for (const [userId, keys] of Map.groupBy(rows, ([owner]) => owner)) {
+        const payload = { userId, keyIds: keys.map(([, id]) => id), reason: 'password_reset', ip };
+        tx.afterCommit(() => events.emit('security.api_keys_revoked', payload));
+      }
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { isId } from '../../../platform/ids.ts';
+import { firstWithinBytes } from '../../../records/store/within-bytes.ts';
+import { COLUMNS, ENTRIES_WITH_VALUES, ROW_SIZE, VALUES_COLUMNS } from '../trail/entry.ts';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15})$/;
+
+/** The row after which a page starts. */
+export interface Position {
+  at: string;
+  id: number;
+}
+
+/** Returns the cursor of the page after a row. */
+export function nextCursor({ at, id }: Position): string {
+  return Buffer.from(`${at} ${id}`).toString('base64url');
+}
+
+/** Parses a time of the years 1 to 9999; returns undefined if it does not exist. */
+function timeOf(text: string): string | undefined {
+  const date = new Date(text);
+  const year = date.getUTCFullYear();
+  return year >= 1 && year <= 9999 ? date.toISOString() : undefined;
+}
+
+function positionOf(cursor: string): Position | undefined {
+  const [, at, id] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+  // A cursor with a date such as 30 February was never issued.
+  return at === undefined || timeOf(at) !== at ? undefined : { at, id: Number(id) };
+}
+
+const id = z.string().refine(isId, { error: 'Must be an id' });
+const word = z.string().regex(/^[a-z][a-z0-9._-]{0,99}$/i, { error: 'Must be a name' });
+const timeError = { error: 'Must be a time as 2030-01-31T12:00:00Z' };
+const time = z.iso
+  .datetime({ offset: true, ...timeError })
+  .refine((text) => timeOf(text) !== undefined, timeError)
+  .transform((text) => timeOf(text)!);
+
+const after = z
+  .string()
+  .max(100, { error: 'Must be the "meta.next" of a list' })
+  .transform((text, context) => {
+    const position = positionOf(text);
+    if (position === undefined) context.addIssue({ code: 'custom', message: 'Must be the "meta.next" of a list' });
+    return position!;
+  });
+
+const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
+
+/** The query of the list. */
+export const listQuery = z.strictObject({
+  user: id.optional().meta({ description: 'The id of the user who did it' }),
+  resource: word
+    .optional()
+    .meta({ description: 'The kind of the affected record: `post`, `user`, `api-key`, `webhook`' }),
+  record: id.optional().meta({ description: 'The id of the affected record' }),
+  action: word
+    .optional()
+    .meta({ description: '`created`, `updated`, `deleted`, `restored`, or an event: `auth.login`' }),
+  from: time.optional().meta({ description: 'The earliest time' }),
+  to: time.optional().meta({ description: 'Before this time' }),
+  after: after.optional().meta({ description: 'The `meta.next` of the previous page' }),
+  limit: z.coerce
+    .number(limitError)
+    .int(limitError)
+    .min(1, limitError)
+    .max(MAX_LIMIT, limitError)
+    .default(DEFAULT_LIMIT),
+});
+
+/** The parsed query, as passed to the handler. */
+export type ListQuery = z.output<typeof listQuery>;
+
+const FILTERS = [
+  ['user', 'user_id ='],
+  ['resource', 'resource ='],
+  ['record', 'record_id ='],
+  ['action', 'action ='],
+  ['from', 'at >='],
+  ['to', 'at <'],
+] as const;
+
+const PAGE_COLUMNS = `${COLUMNS}, ${VALUES_COLUMNS}`;
+const withinBytes = firstWithinBytes(PAGE_COLUMNS, ROW_SIZE);
+
+/**
+ * Builds the statement of a page, newest first, plus one row that shows whether there is another page. Each row ends with its size in
+ * bytes and whether another row followed it.
+ *
+ * @param bytes approximate maximum size of the page; the first row is always read
+ */
+export function pageStatement(query: ListQuery, bytes: number): { text: string; values: unknown[] } {
+  const values: unknown[] = [query.limit + 1];
+  const terms = FILTERS.flatMap(([name, term]) => {
+    const value = query[name];
+    return value === undefined ? [] : [`${term} $${values.push(value)}`];
+  });
+  if (query.after !== undefined) {
+    const { at, id } = query.after;
+    terms.push(`(at, id) < ($${values.push(at)}::timestamptz, $${values.push(id)}::bigint)`);
+  }
+  const where = terms.length === 0 ? '' : `where ${terms.join(' and ')}`;
+  const text = `select ${PAGE_COLUMNS} from ${ENTRIES_WITH_VALUES} ${where} order by at desc, id desc limit $1`;
+  return { text: withinBytes(text, `$${values.push(bytes)}::bigint`), values };
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import type { Host } from '../../../declare/host.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { withMeta } from '../../../platform/http/response.ts';
+import { type Measured, readWithinRoom } from '../../../records/serialize/response-bytes.ts';
+import { type Entry, type EntryRow, readEntry, type ValuesColumns, withValues } from '../trail/entry.ts';
+import { type ListQuery, listQuery, nextCursor, pageStatement } from './query.ts';
+import { createVisibleEntries } from './visible-entries.ts';
+
+const id = z.string().nullable();
+
+/** An entry in responses. */
+const entryShape = z
+  .strictObject({
+    id: z.int().meta({ description: 'The position in the chain' }),
+    at: z.iso.datetime().meta({ description: 'When it happened' }),
+    action: z.string().meta({ description: '`created`, `updated`, `deleted`, `restored`, or an event: `auth.login`' }),
+    resource: z.string().nullable(),
+    record: id,
+    user: id.meta({ description: 'The id of the user who did it' }),
+    via: z
+      .string()
+      .nullable()
+      .meta({ description: '`session`, `api-key`, or `system` for code that acts for no user' }),
+    credential: id.meta({ description: 'The id of the session or key' }),
+    ip: z.string().nullable(),
+    requestId: z.string().nullable(),
+    changes: z
+      .record(
+        z.string(),
+        z.union([
+          z.strictObject({ from: z.unknown().optional(), to: z.unknown().optional() }),
+          z.strictObject({ changed: z.literal(true) }),
+        ]),
+      )
+      .nullable()
+      .meta({ description: 'By field. Secret values appear only as `changed`; personal values are masked.' }),
+    details: z.record(z.string(), z.unknown()).nullable(),
+  })
+  .meta({ id: 'AuditEntry' });
+
+type SizedRow = [...EntryRow, ...ValuesColumns, bytes: number, isFollowed: true | null];
+
+/** The route for admins to read the audit trail. */
+export function auditRoutes({
+  database,
+  resources,
+  settings,
+}: Pick<Host, 'database' | 'resources' | 'settings'>): Route[] {
+  const visibleEntries = createVisibleEntries(resources);
+
+  async function readPage(query: ListQuery, bytes: number): Promise<Measured<Entry>> {
+    const found = await database.readSlowly<SizedRow>(pageStatement(query, bytes));
+    const records = found.map((row) => {
+      const entry = readEntry(row.slice(0, 14) as EntryRow);
+      return { ...entry, changes: withValues(entry.changes, row[15]) };
+    });
+    return { records, bytes: found.reduce((sum, row) => sum + row[16], 0), isCut: found.at(-1)?.[17] === true };
+  }
+
+  async function list(ctx: RouteContext) {
+    const query = ctx.query as unknown as ListQuery;
+    const { limit } = query;
+    const { records: rows, isCut } = await readWithinRoom(ctx.req, settings.http.pageBytes, (room) =>
+      readPage(query, room()),
+    );
+    const page = rows.slice(0, limit);
+    const entries = await visibleEntries(page, ctx);
+    const output = entries.map(({ previousHash: _, hash: __, ...entry }) => entry);
+    const isMore = isCut || rows.length > limit;
+    // The extra row may be the one that did not fit.
+    const truncated = isCut && rows.length < limit ? { truncated: true } : {};
+    return withMeta(output, { limit, next: isMore ? nextCursor(page.at(-1)!) : null, ...truncated });
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/admin/audit',
+      policy: 'admin',
+      scope: 'audit:read',
+      summary: 'List audit entries, newest first',
+      description:
+        'A page may have fewer entries than `limit` although there is a next page: entries about records outside your scope are left ' +
+        'out, and a page has a maximum size (`meta.truncated`).',
+      query: listQuery,
+      output: entryShape.array(),
+      paged: true,
+      errors: ['BAD_REQUEST'],
+      operationId: 'listAuditEntries',
+      tags: ['audit'],
+      handler: list,
+    },
+  ];
+}

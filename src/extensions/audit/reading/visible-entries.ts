@@ -1,0 +1,79 @@
+import type { Viewer } from '../../../declare/actor.ts';
+import type { Fields } from '../../../declare/field.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import { allowsEveryRecord, type CompiledPolicy, compilePolicy } from '../../../declare/policy.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import type { Changes, Entry } from '../trail/entry.ts';
+
+/** Returns the changes of an entry that a reader may see. */
+type VisibleChanges = (entry: Pick<Entry, 'resource' | 'changes'>, reader: Viewer | undefined) => Changes | null;
+
+/** Returns the fields with `visibleTo`, by name. */
+function restrictedFields({ declaration }: ResourceGateway): Map<string, CompiledPolicy> {
+  const fields = Object.entries(declaration.fields as Fields);
+  return new Map(
+    fields.flatMap(([name, { spec }]) =>
+      spec.visibleTo === undefined ? [] : [[name, compilePolicy(spec.visibleTo, () => undefined)]],
+    ),
+  );
+}
+
+/** Creates the function that removes values of fields with `visibleTo`, unless a role of the reader allows them for every record. */
+export function createVisibleChanges(resources: Host['resources']): VisibleChanges {
+  const restricted = new Map(resources.map((gateway) => [gateway.name, restrictedFields(gateway)]));
+  return ({ resource, changes }, reader) => {
+    const fields = restricted.get(resource ?? '');
+    if (changes === null || fields === undefined || fields.size === 0) return changes;
+    const list = Object.entries(changes).map(([name, change]) => {
+      const policy = fields.get(name);
+      return [name, policy === undefined || allowsEveryRecord(policy, reader) ? change : { changed: true }];
+    });
+    return Object.fromEntries(list) as Changes;
+  };
+}
+
+type RequestContext = Pick<RouteContext, 'user' | 'req' | 'service'>;
+
+/** Returns the entries that the reader may see, without values that they may not see. */
+export type VisibleEntries = (entries: readonly Entry[], viewContext: RequestContext) => Promise<Entry[]>;
+
+/**
+ * Creates the function that limits entries to what the reader may see of the records: only records in the scope, and values of fields
+ * with `visibleTo` only if a role is enough. The scope of a deleted record cannot be checked, so its entries are visible only to
+ * readers without a scope filter.
+ */
+export function createVisibleEntries(resources: Host['resources']): VisibleEntries {
+  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
+  const visibleChanges = createVisibleChanges(resources);
+
+  /** Returns the ids of a resource's records that are outside the reader's scope. */
+  async function outside(
+    gateway: ResourceGateway,
+    entries: readonly Entry[],
+    viewContext: RequestContext,
+  ): Promise<Set<string>> {
+    const { scope } = gateway.declaration;
+    const all = new Set(entries.flatMap(({ record }) => record ?? []));
+    if (
+      scope === undefined ||
+      (await scope({ user: viewContext.user, req: viewContext.req, service: viewContext.service })) === undefined
+    )
+      return new Set();
+    const records = await gateway.load([...all]);
+    const isIn = (record: StoredRecord) => gateway.inScope(record, viewContext);
+    const verdicts = await Promise.all(records.map(async (record) => [record.id, await isIn(record)] as const));
+    return all.difference(new Set(verdicts.flatMap(([id, is]) => (is ? [id] : []))));
+  }
+
+  return async (entries, viewContext) => {
+    const groups = Map.groupBy(entries, ({ resource }) => resource);
+    const hidden = new Map<string, Set<string>>();
+    for (const [resource, list] of groups) {
+      const gateway = gateways.get(resource ?? '');
+      if (gateway !== undefined) hidden.set(gateway.name, await outside(gateway, list, viewContext));
+    }
+    return entries
+      .filter(({ resource, record }) => record === null || hidden.get(resource ?? '')?.has(record) !== true)
+      .map((entry) => ({ ...entry, changes: visibleChanges(entry, viewContext.user) }));
+  };
+}

@@ -1,0 +1,156 @@
+import type { AuditEvent } from '../trail/entry.ts';
+import type { EventWriter } from './event-writer.ts';
+import { maskText } from './mask.ts';
+
+/** The recorded parts of an event's payload. `email` is used to look up the user. */
+type EventParts = Partial<Omit<AuditEvent, 'at' | 'action' | 'changes'>> & { email?: string };
+
+// biome-ignore lint/suspicious/noExplicitAny: each event has its own payload, described in the docs of its feature
+type Payload = any;
+
+const account = ({ user, ip }: Payload): EventParts => ({ user: user.id, resource: 'user', record: user.id, ip });
+
+const attempt = ({ email, ip, ...details }: Payload): EventParts => ({
+  resource: 'user',
+  email,
+  ip,
+  details: { email: maskText(email), ...details },
+});
+
+/** An event about a user, caused by themselves unless `by` names another user. */
+const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
+  user: by,
+  resource: 'user',
+  record: userId,
+  ip,
+  details,
+});
+
+/** A wrong code. The person who entered it is unknown. */
+const wrongCode = ({ userId, ip, ...details }: Payload): EventParts => ({
+  resource: 'user',
+  record: userId,
+  ip,
+  details,
+});
+
+/** An export of a user's data, requested by the user or an admin. */
+const dataExport = ({ userId, by, ip }: Payload): EventParts => ({ user: by, resource: 'user', record: userId, ip });
+
+/** Returns only the host of a URL, because the rest may contain secrets. */
+function hostOf(url: string | undefined): string | undefined {
+  return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
+}
+
+const endpoint = ({ webhook, owner, ip, reason }: Payload): EventParts => {
+  const { id, url, events, scope } = webhook;
+  const automatic = reason !== undefined && reason !== 'manual';
+  return {
+    user: automatic ? null : owner,
+    via: automatic ? 'system' : null,
+    resource: 'webhook',
+    record: id,
+    ip: ip ?? null,
+    details: { owner, host: hostOf(url), events, scope, reason },
+  };
+};
+
+/** The recorded in-process events, with the parts of their payloads that are recorded. */
+const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts | undefined>> = {
+  'auth.registered': account,
+  'auth.login': account,
+  'auth.password_changed': account,
+  // Anyone may request a link, so the user is the subject and not the actor.
+  'auth.password_reset_requested': (payload) => ({ ...account(payload), user: null }),
+  'auth.password_reset': account,
+  'security.login_failed': attempt,
+  'security.account_locked': attempt,
+  'security.locked_login_attempt': attempt,
+  'security.two_factor_enabled': secondFactor,
+  'security.two_factor_disabled': secondFactor,
+  'security.recovery_code_used': secondFactor,
+  'security.recovery_codes_renewed': secondFactor,
+  'security.two_factor_failed': wrongCode,
+  'security.two_factor_locked': wrongCode,
+  'security.api_key_created': ({ userId, keyId, ip, ...details }) => ({
+    user: userId,
+    resource: 'api-key',
+    record: keyId,
+    ip,
+    details,
+  }),
+  'security.api_key_revoked': ({ userId, keyId, by, ...details }) => ({
+    user: by,
+    via: by === null ? 'system' : null,
+    resource: 'api-key',
+    record: keyId,
+    details: { owner: userId, ...details },
+  }),
+  'security.api_keys_revoked': ({ userId, ip, ...details }) => ({
+    user: userId,
+    resource: 'user',
+    record: userId,
+    ip,
+    details,
+  }),
+  // Unknown keys are not recorded: anyone can send any number of them.
+  'security.invalid_api_key': ({ userId, keyId, ip, ...details }) =>
+    keyId === undefined
+      ? undefined
+      : { resource: 'api-key', record: keyId, ip, details: { owner: userId, ...details } },
+  'security.export_requested': dataExport,
+  // Anyone who has the link can fetch the export, so the actor is unknown.
+  'security.export_fetched': (payload) => ({ ...dataExport(payload), user: null }),
+  'security.access_refused': ({ userId, via, credential, ip, requestId, ...details }) => ({
+    user: userId,
+    via,
+    credential,
+    ip,
+    requestId,
+    details,
+  }),
+  'security.erasure_requested': ({ userId, by, ip, ...details }) => ({
+    user: by,
+    resource: 'user',
+    record: userId,
+    ip,
+    details,
+  }),
+  'security.account_erased': ({ userId, ...details }) => ({
+    via: 'system',
+    resource: 'user',
+    record: userId,
+    details,
+  }),
+  'webhook.created': endpoint,
+  'webhook.updated': endpoint,
+  'webhook.secret_rotated': endpoint,
+  'webhook.deleted': endpoint,
+  'webhook.disabled': endpoint,
+};
+
+const EMPTY_EVENT = {
+  resource: null,
+  record: null,
+  user: null,
+  via: null,
+  credential: null,
+  ip: null,
+  requestId: null,
+  changes: null,
+  details: null,
+};
+
+/** Creates the listeners of the recorded events, by event name. */
+export function createListeners({ add }: Pick<EventWriter, 'add'>): Record<string, (payload: never) => void> {
+  const listeners = Object.entries(AUDITED_EVENTS).map(([action, eventOf]) => [
+    action,
+    (payload: unknown) => {
+      const event = eventOf(payload);
+      if (event === undefined) return;
+      const given = Object.entries(event).filter(([, value]) => value !== undefined && value !== '');
+      add({ ...EMPTY_EVENT, at: new Date().toISOString(), action, ...Object.fromEntries(given) });
+    },
+  ]);
+  return Object.fromEntries(listeners);
+}

@@ -1,0 +1,119 @@
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
+import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
+import type { Executor } from '../../../platform/postgres/database.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { isPersonal } from '../../../records/fields/personal-data.ts';
+import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
+import { append } from '../trail/chain.ts';
+import type { AuditEvent } from '../trail/entry.ts';
+import { changesOf } from './changes.ts';
+import { OWN_ROW, type OwnPayload } from './event-writer.ts';
+
+/** A resource whose changes are recorded. */
+interface Audited {
+  gateway: ResourceGateway;
+  /** Fields that an erasure removes although their names do not look personal. They are masked, because the trail cannot be changed. */
+  personal: ReadonlySet<string>;
+  /** Fields whose values an erasure of the owner's account removes from the trail, as it does from the records. */
+  erasable: readonly string[];
+  ownerColumn: string | undefined;
+}
+
+function auditedOf(gateway: ResourceGateway, isUser: boolean): Audited {
+  const { personal, action, ownerColumn } = erasurePlan(gateway.declaration, isUser);
+  // Fields that look personal by name are masked more precisely, for example only one member of an object.
+  const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
+  const erasable = {
+    // The whole record is deleted.
+    delete: Object.keys(gateway.declaration.fields),
+    // An anonymized object loses all members, including those that are not personal.
+    anonymize: personal.map(({ name }) => name),
+    keep: [],
+  };
+  return {
+    gateway,
+    personal: new Set(others.map(({ name }) => name)),
+    erasable: erasable[action],
+    ownerColumn: isUser ? 'id' : ownerColumn,
+  };
+}
+
+/** The origin of a change, as stored in the outbox. */
+interface Origin {
+  via?: string;
+  id?: string;
+  ip?: string;
+}
+
+/** Returns the changes and the fields that an erasure can remove. Values of a record deleted by an erasure are not stored. */
+function changesIn(
+  { gateway, personal, erasable, ownerColumn }: Audited,
+  row: OutboxRow,
+): Pick<AuditEvent, 'changes' | 'erasable'> {
+  const changes = changesOf(gateway, row, personal);
+  const { record, erased } = row.payload as { record: Record<string, unknown>; erased?: true };
+  if (erased && row.name.endsWith('.deleted')) {
+    return { changes: Object.fromEntries(Object.keys(changes).map((field) => [field, { changed: true }])) };
+  }
+  const owner = ownerColumn === undefined ? undefined : record[ownerColumn];
+  return { changes, erasable: typeof owner === 'string' ? { owner, fields: erasable } : undefined };
+}
+
+function changed(audited: Audited, row: OutboxRow): AuditEvent {
+  const { createdAt, name, recordId, userId, requestId, payload } = row;
+  const { via = null, id = null, ip = null } = (payload.origin ?? {}) as Origin;
+  return {
+    at: createdAt,
+    action: name.slice(name.lastIndexOf('.') + 1),
+    resource: audited.gateway.name,
+    record: recordId,
+    user: userId,
+    via,
+    credential: id,
+    ip,
+    requestId,
+    ...changesIn(audited, row),
+    details: null,
+  };
+}
+
+/** Creates the look-up of users by the e-mails in events, so that failed sign-ins appear in the trail of the user. */
+function createFinder(users: ResourceGateway | undefined) {
+  const text = users && `select email, id from ${quoteIdentifier(users.table)} where email = any($1::text[])`;
+  return async (rows: readonly OutboxRow[], tx: Executor): Promise<Map<string, string>> => {
+    const emails = rows.flatMap(({ name, payload }) =>
+      name === OWN_ROW ? ((payload as unknown as OwnPayload).email ?? []) : [],
+    );
+    if (text === undefined || emails.length === 0) return new Map();
+    return new Map(await tx.write<[email: string, id: string]>({ text, values: [[...new Set(emails)]] }));
+  };
+}
+
+/**
+ * Creates the relay consumer that appends changes of audited records, and the extension's own rows, to the audit trail exactly once.
+ * It runs last, because it locks the end of the chain until the transaction ends.
+ */
+export function createConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
+  const audited = new Map(
+    resources
+      .filter((gateway) => gateway.declaration.audit === true)
+      .map((gateway) => [gateway.name, auditedOf(gateway, gateway === users)]),
+  );
+  const find = createFinder(users);
+
+  return {
+    last: true,
+    wants: (row) => row.name === OWN_ROW || (isRecordChange(row) && audited.has(row.resource!)),
+    async handle(rows, tx) {
+      const found = await find(rows, tx);
+      const events = rows.map((row): AuditEvent => {
+        if (row.name !== OWN_ROW) return changed(audited.get(row.resource!)!, row);
+        const { email, ...event } = row.payload as unknown as OwnPayload;
+        return email === undefined ? event : { ...event, record: found.get(email) ?? null };
+      });
+      await append(tx, events);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../../../declare/host.ts';
+import { newId } from '../../../platform/ids.ts';
+import { isTransient } from '../../../platform/postgres/errors.ts';
+import type { RunningWorker } from '../../../platform/queues.ts';
+import { INSERT_OUTBOX } from '../sql.ts';
+import type { AuditEvent } from '../trail/entry.ts';
+
+/** The name of this extension's own outbox rows. */
+export const OWN_ROW = 'audit.event';
+
+/** The payload of such a row. `email` identifies the user that the event is about. */
+export type OwnPayload = AuditEvent & { email?: string };
+
+const ROWS_AT_ONCE = 500;
+// Most events that wait while the database is unreachable: about a minute of heavy load, and a few megabytes.
+const MAX_WAITING = 10_000;
+const AGAIN_MS = 1000;
+
+/** Writes events in the background. */
+export interface EventWriter extends RunningWorker {
+  add(payload: OwnPayload): void;
+}
+
+/**
+ * Creates the writer that stores in-process events in the outbox without delaying their source. Events that arrive while a statement
+ * runs go into the next one. While the database is unreachable, it retries every second and keeps a limited number of events.
+ */
+export function createEventWriter({ database, wake, log }: Pick<Host, 'database' | 'wake' | 'log'>): EventWriter {
+  const waiting: OwnPayload[] = [];
+  const stopping = new AbortController();
+  let lost = 0;
+  let batchSize = ROWS_AT_ONCE;
+  let running: Promise<void> | undefined;
+
+  async function writeSome(): Promise<void> {
+    const batch = waiting.slice(0, batchSize);
+    const values = [batch.map(() => newId()), OWN_ROW, batch.map((one) => JSON.stringify(one))];
+    await database.write({ name: 'audit_outbox', text: INSERT_OUTBOX, values });
+    waiting.splice(0, batch.length);
+    batchSize = Math.min(2 * batchSize, ROWS_AT_ONCE);
+    wake.hint();
+  }
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      try {
+        await writeSome();
+      } catch (error) {
+        log.error({ err: error, waiting: waiting.length, lost }, 'Could not write events to the audit trail');
+        if (!isTransient(error)) {
+          // An event that the database refuses must not block the others: find it one by one and drop it.
+          if (batchSize === 1) waiting.shift();
+          batchSize = 1;
+          continue;
+        }
+        if (stopping.signal.aborted) return;
+        await sleep(AGAIN_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+      }
+    }
+    running = undefined;
+  }
+
+  return {
+    add(payload) {
+      if (waiting.length >= MAX_WAITING) {
+        lost++;
+        return;
+      }
+      waiting.push(payload);
+      // Events of the same tick go into one statement.
+      running ??= Promise.resolve().then(run);
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

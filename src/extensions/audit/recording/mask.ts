@@ -1,0 +1,34 @@
+import type { FieldSpec } from '../../../declare/field.ts';
+import { fieldTypeOf } from '../../../records/fields/field-type.ts';
+import { isPersonal } from '../../../records/fields/personal-data.ts';
+
+const MASK = '***';
+// The first letter would reveal too much of a shorter text.
+const MIN_LENGTH = 5;
+
+/** Masks a personal text except for its first letter. */
+export function maskText(text: string): string {
+  const letters = [...text];
+  return letters.length < MIN_LENGTH ? MASK : `${letters[0]}${MASK}`;
+}
+
+function masked(value: unknown, spec: FieldSpec): unknown {
+  if (value === null || value === undefined) return value;
+  return typeof value === 'string' && !fieldTypeOf(spec).maskedWhole ? maskText(value) : MASK;
+}
+
+/** Returns a value with its personal parts masked. */
+export function withoutPersonal(name: string, spec: FieldSpec, value: unknown): unknown {
+  const { shape, ...own } = spec;
+  if (isPersonal(name, own)) return masked(value, spec);
+  if (spec.inner !== undefined && Array.isArray(value)) {
+    const item = spec.inner.spec;
+    return value.map((one) => withoutPersonal(name, item, one));
+  }
+  if (shape === undefined || typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([member, held]) => {
+    const field = Object.hasOwn(shape, member) ? shape[member] : undefined;
+    return [member, field === undefined ? held : withoutPersonal(member, field.spec, held)];
+  });
+  return Object.fromEntries(members);
+}

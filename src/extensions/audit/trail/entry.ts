@@ -1,0 +1,105 @@
+import { valueSize } from '../../../records/store/within-bytes.ts';
+
+/**
+ * The change of a field. `changed`: the values are never recorded. `sha256`: the seal of values that are in `audit_values` until an
+ * erasure removes them; see `sealOf`.
+ */
+export type FieldChange = { from?: unknown; to?: unknown } | { changed: true } | { sha256: string };
+
+/** The changes of a record, by field. */
+export type Changes = Record<string, FieldChange>;
+
+/** An event to record, before it has a position in the chain. */
+export interface AuditEvent {
+  /** ISO 8601 with milliseconds. */
+  at: string;
+  action: string;
+  resource: string | null;
+  record: string | null;
+  /** The id of the user who did it. */
+  user: string | null;
+  /** How the user was authenticated; `system` for code that did not act for a user. */
+  via: string | null;
+  /** The id of the session or key. */
+  credential: string | null;
+  ip: string | null;
+  requestId: string | null;
+  changes: Changes | null;
+  details: Record<string, unknown> | null;
+  /** Fields whose values an erasure of the record's owner removes. */
+  erasable?: { owner: string; fields: readonly string[] } | undefined;
+}
+
+/** A row of the audit trail. */
+export interface Entry extends Omit<AuditEvent, 'erasable'> {
+  /** Its position in the chain, from 1, without gaps. */
+  id: number;
+  previousHash: string;
+  hash: string;
+}
+
+/** A row in the order of `COLUMNS`. */
+export type EntryRow = [
+  id: number,
+  at: string,
+  action: string,
+  resource: string | null,
+  recordId: string | null,
+  userId: string | null,
+  via: string | null,
+  credentialId: string | null,
+  ip: string | null,
+  requestId: string | null,
+  changes: Changes | null,
+  details: Record<string, unknown> | null,
+  previousHash: string,
+  hash: string,
+];
+
+/** The erasable values of a row; null if there are none or an erasure has removed them. */
+export type ValuesColumns = [salt: string | null, values: Changes | null];
+
+/** The select list of the erasable values in `ENTRIES_WITH_VALUES`. */
+export const VALUES_COLUMNS = 'salt, values_by_field';
+
+/** SQL for the size of a row in bytes; only these columns can be large. */
+export const ROW_SIZE = ['changes', 'details', 'values_by_field'].map((name) => valueSize(name, 'jsonb')).join(' + ');
+
+/** SQL for entries joined with their erasable values. */
+export const ENTRIES_WITH_VALUES = 'audit_entries left join audit_values on entry_id = id';
+
+/** Replaces seals by the stored values. A field whose values were removed becomes `changed`. */
+export function withValues(changes: Changes | null, values: Changes | null): Changes | null {
+  if (changes === null) return null;
+  const visible = Object.entries(changes).map(([field, change]): [string, FieldChange] => [
+    field,
+    'sha256' in change ? (values?.[field] ?? { changed: true }) : change,
+  ]);
+  return Object.fromEntries(visible);
+}
+
+/** The select list of entries. */
+export const COLUMNS =
+  'id, at, action, resource, record_id, user_id, via, credential_id, ip, request_id, changes, details, previous_hash, hash';
+
+/** Converts a row to an entry. */
+export function readEntry(row: EntryRow): Entry {
+  const [id, at, action, resource, record, user, via, credential, ip, requestId, changes, details, ...hashes] = row;
+  const [previousHash, hash] = hashes;
+  return {
+    id,
+    at,
+    action,
+    resource,
+    record,
+    user,
+    via,
+    credential,
+    ip,
+    requestId,
+    changes,
+    details,
+    previousHash,
+    hash,
+  };
+}

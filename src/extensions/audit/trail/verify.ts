@@ -1,0 +1,121 @@
+import type { Database } from '../../../platform/postgres/database.ts';
+import { ANCHOR, PAGE, TRIGGERS } from '../sql.ts';
+import type { Link } from './chain.ts';
+import { GENESIS, hashOf, sealOf } from './chain.ts';
+import { type EntryRow, readEntry, type ValuesColumns } from './entry.ts';
+
+const ROWS_AT_ONCE = 500;
+const TRIGGER_COUNT = 4;
+
+/**
+ * The first invalid row: `missing` (possibly with more rows after it), `changed`, or `unlinked` (it does not match the row before
+ * it).
+ */
+export interface BrokenRow {
+  id: number;
+  fault: 'missing' | 'changed' | 'unlinked';
+}
+
+/** The result of a verification. */
+export interface Verification {
+  /** The number of valid rows. */
+  rows: number;
+  /** The last valid row. */
+  head: Link;
+  /** The first invalid row; undefined if the chain is intact. */
+  broken: BrokenRow | undefined;
+  /** The state of the expected row: still there, `removed` by retention, or `gone` (missing or replaced by another row). */
+  expected: 'there' | 'removed' | 'gone' | undefined;
+  /** Whether all triggers that protect the rows exist and are enabled. */
+  guarded: boolean;
+}
+
+/** Options of a verification. */
+export interface VerifyOptions {
+  /** A row from an earlier verification. Without it, missing newest rows and a completely rewritten chain cannot be detected. */
+  expected?: Link | undefined;
+  onProgress?(rows: number): void;
+}
+
+/** Verifies the chain from its beginning, in pages, up to the first invalid row. */
+export type Verify = (options?: VerifyOptions) => Promise<Verification>;
+
+type PageRow = [...EntryRow, ...ValuesColumns];
+
+/** Returns whether the stored values match the seals of the row. Values that an erasure removed are not checked. */
+function matchSeals(row: PageRow): boolean {
+  const [changes, salt, values] = [row[10] ?? {}, row[14], row[15]];
+  if (salt === null) return true;
+  return Object.entries(values ?? {}).every(([field, value]) => {
+    const change = changes[field];
+    return change !== undefined && 'sha256' in change && change.sha256 === sealOf(salt, field, value);
+  });
+}
+
+function findError(row: PageRow, before: Link): BrokenRow | undefined {
+  const entry = readEntry(row.slice(0, 14) as EntryRow);
+  if (entry.id > before.id + 1) return { id: before.id + 1, fault: 'missing' };
+  if (entry.id <= before.id || entry.previousHash !== before.hash) return { id: entry.id, fault: 'unlinked' };
+  return hashOf(entry) === entry.hash && matchSeals(row) ? undefined : { id: entry.id, fault: 'changed' };
+}
+
+/** Creates the verification. */
+export function createVerify(database: Pick<Database, 'readSlowly'>): Verify {
+  /** Returns the link before the first row. */
+  async function readAnchor(): Promise<Link> {
+    const [row] = await database.readSlowly<[id: number, hash: string]>({ text: ANCHOR, values: [] });
+    return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
+  }
+
+  const pageAfter = (id: number) =>
+    database.readSlowly<PageRow>({ name: 'audit_page', text: PAGE, values: [id, ROWS_AT_ONCE] });
+
+  async function isGuarded(): Promise<boolean> {
+    const [row] = await database.readSlowly<[number]>({ text: TRIGGERS, values: [] });
+    return row![0] === TRIGGER_COUNT;
+  }
+
+  return async ({ expected, onProgress } = {}) => {
+    const guarded = await isGuarded();
+    let standing: Verification['expected'];
+    let rows = 0;
+    let last: Link;
+    const reach = (link: Link) => {
+      last = link;
+      if (expected?.id === link.id) standing = expected.hash === link.hash ? 'there' : 'gone';
+    };
+    const beginAt = (anchor: Link) => {
+      if (expected !== undefined && expected.id < anchor.id) standing ??= 'removed';
+      reach(anchor);
+    };
+    const endAt = (broken?: BrokenRow) => ({
+      rows,
+      head: last,
+      broken,
+      expected: standing ?? (expected && 'gone'),
+      guarded,
+    });
+
+    beginAt(await readAnchor());
+    // Start at the very first row: rows that the anchor says are removed must not exist.
+    for (let page = await pageAfter(0); page.length > 0; page = await pageAfter(last!.id)) {
+      for (const row of page) {
+        let broken = findError(row, last!);
+        if (broken !== undefined) {
+          const anchor = await readAnchor();
+          // Retention may have removed this row or rows before it since the page was read.
+          if (anchor.id > last!.id) {
+            beginAt(anchor);
+            if (row[0] <= anchor.id) continue;
+            broken = findError(row, anchor);
+          }
+        }
+        if (broken !== undefined) return endAt(broken);
+        reach({ id: row[0], hash: row[13] });
+        rows++;
+      }
+      onProgress?.(rows);
+    }
+    return endAt();
+  };
+}

@@ -1,0 +1,77 @@
+import type { Host } from '../../../declare/host.ts';
+import { createRedisBreaker } from '../../../platform/redis-breaker.ts';
+import type { RealtimeSettings } from '../settings.ts';
+import { FIELDS, streamKey } from './entry.ts';
+
+/** Adds entries to the Redis stream. */
+export interface Appender {
+  /**
+   * @param deadlineMs for each part of a few megabytes; the default is how long webhook deliveries may be delayed
+   * @returns false if Redis is unreachable; some entries may have been added nevertheless
+   */
+  add(entries: readonly (readonly [field: string, text: string])[], deadlineMs?: number): Promise<boolean>;
+  /** Adds a tick and removes entries that are older than the window. */
+  tick(): Promise<void>;
+}
+
+// Webhook deliveries wait in the same transaction.
+const DEADLINE_MS = 300;
+// Nothing waits for a tick, and a process that has just started may be busy.
+const TICK_DEADLINE_MS = 5000;
+/** Characters in one part; the next part is sent afterwards. */
+const MAX_AT_ONCE = 2_000_000;
+
+/** Splits entries into parts, so that the deadline of a part does not depend on the total size. */
+function splitIntoParts<E extends readonly [string, string]>(entries: readonly E[]): E[][] {
+  const parts: E[][] = [];
+  let length = MAX_AT_ONCE;
+  for (const entry of entries) {
+    if (length >= MAX_AT_ONCE) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)!.push(entry);
+    length += entry[1].length;
+  }
+  return parts;
+}
+
+/** Creates the appender. It never waits long for Redis, and while Redis is unreachable it retries once a second. */
+export function createAppender(
+  { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
+  { windowEvents, windowSeconds }: Pick<RealtimeSettings, 'windowEvents' | 'windowSeconds'>,
+): Appender {
+  const key = streamKey(env.redisPrefix);
+  const breaker = createRedisBreaker({
+    log,
+    messages: { opened: 'Redis is unreachable; events for open streams wait in Postgres' },
+    waitForTrial: true,
+  });
+
+  async function send(entries: readonly (readonly [string, string])[]): Promise<void> {
+    const pipeline = redis.commands.pipeline();
+    for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
+    const results = await pipeline.exec();
+    const failed = results?.find(([error]) => error !== null);
+    if (failed !== undefined) throw failed[0];
+  }
+
+  async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
+    try {
+      for (const part of splitIntoParts(entries)) await breaker.run(() => send(part), deadlineMs);
+      return true;
+    } catch {
+      // The breaker has logged it.
+      return false;
+    }
+  }
+
+  return {
+    add: (entries, deadlineMs = DEADLINE_MS) => addWithin(deadlineMs, entries),
+    async tick() {
+      if (!(await addWithin(TICK_DEADLINE_MS, [[FIELDS.tick, '']]))) return;
+      const trim = () => redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000);
+      await breaker.run(trim, TICK_DEADLINE_MS).catch(() => undefined);
+    },
+  };
+}

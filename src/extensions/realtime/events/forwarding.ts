@@ -1,0 +1,91 @@
+import type { Host } from '../../../declare/host.ts';
+import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
+import { isRecordChange } from '../../../platform/outbox/table.ts';
+import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
+import type { RealtimeSettings } from '../settings.ts';
+import { ADD_WAITING, DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from '../sql.ts';
+import type { Appender } from './appender.ts';
+import { FIELDS, packEvent } from './entry.ts';
+
+/**
+ * Creates the relay consumer that adds changes of records to the Redis stream before the relay's transaction commits. While Redis is
+ * unreachable, and until all waiting events are moved, changes wait in Postgres.
+ */
+export function createConsumer({ resources }: Pick<Host, 'resources'>, appender: Appender): OutboxConsumer {
+  const names = new Set(resources.map((gateway) => gateway.name));
+  return {
+    wants: (row) => isRecordChange(row) && names.has(row.resource!),
+    async handle(rows, tx) {
+      const entries = rows.map(packEvent);
+      const [waiting] = await tx.write({ name: 'realtime_is_waiting', text: IS_ANY_WAITING, values: [] });
+      if (waiting === undefined && (await appender.add(entries.map((text) => [FIELDS.event, text])))) return undefined;
+      const values = [rows.map((row) => row.eventId), rows.map((row) => row.id), entries];
+      await tx.write({ name: 'realtime_wait', text: ADD_WAITING, values });
+      return undefined;
+    },
+  };
+}
+
+const MOVE_EVERY_MS = 500;
+const TICK_EVERY_MS = 10_000;
+const TICKETS_EVERY_MS = 60_000;
+const MOVED_AT_ONCE = 500;
+// Events of a move that misses the deadline are sent twice; nothing waits for a move.
+const MOVE_DEADLINE_MS = 5000;
+const BYTES_AT_ONCE = 8_000_000;
+// Bounds the time that a stopping relay waits for the current run.
+const BATCHES_A_RUN = 100;
+/** The id of the row that marks dropped events. No event has this id. */
+export const DROPPED = 'dropped';
+
+/** Rolls a move back. The appender has logged the reason. */
+class RedisAwayError extends Error {
+  override readonly name = 'RedisAwayError';
+}
+
+/** Creates the sweeps: move waiting events to the Redis stream, add ticks, and remove expired tickets. */
+export function createSweeps(
+  { database }: Pick<Host, 'database'>,
+  appender: Appender,
+  { windowSeconds }: Pick<RealtimeSettings, 'windowSeconds'>,
+): Sweep[] {
+  const isAnyWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
+
+  /** Returns the number of rows moved. Rolled back when Redis is away again: what it has got already comes twice. */
+  const moveSome = () =>
+    database.transaction(async (tx) => {
+      const [lock] = await tx.write<[boolean]>({ text: TRY_LOCK, values: [] });
+      if (lock?.[0] !== true) return 0;
+      const values = [MOVED_AT_ONCE, BYTES_AT_ONCE];
+      const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values });
+      const sorted = rows.sort(([a], [b]) => a - b);
+      const entries = sorted.map(([, text]) => [text === '' ? FIELDS.lost : FIELDS.event, text] as const);
+      if (entries.length > 0 && !(await appender.add(entries, MOVE_DEADLINE_MS))) throw new RedisAwayError();
+      return rows.length;
+    });
+
+  async function move(): Promise<number> {
+    if (!(await isAnyWaiting())) return 0;
+    let total = await removeInBatches(database, DROP_OLD, [DROPPED, windowSeconds]);
+    try {
+      for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
+        const moved = await moveSome();
+        if (moved === 0) break;
+        total += moved;
+      }
+    } catch (error) {
+      if (!(error instanceof RedisAwayError)) throw error;
+    }
+    return total;
+  }
+
+  return [
+    { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: move },
+    { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.tick },
+    {
+      name: 'tickets of streams past their time',
+      everyMs: TICKETS_EVERY_MS,
+      run: () => removeInBatches(database, REMOVE_TICKETS),
+    },
+  ];
+}

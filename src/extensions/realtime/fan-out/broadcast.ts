@@ -1,0 +1,162 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ViewContext } from '../../../declare/host.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import { isBefore, type RecordChange, recordBefore } from '../events/entry.ts';
+import { bytesOf, changeFrame, type Frame } from '../streams/frame.ts';
+import type { Bundle, Group, Listener, Subscription } from './groups.ts';
+import type { ViewerCache, VisibleChanges } from './visible-change.ts';
+
+/** The events for the members of a group. */
+interface GroupFrames {
+  common: readonly Frame[];
+  /** All events of those users for whom at least one change looks different, because they own its record. By user id. */
+  own: ReadonlyMap<string, readonly Frame[]>;
+}
+
+const GROUPS_AT_ONCE = 32;
+
+function merged(lists: readonly (readonly Frame[])[]): readonly Frame[] {
+  if (lists.length < 2) return lists[0] ?? [];
+  return lists.flat().sort((a, b) => (isBefore(a.id, b.id) ? -1 : Number(isBefore(b.id, a.id))));
+}
+
+/** Whether a change can concern a subscription, before policies and field visibility are checked. */
+function mayConcern(
+  { gateway, id, recordSubscription }: Pick<Subscription, 'gateway' | 'id' | 'recordSubscription'>,
+  change: RecordChange,
+) {
+  const { record, previous } = change;
+  if (change.gateway !== gateway || (id !== undefined && record.id !== id)) return false;
+  if (recordSubscription.includes(record) || (previous !== undefined && recordSubscription.includes(previous)))
+    return true;
+  const before = recordBefore(change);
+  return (
+    change.erasedFields.size > 0 && before !== undefined && recordSubscription.mayInclude(before, change.erasedFields)
+  );
+}
+
+/** Returns the cache of a viewer. Viewers with the same visibility share one. */
+type ViewerCaches = (gateway: Group['gateway'], user: Viewer | undefined, isOwner: boolean) => ViewerCache;
+
+/** Creates the functions that send changes to listeners. */
+export function createBroadcast(visibleChanges: VisibleChanges) {
+  function createViewerCaches(): ViewerCaches {
+    const cacheFor = new Map<unknown, ViewerCache>();
+    const sharedReads: ViewContext['sharedReads'] = new Map();
+    return (gateway, user, isOwner) => {
+      const visibility = gateway.visibilityKey(user);
+      const isPersonal = user === undefined || isOwner || visibility === user.id;
+      const key = isPersonal ? user : `${gateway.name} ${visibility}`;
+      const cache = cacheFor.get(key) ?? visibleChanges.createCache(user, sharedReads);
+      cacheFor.set(key, cache);
+      return cache;
+    };
+  }
+
+  function ownersOf({ record, previous }: RecordChange, gateway: Group['gateway']): string[] {
+    return [...new Set([...gateway.ownersIn(record), ...(previous === undefined ? [] : gateway.ownersIn(previous))])];
+  }
+
+  async function framesFor(
+    group: Group,
+    all: readonly RecordChange[],
+    cacheFor: ViewerCaches,
+  ): Promise<GroupFrames | undefined> {
+    const changes = all.filter((change) => mayConcern(group, change));
+    if (changes.length === 0) return undefined;
+    const { gateway, recordSubscription, text } = group;
+    // A copy: a viewer who leaves in the meantime must not become visible as a non-owner to the others.
+    const viewers = new Map(group.viewers);
+    const owners = new Map(changes.map((one) => [one, ownersOf(one, gateway).filter((id) => viewers.has(id))]));
+    const framesSeenBy = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
+      const found = await visibleChanges.of(
+        gateway,
+        recordSubscription,
+        list,
+        cacheFor(gateway, viewers.get(id)!.user, isOwner),
+      );
+      return found.map((one) => [one.change, changeFrame(one, text)] as const);
+    };
+    // All viewers who do not own the record of a change see the same; compute it once, for one of them.
+    const changesByRepresentative = Map.groupBy(changes, (one) =>
+      viewers.keys().find((id) => !owners.get(one)!.includes(id)),
+    );
+    const common = new Map<RecordChange, Frame>();
+    for (const [id, list] of changesByRepresentative) {
+      if (id === undefined) continue;
+      for (const [change, frame] of await framesSeenBy(id, false, list)) common.set(change, frame);
+    }
+    const own = new Map<string, readonly Frame[]>();
+    for (const id of new Set([...owners.values()].flat())) {
+      const list = changes.filter((one) => owners.get(one)!.includes(id));
+      const frames = new Map(await framesSeenBy(id, true, list));
+      const frameOf = (one: RecordChange) => (list.includes(one) ? frames.get(one) : common.get(one));
+      own.set(
+        id,
+        changes.flatMap((one) => frameOf(one) ?? []),
+      );
+    }
+    return { common: changes.flatMap((one) => common.get(one) ?? []), own };
+  }
+
+  function write({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
+    const parts = groups.flatMap((group) => framesByGroup.get(group) ?? []);
+    let common: Buffer | undefined;
+    for (const { stream, viewer } of listeners) {
+      const id = viewer.user?.id ?? '';
+      const isOwn = parts.some(({ own }) => own.has(id));
+      if (!isOwn) common ??= bytesOf(merged(parts.map((part) => part.common)));
+      const bytes = isOwn ? bytesOf(merged(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
+      if (bytes.length > 0) stream.write(bytes);
+    }
+  }
+
+  return {
+    /**
+     * Sends changes to groups. Each change is serialized once for all viewers with the same visibility.
+     *
+     * @throws when the database is unreachable; nothing has been sent then
+     */
+    async toGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
+      const framesByGroup = new Map<Group, GroupFrames>();
+      const cacheFor = createViewerCaches();
+      for (let at = 0; at < groups.length; at += GROUPS_AT_ONCE) {
+        const some = groups.slice(at, at + GROUPS_AT_ONCE);
+        const found = await Promise.all(some.map((group) => framesFor(group, changes, cacheFor)));
+        for (const [i, one] of found.entries()) if (one !== undefined) framesByGroup.set(some[i]!, one);
+        // Let requests run in between: policies without I/O would otherwise block the event loop.
+        await nextTurn();
+      }
+      const bundles = new Set([...framesByGroup.keys()].flatMap((group) => [...group.bundles]));
+      let written = 0;
+      for (const bundle of bundles) {
+        write(bundle, framesByGroup);
+        if (++written % GROUPS_AT_ONCE === 0) await nextTurn();
+      }
+    },
+    /**
+     * Sends changes to one listener.
+     *
+     * @param isCurrent called right before sending; if it returns false, nothing is sent
+     * @returns whether the changes were sent
+     * @throws when the database is unreachable; nothing has been sent then
+     */
+    async toListener(
+      { stream, viewer, subscriptions }: Listener,
+      changes: readonly RecordChange[],
+      isCurrent: () => boolean,
+    ): Promise<boolean> {
+      const cache = visibleChanges.createCache(viewer.user, new Map());
+      const lists = subscriptions.map(async (subscription) => {
+        const { gateway, recordSubscription, text } = subscription;
+        const own = changes.filter((change) => mayConcern(subscription, change));
+        const found = own.length === 0 ? [] : await visibleChanges.of(gateway, recordSubscription, own, cache);
+        return found.map((one) => changeFrame(one, text));
+      });
+      const bytes = bytesOf(merged(await Promise.all(lists)));
+      if (!isCurrent()) return false;
+      if (bytes.length > 0) stream.write(bytes);
+      return true;
+    },
+  };
+}

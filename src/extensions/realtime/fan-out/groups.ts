@@ -1,0 +1,161 @@
+import type { RecordSubscription, ResourceGateway } from '../../../declare/host.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import type { RecordChange } from '../events/entry.ts';
+import type { Stream } from '../streams/stream.ts';
+
+/** The viewer of a stream: the current state of a user, or undefined for an anonymous client. */
+export interface CurrentViewer {
+  user: Viewer | undefined;
+}
+
+/** A subscription of a client. */
+export interface Subscription {
+  /** As the client wrote it. */
+  text: string;
+  gateway: ResourceGateway;
+  /** Set for a subscription to a single record. */
+  id: string | undefined;
+  filters: Readonly<Record<string, unknown>>;
+  recordSubscription: RecordSubscription;
+}
+
+/** A stream with its viewer and subscriptions. */
+export interface Listener {
+  stream: Stream;
+  viewer: CurrentViewer;
+  subscriptions: Subscription[];
+}
+
+/** Subscriptions that get the same events for every change, except those of the owners of its record. */
+export interface Group extends Pick<Subscription, 'text' | 'gateway' | 'id' | 'recordSubscription'> {
+  key: string;
+  /**
+   * Viewers by user id (`''` for anonymous clients), with the number of their subscriptions. `user` is the state when they joined: a
+   * viewer may represent the group, so a change of roles must not take effect here before the viewer is regrouped.
+   */
+  viewers: Map<string, { user: Viewer | undefined; times: number }>;
+  bundles: Set<Bundle>;
+}
+
+/** Listeners whose subscriptions are in the same groups, so that they get the same bytes. */
+export interface Bundle {
+  key: string;
+  groups: readonly Group[];
+  listeners: Set<Listener>;
+}
+
+/** The listeners of a process, grouped by the events that they get. */
+export interface Groups {
+  readonly size: number;
+  has(listener: Listener): boolean;
+  add(listener: Listener): void;
+  /** Removes a listener; does nothing if it was not added. */
+  remove(listener: Listener): void;
+  all(): Iterable<Listener>;
+  /** Returns the groups that any of these changes may concern. */
+  affectedBy(changes: readonly RecordChange[]): Group[];
+}
+
+/** The groups of one resource. */
+interface ResourceGroups {
+  lists: Set<Group>;
+  /** Groups that subscribe to a single record, by its id. */
+  records: Map<string, Set<Group>>;
+}
+
+const idOf = ({ user }: CurrentViewer) => user?.id ?? '';
+
+function groupKey({ text, gateway, id, recordSubscription }: Subscription, { user }: CurrentViewer): string {
+  return JSON.stringify([
+    gateway.name,
+    id,
+    text,
+    recordSubscription.key,
+    user === undefined,
+    gateway.visibilityKey(user),
+  ]);
+}
+
+/** Creates the groups, with no listeners. */
+export function createGroups(): Groups {
+  const groups = new Map<string, Group>();
+  const bundles = new Map<string, Bundle>();
+  const bundleOf = new Map<Listener, Bundle>();
+  const byResource = new Map<string, ResourceGroups>();
+
+  /** Returns the set that a group belongs to. */
+  function groupSetOf({ gateway, id }: Group): Set<Group> {
+    const resourceGroups = byResource.get(gateway.name) ?? { lists: new Set(), records: new Map() };
+    byResource.set(gateway.name, resourceGroups);
+    if (id === undefined) return resourceGroups.lists;
+    const records = resourceGroups.records.get(id) ?? new Set();
+    resourceGroups.records.set(id, records);
+    return records;
+  }
+
+  function joinGroup(subscription: Subscription, viewer: CurrentViewer): Group {
+    const key = groupKey(subscription, viewer);
+    const { text, gateway, id, recordSubscription } = subscription;
+    let group = groups.get(key);
+    if (group === undefined) {
+      group = { key, text, gateway, id, recordSubscription, viewers: new Map(), bundles: new Set() };
+      groups.set(key, group);
+      groupSetOf(group).add(group);
+    }
+    const member = group.viewers.get(idOf(viewer));
+    group.viewers.set(idOf(viewer), { user: viewer.user, times: (member?.times ?? 0) + 1 });
+    return group;
+  }
+
+  function leaveGroup(group: Group, viewerId: string): void {
+    const member = group.viewers.get(viewerId)!;
+    member.times -= 1;
+    if (member.times === 0) group.viewers.delete(viewerId);
+    if (group.viewers.size > 0) return;
+    groups.delete(group.key);
+    groupSetOf(group).delete(group);
+    if (group.id !== undefined && groupSetOf(group).size === 0)
+      byResource.get(group.gateway.name)!.records.delete(group.id);
+  }
+
+  return {
+    get size() {
+      return bundleOf.size;
+    },
+    has: (listener) => bundleOf.has(listener),
+    add(listener) {
+      const joined = listener.subscriptions.map((one) => joinGroup(one, listener.viewer));
+      const key = JSON.stringify(joined.map((group) => group.key));
+      let bundle = bundles.get(key);
+      if (bundle === undefined) {
+        bundle = { key, groups: joined, listeners: new Set() };
+        bundles.set(key, bundle);
+        for (const group of joined) group.bundles.add(bundle);
+      }
+      bundle.listeners.add(listener);
+      bundleOf.set(listener, bundle);
+    },
+    remove(listener) {
+      const bundle = bundleOf.get(listener);
+      if (bundle === undefined) return;
+      bundleOf.delete(listener);
+      bundle.listeners.delete(listener);
+      if (bundle.listeners.size === 0) {
+        bundles.delete(bundle.key);
+        for (const group of bundle.groups) group.bundles.delete(bundle);
+      }
+      for (const group of bundle.groups) leaveGroup(group, idOf(listener.viewer));
+    },
+    all: () => bundleOf.keys(),
+    affectedBy(changes) {
+      const touched = new Set<Group>();
+      for (const [{ name }, changesOfResource] of Map.groupBy(changes, ({ gateway }) => gateway)) {
+        const resourceGroups = byResource.get(name);
+        for (const group of resourceGroups?.lists ?? []) touched.add(group);
+        for (const { record } of changesOfResource)
+          for (const group of resourceGroups?.records.get(record.id) ?? []) touched.add(group);
+      }
+      return [...touched];
+    },
+  };
+}

@@ -1,0 +1,281 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../../../declare/host.ts';
+import { createSemaphore } from '../../../platform/semaphore.ts';
+import { createSerialQueue } from '../../../platform/serial-queue.ts';
+import { type Entry, FIELDS, firstWithin, isBefore, type RecordChange, unpackEvent } from '../events/entry.ts';
+import { createReader } from '../events/reader.ts';
+import type { RealtimeSettings } from '../settings.ts';
+import { type EndReason, heartbeatFrame, readyFrame, resetFrame } from '../streams/frame.ts';
+import { createBroadcast } from './broadcast.ts';
+import { createGroups, type Listener } from './groups.ts';
+import { createVisibleChanges } from './visible-change.ts';
+
+const MAX_KNOWN = 20_000;
+
+/** Creates a filter that drops duplicate changes, because a relay may add a change twice. It remembers the last 20,000 events. */
+function createDeduplicate(): (changes: readonly RecordChange[]) => RecordChange[] {
+  // A Set keeps the order of insertion.
+  const known = new Set<string>();
+  return (changes) => {
+    const fresh = changes.filter(({ eventId }) => {
+      const isNew = !known.has(eventId);
+      known.add(eventId);
+      return isNew;
+    });
+    for (const id of known) {
+      if (known.size <= MAX_KNOWN) break;
+      known.delete(id);
+    }
+    return fresh;
+  };
+}
+
+/** The open streams of this process. */
+export interface Hub {
+  /** Whether the process is stopping and accepts no more streams. */
+  readonly isStopped: boolean;
+  /**
+   * Adds a stream. It gets all changes from now on, or all changes after the event at which it broke off.
+   *
+   * @param after the id of that event
+   */
+  open(listener: Listener, after: string | undefined): void;
+  /** Moves a listener to its new groups after its viewer or its subscriptions have changed. */
+  regroup(listener: Listener): Promise<void>;
+  /** Ends all streams. */
+  stop(): Promise<void>;
+}
+
+const AGAIN_MS = 300;
+const CAUGHT_UP_AT_ONCE = 8;
+const ENTRIES_AT_FIRST = 25;
+const ENTRIES_AT_ONCE = 200;
+// Bounds the memory for a client that does not read.
+const BYTES_AT_ONCE = 1_048_576;
+// The frames of a batch stay in memory until they are computed for all groups. This bounds groups × changes.
+const MAX_VISIBILITY_CHECKS = 10_000;
+const EMPTY = Buffer.alloc(0);
+
+/** Creates the hub. It reads Redis only while a stream is open. */
+export function createHub(
+  host: Pick<Host, 'redis' | 'env' | 'log' | 'service' | 'resources'>,
+  { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
+): Hub {
+  const { log } = host;
+  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
+  const broadcast = createBroadcast(createVisibleChanges(host));
+  const groups = createGroups();
+  const deduplicate = createDeduplicate();
+  const catchUpSlots = createSemaphore(CAUGHT_UP_AT_ONCE);
+  /** Runs sends and joins one after the other, so that a joining listener misses no change. */
+  const inOrder = createSerialQueue();
+  const opened = new Set<Listener>();
+  const reader = createReader(host, (entries, upTo, lost) => handleEntries(entries, upTo, lost));
+  let position: string | undefined;
+  let readingNumber = 0;
+  let positioned = Promise.withResolvers<void>();
+  let beating: NodeJS.Timeout | undefined;
+  let stopped = false;
+  /** The number of erasures that this process has seen. */
+  let erasures = 0;
+
+  /** Parses entries. `lost`: some changes are missing, because they were dropped earlier or cannot be parsed. */
+  function read(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
+    let lost = false;
+    const changes = entries.flatMap((entry) => {
+      lost ||= entry.field === FIELDS.lost;
+      if (entry.field !== FIELDS.event) return [];
+      try {
+        return unpackEvent(entry, gateways) ?? [];
+      } catch (error) {
+        log.error({ err: error, entry: entry.id }, 'Could not parse a change for open streams');
+        lost = true;
+        return [];
+      }
+    });
+    return { changes, lost };
+  }
+
+  function reset(id: string): void {
+    const bytes = resetFrame(id);
+    for (const { stream } of groups.all()) stream.write(bytes);
+  }
+
+  /** Returns the changes that no erasure has removed in the meantime. */
+  async function withoutErased(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
+    while (!stopped) {
+      try {
+        const kept = await reader.findRemaining(changes.map(({ id }) => id));
+        const gone = changes.find(({ id }) => !kept.has(id));
+        if (gone !== undefined) reset(gone.id);
+        return changes.filter(({ id }) => kept.has(id));
+      } catch (error) {
+        log.warn({ err: error }, 'Redis is unreachable; open streams wait');
+        await sleep(AGAIN_MS);
+      }
+    }
+    return [];
+  }
+
+  /** Disconnects clients with unsent bytes, which may contain erased values. When they reconnect, they get the remaining events. */
+  function noteErasures(entries: readonly Entry[]): void {
+    if (!entries.some(({ field }) => field === FIELDS.erased)) return;
+    erasures += 1;
+    for (const { stream } of opened) stream.cutIfWaiting();
+  }
+
+  /** Sends changes; retries until the database is reachable. */
+  async function send(changes: readonly RecordChange[]): Promise<void> {
+    let rest = changes;
+    while (!stopped && groups.size > 0 && rest.length > 0) {
+      const affected = groups.affectedBy(rest);
+      const some = rest.slice(0, Math.max(1, Math.floor(MAX_VISIBILITY_CHECKS / affected.length)));
+      try {
+        await broadcast.toGroups(affected, some);
+        rest = rest.slice(some.length);
+      } catch (error) {
+        log.warn({ err: error }, 'The database is unreachable; open streams wait');
+        await sleep(AGAIN_MS);
+        rest = await withoutErased(rest);
+      }
+    }
+  }
+
+  function handleEntries(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
+    const readingAtCall = readingNumber;
+    return inOrder(async () => {
+      if (groups.size > 0) {
+        const found = read(entries);
+        if (lost || found.lost) reset(entries[0]!.id);
+        const changes = deduplicate(found.changes);
+        if (changes.length > 0) await send(changes);
+      }
+      noteErasures(entries);
+      // All streams have closed in the meantime.
+      if (readingAtCall !== readingNumber) return;
+      position = upTo;
+      positioned.resolve();
+    });
+  }
+
+  function beat(): void {
+    const bytes = position === undefined ? EMPTY : heartbeatFrame(position);
+    for (const listener of opened) listener.stream.beat(groups.has(listener) ? bytes : EMPTY);
+  }
+
+  function startReading(): void {
+    positioned = Promise.withResolvers();
+    reader.start();
+    beating = setInterval(beat, heartbeatSeconds * 1000);
+  }
+
+  function pause(): void {
+    clearInterval(beating);
+    readingNumber += 1;
+    position = undefined;
+    reader.pause();
+  }
+
+  /** Adds a listener to the groups, at the position up to which the other listeners have got all changes. */
+  function join(listener: Listener, isReset: boolean): void {
+    const { stream } = listener;
+    if (!stream.isOpen) return;
+    if (isReset) stream.write(resetFrame(position!));
+    stream.write(readyFrame(position!, heartbeatSeconds));
+    groups.add(listener);
+  }
+
+  /**
+   * Sends a listener the changes after `after`, at most up to the position of the other listeners.
+   *
+   * @param limit most entries to read
+   * @returns the new position and the number of entries read; undefined when the listener has joined the others
+   */
+  async function catchUp(
+    listener: Listener,
+    after: string,
+    limit: number,
+  ): Promise<{ cursor: string; entries: number } | undefined> {
+    const upTo = await inOrder(async () => {
+      if (position !== after) return position!;
+      join(listener, false);
+      return undefined;
+    });
+    if (upTo === undefined) return undefined;
+    const erasuresBefore = erasures;
+    const entries = await reader.range(after, upTo, limit);
+    if (entries === undefined) {
+      await inOrder(async () => join(listener, true));
+      return undefined;
+    }
+    const some = firstWithin(entries, BYTES_AT_ONCE);
+    const { changes, lost } = read(some);
+    if (lost) listener.stream.write(resetFrame(after));
+    // The record was erased: do not send its values again.
+    const toSend = changes.map((one) => (one.byErasure && one.action === 'deleted' ? { ...one, idOnly: true } : one));
+    const isSent = await broadcast.toListener(listener, toSend, () => erasures === erasuresBefore);
+    if (!isSent) return { cursor: after, entries: some.length };
+    if (some.length > 0) return { cursor: some.at(-1)!.id, entries: some.length };
+    // The client's previous process had read further than this one, which will catch up soon.
+    if (isBefore(upTo, after)) await sleep(AGAIN_MS);
+    return { cursor: isBefore(upTo, after) ? after : upTo, entries: 0 };
+  }
+
+  async function admit(listener: Listener, after: string | undefined): Promise<void> {
+    const { stream } = listener;
+    let cursor = after;
+    let limit = ENTRIES_AT_FIRST;
+    while (stream.isOpen && !stopped) {
+      await positioned.promise;
+      if (cursor === undefined) return inOrder(async () => join(listener, false));
+      try {
+        const from: string = cursor;
+        const progress = await catchUpSlots.run(() => catchUp(listener, from, limit));
+        if (progress === undefined) return;
+        cursor = progress.cursor;
+        // Read fewer entries at a time when they are large.
+        limit = Math.min(ENTRIES_AT_ONCE, Math.max(1, 2 * progress.entries));
+        await stream.drained();
+      } catch (error) {
+        log.warn({ err: error }, 'A resuming stream has to wait');
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  function end(reason: EndReason): void {
+    for (const { stream } of opened) stream.end(reason);
+  }
+
+  return {
+    get isStopped() {
+      return stopped;
+    },
+    open(listener, after) {
+      if (opened.size === 0) startReading();
+      opened.add(listener);
+      listener.stream.onClose(() => {
+        opened.delete(listener);
+        groups.remove(listener);
+        if (opened.size === 0) pause();
+      });
+      admit(listener, after).catch((error) => {
+        log.error({ err: error }, 'A stream could not be started');
+        listener.stream.end('shutdown');
+      });
+    },
+    regroup: (listener) =>
+      inOrder(async () => {
+        if (!groups.has(listener)) return;
+        groups.remove(listener);
+        groups.add(listener);
+      }),
+    async stop() {
+      stopped = true;
+      clearInterval(beating);
+      end('shutdown');
+      positioned.resolve();
+      await reader.stop();
+    },
+  };
+}

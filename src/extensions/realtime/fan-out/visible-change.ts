@@ -1,0 +1,167 @@
+import type { Host, RecordSubscription, ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import { isTooSlow, isTransient } from '../../../platform/postgres/errors.ts';
+import { type RecordChange, recordBefore } from '../events/entry.ts';
+
+type SerializedRecord = Record<string, unknown>;
+
+/** A change as one viewer may see it. */
+export interface VisibleChange {
+  change: RecordChange;
+  /** `left`: the viewer could see the record before the update and can no longer see it. */
+  action: RecordChange['action'] | 'left';
+  /** The record; for a deletion, its last state. Undefined when only the id is sent, as for `left`. */
+  data: SerializedRecord | undefined;
+  /** The record before an update, if the viewer could see it then. */
+  previous: SerializedRecord | undefined;
+}
+
+interface Plan {
+  change: RecordChange;
+  action: VisibleChange['action'];
+  record: StoredRecord | undefined;
+  previous: StoredRecord | undefined;
+}
+
+/** Caches visibility and serialized records of one viewer, so that each record is processed once for all subscriptions. */
+export interface ViewerCache {
+  viewContext: ViewContext;
+  readable: Map<StoredRecord, Promise<boolean>>;
+  serialized: Map<StoredRecord, Promise<SerializedRecord>>;
+}
+
+/** Whether to retry. A statement that was too slow would be as slow again, and every stream would wait for it. */
+function isWorthRetrying(error: unknown): boolean {
+  return isTransient(error) && !isTooSlow(error);
+}
+
+/**
+ * Decides what a viewer gets of a change.
+ *
+ * @param before whether the viewer could see the record before the change
+ * @param after whether the viewer can see the record after it
+ */
+function planChange(change: RecordChange, before: boolean, after: boolean): Plan | undefined {
+  const { action, record, previous } = change;
+  if (after) return { change, action, record, previous: before ? previous : undefined };
+  return before ? idOnlyPlan(change) : undefined;
+}
+
+/** The plan that sends only the id of the record. */
+function idOnlyPlan(change: RecordChange): Plan {
+  return { change, action: change.action === 'deleted' ? 'deleted' : 'left', record: undefined, previous: undefined };
+}
+
+/** Creates the functions that reduce changes to what a viewer may see by scope, read policy and field visibility. */
+export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'log'>) {
+  function isReadable(
+    gateway: ResourceGateway,
+    record: StoredRecord,
+    { viewContext, readable }: ViewerCache,
+  ): Promise<boolean> {
+    let known = readable.get(record);
+    if (known === undefined) {
+      known = gateway.readableBy(record, viewContext);
+      readable.set(record, known);
+    }
+    return known;
+  }
+
+  async function planFor(
+    change: RecordChange,
+    recordSubscription: RecordSubscription,
+    cache: ViewerCache,
+  ): Promise<Plan | undefined> {
+    const { gateway, record, previous } = change;
+    const sees = async (one: StoredRecord) =>
+      recordSubscription.includes(one) && (await isReadable(gateway, one, cache));
+    const plan = planChange(change, previous !== undefined && (await sees(previous)), await sees(record));
+    if (plan !== undefined && change.idOnly) return idOnlyPlan(change);
+    if (plan !== undefined || change.erasedFields.size === 0) return plan;
+    // An erased value may have matched the filter before, so the viewer may have seen the record.
+    const before = recordBefore(change);
+    const mayHaveSeen =
+      before !== undefined &&
+      recordSubscription.mayInclude(before, change.erasedFields) &&
+      (await isReadable(gateway, before, cache));
+    return mayHaveSeen ? idOnlyPlan(change) : undefined;
+  }
+
+  /** Returns the result of `work`; undefined when a policy throws, because then the viewer must not get the change. */
+  async function withoutPolicyErrors<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (isWorthRetrying(error)) throw error;
+      log.error({ err: error }, 'A policy threw while a change was prepared for a stream');
+      return undefined;
+    }
+  }
+
+  /** Starts to serialize records together. If that fails, serializes each one alone. */
+  function startSerializing(
+    gateway: ResourceGateway,
+    records: readonly StoredRecord[],
+    { viewContext, serialized }: ViewerCache,
+  ): void {
+    const missing = records.filter((record) => !serialized.has(record));
+    if (missing.length === 0) return;
+    const together = gateway.serialize(missing, viewContext);
+    for (const [i, record] of missing.entries()) {
+      const alone = async (error: unknown) => {
+        if (missing.length === 1 || isWorthRetrying(error)) throw error;
+        return (await gateway.serialize([record], viewContext))[0]!;
+      };
+      const one = together.then((all) => all[i]!, alone);
+      // Every reader of the promise handles its rejection. This handler covers the case that there is no reader.
+      one.catch(() => undefined);
+      serialized.set(record, one);
+    }
+  }
+
+  return {
+    /** @param sharedReads shared by all viewers of the same batch of changes */
+    createCache: (user: Viewer | undefined, sharedReads: ViewContext['sharedReads']): ViewerCache => ({
+      viewContext: { user, req: undefined, service, sharedReads },
+      readable: new Map(),
+      serialized: new Map(),
+    }),
+    /**
+     * Returns the changes of one resource that a viewer may see, in their order.
+     *
+     * @throws when the database is unreachable
+     */
+    async of(
+      gateway: ResourceGateway,
+      recordSubscription: RecordSubscription,
+      changes: readonly RecordChange[],
+      cache: ViewerCache,
+    ): Promise<VisibleChange[]> {
+      const plans: Plan[] = [];
+      for (const change of changes) {
+        const plan = await withoutPolicyErrors(() => planFor(change, recordSubscription, cache));
+        if (plan !== undefined) plans.push(plan);
+      }
+      startSerializing(
+        gateway,
+        plans.flatMap(({ record, previous }) => [record, previous].filter((one) => one !== undefined)),
+        cache,
+      );
+      const serializedOf = async (record: StoredRecord | undefined) => record && cache.serialized.get(record);
+      const visible: VisibleChange[] = [];
+      for (const { change, action, record, previous } of plans) {
+        const one = await withoutPolicyErrors(async () => ({
+          change,
+          action,
+          data: await serializedOf(record),
+          previous: await serializedOf(previous),
+        }));
+        if (one !== undefined) visible.push(one);
+      }
+      return visible;
+    },
+  };
+}
+
+/** The result of `createVisibleChanges`. */
+export type VisibleChanges = ReturnType<typeof createVisibleChanges>;

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isActive } from '../../../declare/actor.ts';
+import type { Authenticator } from '../../../declare/authenticator.ts';
+import { watchOf } from '../../../declare/authenticator.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { StoredRecord } from '../../../declare/host.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import type { Auth } from '../../../declare/route.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import type { CurrentViewer, Listener } from '../fan-out/groups.ts';
+import { changedUsers } from '../sql.ts';
+
+/** Ends the open streams of users who have lost access. */
+export interface AccessWatch {
+  /** Returns the viewer that all streams of a user share. */
+  viewerOf(user: Viewer | undefined): CurrentViewer;
+  /** Watches a stream: ends it when its session or key ends, or its user is disabled, deleted, or loses a role. */
+  add(listener: Listener, auth: Auth): void;
+  stop(): Promise<void>;
+}
+
+interface Watched {
+  viewer: CurrentViewer;
+  /** The version of the user's row (xmin) at the last check; empty before the first. */
+  version: string;
+  /** The user's streams with the sessions or keys that opened them. */
+  listeners: Map<Listener, Auth>;
+}
+
+type UserRow = [id: string, version: string | null, ...columns: unknown[]];
+
+// Together with the queries, a check takes less than a second.
+const EVERY_MS = 400;
+
+/**
+ * Creates the watch. While users have open streams, it polls the database for changed users and ended credentials: three small
+ * queries, however many streams there are, most with an empty result. It does not need Redis.
+ *
+ * @param changed called for each listener whose user has changed but is still active
+ */
+export function createAccessWatch(
+  host: Pick<ExtensionHost, 'database' | 'users' | 'log'>,
+  changed: (listener: Listener) => void,
+): AccessWatch {
+  const { database, users, log } = host;
+  const text = users && changedUsers(quoteIdentifier(users.table), users.columns('u'));
+  // JSON.stringify of a record leaves out restricted fields such as roles, so name all fields.
+  const names = ['id', ...Object.keys(users?.declaration.fields ?? {})];
+  const comparable = (user: Viewer) => JSON.stringify(names.map((name) => user[name]));
+  const watched = new Map<string, Watched>();
+  let running: Promise<void> | undefined;
+  let stopped = false;
+  let failing = false;
+
+  async function readChangedUsers(): Promise<UserRow[]> {
+    const values = [[...watched.keys()], [...watched.values()].map(({ version }) => version)];
+    return database.read<UserRow>({ name: 'realtime_users', text: text!, values });
+  }
+
+  async function endedCredentials(): Promise<Set<Auth>> {
+    const open = new Map<NonNullable<Authenticator['watch']>, Auth[]>();
+    for (const { listeners } of watched.values()) {
+      for (const auth of listeners.values()) {
+        const watch = watchOf(auth);
+        if (watch === undefined) continue;
+        const auths = open.get(watch);
+        if (auths === undefined) open.set(watch, [auth]);
+        else auths.push(auth);
+      }
+    }
+    const checks = Array.from(open, async ([watch, auths]) => {
+      const byId = Map.groupBy(auths, ({ id }) => id);
+      return (await watch.ended([...byId.keys()])).flatMap((id) => byId.get(id) ?? []);
+    });
+    return new Set((await Promise.all(checks)).flat());
+  }
+
+  function endAll({ listeners }: Watched, reason: 'signed_out' | 'access_changed'): void {
+    for (const { stream } of listeners.keys()) stream.end(reason);
+  }
+
+  function applyUserRow([id, version, ...columns]: UserRow): void {
+    const entry = watched.get(id);
+    if (entry === undefined) return;
+    if (version === null) {
+      endAll(entry, 'signed_out');
+      return;
+    }
+    entry.version = version;
+    const before = entry.viewer.user!;
+    const user: StoredRecord & Viewer = users!.fromRow(columns);
+    if (comparable(user) === comparable(before)) return;
+    entry.viewer.user = user;
+    if (!isActive(user)) endAll(entry, 'signed_out');
+    else if (before.roles?.some((role) => user.roles?.includes(role) !== true)) endAll(entry, 'access_changed');
+    else for (const listener of entry.listeners.keys()) changed(listener);
+  }
+
+  async function check(): Promise<void> {
+    const [rows, ended] = await Promise.all([readChangedUsers(), endedCredentials()]);
+    for (const row of rows) applyUserRow(row);
+    if (ended.size === 0) return;
+    for (const { listeners } of watched.values()) {
+      for (const [{ stream }, auth] of listeners) if (ended.has(auth)) stream.end('signed_out');
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (watched.size > 0 && !stopped) {
+      try {
+        await check();
+        failing = false;
+      } catch (error) {
+        if (!failing) log.warn({ err: error }, 'Could not check the users of open streams');
+        failing = true;
+      }
+      await sleep(EVERY_MS, undefined, { ref: false });
+    }
+    running = undefined;
+  }
+
+  return {
+    viewerOf: (user) => (user && watched.get(user.id)?.viewer) ?? { user },
+    add(listener, auth) {
+      const { user } = listener.viewer;
+      const entry = watched.get(user!.id) ?? { viewer: listener.viewer, version: '', listeners: new Map() };
+      watched.set(user!.id, entry);
+      listener.viewer = entry.viewer;
+      entry.listeners.set(listener, auth);
+      listener.stream.onClose(() => {
+        entry.listeners.delete(listener);
+        if (entry.listeners.size === 0 && watched.get(user!.id) === entry) watched.delete(user!.id);
+      });
+      running ??= run();
+    },
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+}

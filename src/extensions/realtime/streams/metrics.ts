@@ -1,0 +1,26 @@
+import { Counter, Gauge } from 'prom-client';
+import type { Metrics } from '../../../platform/metrics.ts';
+
+/** Counters of streams. */
+export interface RealtimeMetrics {
+  /** Counts a client that was too slow. */
+  cutOff(): void;
+}
+
+/** @param open returns the number of open streams of this process */
+export function createRealtimeMetrics({ registry }: Metrics, open: () => number): RealtimeMetrics {
+  new Gauge({
+    name: 'belfry_realtime_streams',
+    help: 'Open streams of this process.',
+    registers: [registry],
+    collect() {
+      this.set(open());
+    },
+  });
+  const cut = new Counter({
+    name: 'belfry_realtime_cut_off_total',
+    help: 'Streams that were cut off because their clients were too slow.',
+    registers: [registry],
+  });
+  return { cutOff: () => cut.inc() };
+}

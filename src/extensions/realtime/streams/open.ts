@@ -1,0 +1,149 @@
+import type { Request } from 'express';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
+import { allows, type Viewer } from '../../../declare/policy.ts';
+import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
+import { createScopeCheck } from '../../../declare/scope.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
+import { setIdentity } from '../../../platform/http/identity.ts';
+import type { Listener, Subscription } from '../fan-out/groups.ts';
+import type { Hub } from '../fan-out/hub.ts';
+import type { RealtimeSettings } from '../settings.ts';
+import type { AccessWatch } from './access-watch.ts';
+import type { RealtimeMetrics } from './metrics.ts';
+import { type RequestedSubscription, readStreamRequest, type StreamRequest } from './request.ts';
+import type { StreamSlots } from './slots.ts';
+import { openStream } from './stream.ts';
+import type { Tickets } from './tickets.ts';
+
+interface Caller {
+  user: Viewer | undefined;
+  auth: Auth | undefined;
+}
+
+interface Parts {
+  hub: Hub;
+  watch: AccessWatch;
+  slots: StreamSlots;
+  tickets: Tickets;
+  metrics: RealtimeMetrics;
+}
+
+/** Creates the look-up of resources that can be subscribed to: those with a list route, or a read route for a single record. */
+function createTargetFinder({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
+  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
+  const routeOf = (resource: string, crud: 'list' | 'read') =>
+    routes().find((route) => route.resource === resource && route.crud === crud);
+  return ({ resource, id }: RequestedSubscription): { gateway: ResourceGateway; route: Route } => {
+    const crud = id === undefined ? 'list' : 'read';
+    const [gateway, route] = [gateways.get(resource), routeOf(resource, crud)];
+    if (gateway !== undefined && route !== undefined) return { gateway, route };
+    const names = [...gateways.keys()].filter((name) => routeOf(name, crud) !== undefined);
+    const what = resource.slice(0, 100).toWellFormed();
+    throw new ApiError(
+      'BAD_REQUEST',
+      `There is no resource "${what}" to subscribe to; resources: ${names.join(', ') || 'none'}`,
+    );
+  };
+}
+
+/** Creates the functions that open streams and check them again when their users change. */
+export function createStreamOpener(
+  host: Pick<ExtensionHost, 'routes' | 'resources' | 'authenticators' | 'service' | 'log'>,
+  settings: RealtimeSettings,
+  parts: Parts,
+) {
+  const { service, log } = host;
+  const findTarget = createTargetFinder(host);
+
+  /** Checks that an API key has the scope to list or read the resource. */
+  function assertScope(route: Route, auth: Auth | undefined): void {
+    if (auth !== undefined && auth.via !== 'session') createScopeCheck(route, host.authenticators())(auth);
+  }
+
+  async function subscribe(
+    requested: RequestedSubscription,
+    { user, auth }: Caller,
+    isResuming: boolean,
+  ): Promise<Subscription> {
+    const { gateway, route } = findTarget(requested);
+    assertScope(route, auth);
+    const { text, id, filters } = requested;
+    const recordSubscription = await gateway.subscribe(
+      { id, filters, resumed: isResuming },
+      { user, req: undefined, service },
+    );
+    return { text, gateway, id, filters, recordSubscription };
+  }
+
+  async function authenticate(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
+    if (ticket === undefined) return ctx;
+    if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Give a ticket or a token, not both');
+    const caller = await parts.tickets.use(ticket);
+    setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
+    return caller;
+  }
+
+  async function assertPolicy({ user }: Pick<Caller, 'user'>, req: Request | undefined): Promise<void> {
+    const args = { user, action: 'realtime', doc: undefined, req, service };
+    if (await allows(settings.policy, args, false)) return;
+    throw new ApiError(user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
+  }
+
+  return {
+    /** Handles `GET /realtime`. */
+    async open(ctx: RouteContext): Promise<void> {
+      const { req, res } = ctx;
+      const lastEventId = req.headers['last-event-id'];
+      const request = readStreamRequest(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
+      const caller = await authenticate(ctx, request);
+      const { user, auth } = caller;
+      await assertPolicy(caller, req);
+      const release = parts.slots.acquire(
+        user === undefined ? { address: clientKey(addressOf(req)) } : { user: user.id },
+      );
+      try {
+        const isResuming = request.after !== undefined;
+        const subscriptions = await Promise.all(request.subscriptions.map((one) => subscribe(one, caller, isResuming)));
+        if (req.method === 'HEAD' || res.closed) {
+          release();
+          res.setHeader('Content-Type', 'text/event-stream').end();
+          return;
+        }
+        if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
+        const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.cutOff);
+        stream.onClose(release);
+        const listener: Listener = { stream, viewer: parts.watch.viewerOf(user), subscriptions };
+        if (auth !== undefined) parts.watch.add(listener, auth);
+        parts.hub.open(listener, request.after);
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    /** Checks the subscriptions of a user who has changed. Ends the stream if one of them is no longer allowed. */
+    async recheck(listener: Listener): Promise<void> {
+      const { viewer, stream, subscriptions } = listener;
+      try {
+        const viewContext = { user: viewer.user, req: undefined, service };
+        await assertPolicy(viewContext, undefined);
+        listener.subscriptions = await Promise.all(
+          subscriptions.map(async (one) => {
+            const { id, filters } = one;
+            return {
+              ...one,
+              recordSubscription: await one.gateway.subscribe({ id, filters, resumed: true }, viewContext),
+            };
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof ApiError))
+          log.error({ err: error }, 'Ended a stream, because its subscriptions could not be checked');
+        stream.end('access_changed');
+        return;
+      }
+      await parts.hub.regroup(listener);
+    },
+  };
+}

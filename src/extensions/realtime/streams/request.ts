@@ -1,0 +1,84 @@
+import { ApiError } from '../../../platform/errors.ts';
+import { parseQueryString } from '../../../platform/http/query-string.ts';
+import { isEntryId } from '../events/entry.ts';
+
+/** A subscription in a request. */
+export interface RequestedSubscription {
+  text: string;
+  resource: string;
+  /** Set for a subscription to a single record. */
+  id: string | undefined;
+  filters: Readonly<Record<string, unknown>>;
+}
+
+/** A validated request for a stream. */
+export interface StreamRequest {
+  subscriptions: RequestedSubscription[];
+  ticket: string | undefined;
+  /** The id of the last event that the client got. A malformed id counts as older than all events. */
+  after: string | undefined;
+}
+
+const MAX_LENGTH = 4000;
+const OLDEST_ID = '0-0';
+
+function textOf(name: string, value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  throw new ApiError('BAD_REQUEST', `The query parameter "${name}" must be given once`);
+}
+
+/** Parses `post`, `post/<id>` or `post?status=published`. */
+function parseSubscription(text: string): RequestedSubscription {
+  if (text.length > MAX_LENGTH)
+    throw new ApiError('BAD_REQUEST', `A subscription has at most ${MAX_LENGTH} characters`);
+  const end = text.indexOf('?');
+  const path = end === -1 ? text : text.slice(0, end);
+  const slash = path.indexOf('/');
+  return {
+    text,
+    resource: slash === -1 ? path : path.slice(0, slash),
+    id: slash === -1 ? undefined : path.slice(slash + 1),
+    filters: end === -1 ? {} : parseQueryString(text.slice(end + 1)),
+  };
+}
+
+/**
+ * Parses the query of a stream: `subscribe`, once for each subscription, `ticket` and `lastEventId`. Filters are part of the
+ * subscription or, if there is only one, may be query parameters of their own.
+ *
+ * @param query the raw query
+ * @param lastEventId the header `Last-Event-ID`, which takes precedence over the parameter
+ * @throws ApiError BAD_REQUEST naming the parameter
+ */
+export function readStreamRequest(
+  query: Readonly<Record<string, unknown>>,
+  lastEventId: string | undefined,
+  maxSubscriptions: number,
+): StreamRequest {
+  const { subscribe, ticket, lastEventId: given, ...filters } = query;
+  const texts = [...new Set(Array.isArray(subscribe) ? subscribe : [subscribe ?? []])].flat() as string[];
+  if (texts.length === 0) {
+    throw new ApiError(
+      'BAD_REQUEST',
+      'The query parameter "subscribe" is missing; give it as post, post/<id> or post?field=value',
+    );
+  }
+  if (texts.length > maxSubscriptions)
+    throw new ApiError('BAD_REQUEST', `A stream has at most ${maxSubscriptions} subscriptions`);
+  const subscriptions = texts.map(parseSubscription);
+  const [extra] = Object.keys(filters);
+  if (extra !== undefined) {
+    const [only] = subscriptions;
+    if (subscriptions.length > 1 || Object.keys(only!.filters).length > 0) {
+      const message = `The query parameter "${extra.slice(0, 100).toWellFormed()}" belongs to no subscription; write it behind one: subscribe=post%3Ffield%3Dvalue`;
+      throw new ApiError('BAD_REQUEST', message);
+    }
+    subscriptions[0] = { ...only!, filters };
+  }
+  const after = lastEventId ?? textOf('lastEventId', given);
+  return {
+    subscriptions,
+    ticket: textOf('ticket', ticket),
+    after: after === undefined || after === '' ? undefined : isEntryId(after) ? after : OLDEST_ID,
+  };
+}

@@ -1,0 +1,116 @@
+import type { Response } from 'express';
+import { type EndReason, endFrame } from './frame.ts';
+
+/** An open response with server-sent events. */
+export interface Stream {
+  readonly isOpen: boolean;
+  /** Sends bytes, or disconnects the client if it has too many unsent bytes. */
+  write(bytes: Buffer): void;
+  /** Disconnects the client if it has unsent bytes, because they may contain erased values. */
+  cutIfWaiting(): void;
+  /** Resolves when the client has few unsent bytes or the stream has ended. */
+  drained(): Promise<void>;
+  /** Sends a heartbeat, or disconnects the client if it had unsent bytes and has read nothing since the last heartbeat. */
+  beat(bytes: Buffer): void;
+  /** Ends the stream with a last event that contains the reason. */
+  end(reason: EndReason): void;
+  /** Runs `work` when the stream has ended for any reason. */
+  onClose(work: () => void): void;
+}
+
+const NOTHING = Buffer.from(':\n\n');
+const FIRST_RETRY_MS = 1000;
+// Spreads reconnects of clients that are disconnected together.
+const SPREAD_MS = 2000;
+// Unsent bytes are dropped after this time.
+const LONGEST_END_MS = 2000;
+
+const retryMs = () => Math.round(FIRST_RETRY_MS + Math.random() * SPREAD_MS);
+
+/**
+ * Starts a response that stays open. It uses its own connection without chunked encoding, so that the same bytes can go to many.
+ *
+ * @param maxBufferedBytes most unsent bytes
+ * @param cutOff called when a client was too slow
+ */
+export function openStream(res: Response, maxBufferedBytes: number, cutOff: () => void): Stream {
+  res.removeHeader('Transfer-Encoding');
+  res.writeHead(200, {
+    'Content-Type': 'text/event-stream',
+    // Proxies must not store, change or buffer the stream.
+    'Cache-Control': 'no-store, no-transform',
+    'X-Accel-Buffering': 'no',
+    Connection: 'close',
+  });
+  res.write(`retry: ${retryMs()}\n\n`);
+  let isOpen = true;
+  let bytesWritten = 0;
+  let sentAtLastBeat = 0;
+  let waitedAtLastBeat = false;
+  res.once('close', () => {
+    isOpen = false;
+  });
+  // A broken connection also emits `close`, which is handled above.
+  res.on('error', () => undefined);
+
+  function cut(): void {
+    cutOff();
+    res.destroy();
+  }
+
+  function write(bytes: Buffer): void {
+    if (!isOpen) return;
+    if (res.writableLength > maxBufferedBytes) {
+      isOpen = false;
+      cut();
+      return;
+    }
+    bytesWritten += bytes.length;
+    res.write(bytes);
+  }
+
+  return {
+    get isOpen() {
+      return isOpen;
+    },
+    write,
+    cutIfWaiting() {
+      if (!isOpen || res.writableLength === 0) return;
+      isOpen = false;
+      cut();
+    },
+    async drained() {
+      if (!isOpen || !res.writableNeedDrain) return;
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          res.off('drain', done).off('close', done);
+          resolve();
+        };
+        res.once('drain', done).once('close', done);
+      });
+    },
+    beat(bytes) {
+      if (!isOpen) return;
+      const read = bytesWritten - res.writableLength;
+      const waits = res.writableLength > 0;
+      if (waits && waitedAtLastBeat && read <= sentAtLastBeat) {
+        isOpen = false;
+        cut();
+        return;
+      }
+      [sentAtLastBeat, waitedAtLastBeat] = [read, waits];
+      write(bytes.length > 0 ? bytes : NOTHING);
+    },
+    end(reason) {
+      if (!isOpen) return;
+      isOpen = false;
+      res.end(endFrame(reason, retryMs()));
+      const late = setTimeout(() => res.destroy(), LONGEST_END_MS);
+      late.unref();
+      res.once('close', () => clearTimeout(late));
+    },
+    onClose(work) {
+      res.once('close', work);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { isActive } from '../../../declare/actor.ts';
+import { setAuthenticator } from '../../../declare/authenticator.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import type { Auth } from '../../../declare/route.ts';
+import { hashToken, newToken } from '../../../platform/crypto/token.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import type { RealtimeSettings } from '../settings.ts';
+import { ADD_TICKET, USE_TICKET } from '../sql.ts';
+
+/** Tickets replace a token in a query string. Each opens one stream and expires after a short time. */
+export interface Tickets {
+  /** Creates a ticket for a session. `expiresAt` is ISO 8601. */
+  create(user: Viewer, session: string): Promise<{ ticket: string; expiresAt: string }>;
+  /**
+   * Uses a ticket up and returns its user.
+   *
+   * @throws ApiError UNAUTHORIZED when it was used or has expired, or its session has ended
+   */
+  use(ticket: string): Promise<{ user: Viewer; auth: Auth }>;
+}
+
+// Starts like a token, so that the log redacts it.
+const LABEL = 'svc_rt_';
+const TICKET = /^svc_rt_[0-9a-f]{64}$/;
+
+const refusal = () => new ApiError('UNAUTHORIZED', 'This ticket was used, or has expired');
+
+/** Creates the tickets of an app. */
+export function createTickets(
+  { database, users, authenticators }: Pick<ExtensionHost, 'database' | 'users' | 'authenticators'>,
+  { ticketSeconds }: Pick<RealtimeSettings, 'ticketSeconds'>,
+): Tickets {
+  // Looked up late, because extensions are set up before all authenticators are known; sessions of accounts come first.
+  const bySession = () => authenticators().find((one) => one.watch?.via === 'session');
+
+  async function isOver(session: string): Promise<boolean> {
+    const watch = bySession()?.watch;
+    return watch === undefined || (await watch.ended([session])).length > 0;
+  }
+
+  return {
+    async create(user, session) {
+      const ticket = newToken().replace(/^svc_/, LABEL);
+      const values = [hashToken(ticket), user.id, session, ticketSeconds];
+      const [row] = await database.write<[expiresAt: string]>({ text: ADD_TICKET, values });
+      return { ticket, expiresAt: row![0] };
+    },
+    async use(ticket) {
+      if (!TICKET.test(ticket)) throw refusal();
+      const statement = { text: USE_TICKET, values: [hashToken(ticket)] };
+      const [row] = await database.write<[userId: string, session: string, good: boolean]>(statement);
+      if (row === undefined || users === undefined) throw refusal();
+      const [userId, session, isFresh] = row;
+      const [[user], isSessionOver] = await Promise.all([users.load([userId]), isOver(session)]);
+      if (!isFresh || isSessionOver || user === undefined || !isActive(user)) throw refusal();
+      const auth: Auth = { via: 'session', scopes: ['*'], id: session };
+      setAuthenticator(auth, bySession()!);
+      return { user, auth };
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { createHash, randomInt } from 'node:crypto';
+import { correction, generate } from 'lean-qr';
+import { toPngDataURL } from 'lean-qr/extras/node_export';
+import { Secret, TOTP } from 'otpauth';
+import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
+
+/** Returns the additional data of a user's encrypted secret. A ciphertext copied to another user does not decrypt there. */
+export function secretContext(userId: string): string {
+  return `two_factors/secret/${userId}`;
+}
+
+/** The encrypted columns, for key rotation. */
+export const encryptedSecrets: readonly EncryptedColumn[] = [
+  { name: 'two_factors.secret', table: 'two_factors', column: 'secret', key: 'user_id', context: secretContext },
+];
+
+/** The parameters that every authenticator app supports (RFC 6238). */
+const TOTP_OPTIONS = { algorithm: 'SHA1', digits: 6, period: 30 };
+/** RFC 4226 §4 recommends 160 bits. */
+const SECRET_BYTES = 20;
+/** Accepted time steps before and after the current one, to tolerate clock differences. */
+const WINDOW = 1;
+
+/** Creates a secret in base32. */
+export function newSecret(): string {
+  return new Secret({ size: SECRET_BYTES }).base32;
+}
+
+/**
+ * Returns the URL that sets up an authenticator app: https://github.com/google/google-authenticator/wiki/Key-Uri-Format
+ *
+ * @param issuer the service
+ * @param label the account of the user
+ */
+export function otpauthUrl(secret: string, issuer: string, label: string): string {
+  return new TOTP({ ...TOTP_OPTIONS, secret, issuer, label }).toString();
+}
+
+/**
+ * Returns the time step near `now` that a code belongs to, or undefined.
+ *
+ * @param code as typed; spaces do not matter
+ * @param now ms since the epoch
+ */
+export function stepOf(secret: string, code: string, now: number): number | undefined {
+  const token = code.replaceAll(/\s/g, '');
+  if (!/^\d{6}$/.test(token)) return undefined;
+  const totp = new TOTP({ ...TOTP_OPTIONS, secret });
+  const delta = totp.validate({ token, timestamp: now, window: WINDOW });
+  return delta === null ? undefined : totp.counter({ timestamp: now }) + delta;
+}
+
+/** Digits and letters without those that are easily confused: 0 and o, 1 and i. */
+const ALPHABET = '23456789abcdefghjklmnpqrstuvwxyz';
+const GROUPS = 4;
+const GROUP_LENGTH = 4;
+
+const group = () => Array.from({ length: GROUP_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+
+/** Creates codes of 80 random bits such as `k3hf-9wxa-m2pq-7tzc`. */
+export function newRecoveryCodes(count: number): string[] {
+  return Array.from({ length: count }, () => Array.from({ length: GROUPS }, group).join('-'));
+}
+
+/**
+ * Returns the hash that a recovery code is stored as. A fast hash is enough, because 80 random bits cannot be guessed.
+ *
+ * @param code as typed; case, spaces and hyphens do not matter
+ */
+export function hashRecoveryCode(userId: string, code: string): string {
+  const plain = code.toLowerCase().replaceAll(/[\s-]/g, '');
+  return createHash('sha256').update(`${userId}.${plain}`).digest('hex');
+}
+
+const PIXELS_PER_MODULE = 6;
+// The default is transparent, which is unreadable on a dark page.
+const WHITE = [255, 255, 255, 255] as const;
+
+/** Encodes a text as a QR code: the data URL of a PNG, black on white with its quiet zone. */
+export function qrCode(text: string): string {
+  const code = generate(text, { minCorrectionLevel: correction.M });
+  return toPngDataURL(code, { scale: PIXELS_PER_MODULE, off: WHITE });
+}

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Accounts, CheckedLogin } from '../../../src/declare/accounts.ts';
+import { defineExtension, defineUser } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const asked: [string, CheckedLogin][] = [];
+let accounts: Accounts | undefined;
+let begun = 0;
+
+/** An extension that holds up the logins of users of this name. */
+const step = (name: string) =>
+  defineExtension({
+    name: name.toLowerCase(),
+    setup(host) {
+      accounts = host.accounts;
+      return {
+        routes: [
+          {
+            method: 'POST',
+            path: `/auth/${name.toLowerCase()}`,
+            policy: 'public',
+            body: 'json',
+            handler: (ctx) => accounts!.resumeLogin(ctx.body as never, ctx),
+          },
+        ],
+        signInStep: {
+          output: z.object({ wanted: z.literal(name) }),
+          async ask(login) {
+            asked.push([name, login]);
+            return login.user.name === name ? { wanted: name } : undefined;
+          },
+        },
+      };
+    },
+  });
+const { call, person, app } = await startTestApp({
+  resources: [defineUser()],
+  extensions: [step('Ann'), step('Bob')],
+  listeners: (made) => made.on('auth.login', () => void begun++),
+});
+const password = 'correct horse battery';
+const login = (email: string) => call('POST', '/api/auth/login', { email, password });
+
+test('steps run in order until one needs something; its uncached response replaces the session', async () => {
+  for (const [name, steps] of [
+    ['Ann', ['Ann']],
+    ['Bob', ['Ann', 'Bob']],
+    ['Cy', ['Ann', 'Bob']],
+  ] as const) {
+    const { email } = await person(name);
+    asked.length = 0;
+    const answer = await login(email);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(asked.map(([one]) => one)).toEqual(steps);
+    if (name === 'Cy') expect(answer.body.data.token).toMatch(/^svc_/);
+    else expect(answer.body).toEqual({ data: { wanted: name } });
+  }
+  expect(begun).toBe(1);
+});
+
+test('no step runs for a wrong password or a disabled account', async () => {
+  const { id, email } = await person('Ann');
+  asked.length = 0;
+  expect((await call('POST', '/api/auth/login', { email, password: 'wrong horse battery' })).status).toBe(401);
+  await app.service('user').update(id, { status: 'disabled' });
+  expect((await login(email)).status).toBe(403);
+  expect(asked).toEqual([]);
+});
+
+test('a login can be resumed until its password changes, and the stored proof is not the password hash', async () => {
+  const ann = await person('Ann');
+  await login(ann.email);
+  const { passwordProof } = asked.at(-1)![1];
+  expect(passwordProof).toMatch(/^[0-9a-f]{64}$/);
+  const resume = (body: object) => call('POST', '/api/auth/ann', { userId: ann.id, passwordProof, ...body });
+  const resumed = await resume({});
+  expect(resumed.body.data).toMatchObject({ user: { id: ann.id }, token: expect.stringMatching(/^svc_/) });
+  for (const wrong of [{ passwordProof: '' }, { userId: 'f'.repeat(24) }])
+    expect((await resume(wrong)).status).toBe(401);
+  const changed = { currentPassword: password, newPassword: 'another staple entirely' };
+  expect((await ann.call('POST', '/api/auth/password', changed)).status).toBe(204);
+  expect((await resume({})).status).toBe(401);
+});

@@ -1,0 +1,101 @@
+import { connect } from 'node:net';
+import { afterAll, expect, test, vi } from 'vitest';
+import { newKey } from '../../../src/extensions/api-keys/key-format.ts';
+import { apiKeys, defineResource, defineUser, f } from '../../../src/index.ts';
+import { clientOf, startTestApp } from '../../support/app.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
+
+const proxy = await startTcpProxy(new URL(process.env.TEST_DATABASE_URL!));
+afterAll(() => proxy.close());
+const through = (url: string) => Object.assign(new URL(url), { host: new URL(proxy.url).host }).href;
+const note = defineResource('note', { fields: { text: f.string() } });
+const refused: unknown[] = [];
+const limit = 1000;
+const { url, app, person } = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [apiKeys()],
+    settings: { rateLimit: { enabled: true, global: { limit, windowMs: 3_600_000 }, auth: false } },
+  },
+  // Only web: relays ask the database for work of their own accord.
+  { env: ({ DATABASE_URL }) => ({ DATABASE_URL: through(DATABASE_URL) }), start: { roles: ['web'] } },
+);
+app.on('security.invalid_api_key', (payload) => void refused.push(payload));
+const ann = await person('Ann');
+const { body } = await ann.call('POST', '/api/auth/api-keys', { name: 'x', scopes: ['*'] });
+const key: string = body.data.key;
+
+/** How often a prepared statement was run in what was sent to Postgres (Bind messages), and all bytes sent. */
+function asked(): { binds: number; bytes: number } {
+  let binds = 0;
+  for (const chunk of proxy.sent) {
+    for (let at = 0; at + 5 <= chunk.length; at += 1 + chunk.readUInt32BE(at + 1)) {
+      if (chunk[at] === 'B'.charCodeAt(0)) binds += 1;
+    }
+  }
+  return { binds, bytes: proxy.sent.reduce((sum, chunk) => sum + chunk.length, 0) };
+}
+
+/** What a piece of work asks Postgres for. */
+async function costOf(work: () => Promise<unknown>) {
+  const before = asked();
+  await work();
+  const after = asked();
+  return { binds: after.binds - before.binds, bytes: after.bytes - before.bytes };
+}
+
+const swapped = `${key.slice(0, 10)}${key[11]}${key[10]}${key.slice(12)}`;
+
+test.each([
+  ['one wrong character in the checksum', `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`],
+  ['two characters swapped', swapped === key ? `${key.slice(0, 9)}_${key.slice(10)}` : swapped],
+  ['one character too few', key.slice(0, -1)],
+  ['one character too many', `${key}0`],
+  ['the label alone', 'svc_ak_'],
+  ['the label in upper case', key.toUpperCase()],
+  ['a checksum for nothing', `svc_ak_${'0'.repeat(38)}`],
+  ['other letters', `svc_ak_${'é'.repeat(38)}`],
+  ['a key in a key', `svc_ak_${key}`],
+  ['junk', `svc_ak_${Buffer.alloc(200, 7).toString('base64')}`],
+])('a malformed key (%s) is 401 and asks the database nothing', async (_what, token) => {
+  const cost = await costOf(async () => {
+    const { status, body } = await clientOf(url, Buffer.from(token).toString('latin1'))('GET', '/api/notes');
+    expect([status, body.error.message]).toEqual([401, 'Session is invalid or has expired']);
+  });
+  expect(cost).toEqual({ binds: 0, bytes: 0 });
+});
+
+test('an unknown key with a right checksum costs one look-up', async () => {
+  expect(await costOf(() => clientOf(url, newKey())('GET', '/api/notes'))).toMatchObject({ binds: 1 });
+});
+
+test('a request with a key costs one look-up for key, scopes and owner together', async () => {
+  const script = clientOf(url, key);
+  await script('GET', '/api/auth/me');
+  // Its first use is noted; then there is nothing to note for a minute.
+  await vi.waitFor(
+    async () => expect((await ann.call('GET', '/api/auth/api-keys')).body.data[0].lastUsedAt).not.toBeNull(),
+    { timeout: 60_000, interval: 20 },
+  );
+  expect(await costOf(() => script('GET', '/api/auth/me'))).toMatchObject({ binds: 1 });
+});
+
+test('requests with a malformed key count towards the rate limit', async () => {
+  const token = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;
+  const left = async () => Number((await clientOf(url, token)('GET', '/api/notes')).headers.get('ratelimit-remaining'));
+  const first = await left();
+  expect([await left(), await left()]).toEqual([first - 1, first - 2]);
+});
+
+test('two Authorization headers count as one attempt', async () => {
+  refused.length = 0;
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${newKey()}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+  );
+  let answer = '';
+  for await (const chunk of socket) answer += chunk;
+  expect(answer).toMatch(/^HTTP\/1\.1 40[01] /);
+  expect(refused.length).toBeLessThan(2);
+});

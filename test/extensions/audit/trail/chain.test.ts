@@ -1,0 +1,265 @@
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { AuditApi } from '../../../../src/extensions/audit/index.ts';
+import { append, hashOf } from '../../../../src/extensions/audit/trail/chain.ts';
+import { COLUMNS, readEntry } from '../../../../src/extensions/audit/trail/entry.ts';
+import { createRetention } from '../../../../src/extensions/audit/trail/retention.ts';
+import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
+import { createLog } from '../../../../src/platform/log.ts';
+import { openDatabase } from '../../../../src/platform/postgres/database.ts';
+import { startTestApp } from '../../../support/app.ts';
+
+const options = () => ({
+  resources: [
+    defineUser(),
+    defineResource('note', { fields: { title: f.string(), data: f.json(), points: f.number() }, audit: true }),
+  ],
+  extensions: [audit({ keepDays: 30 })],
+  // Small batches, so that the relays take turns.
+  settings: { relay: { batch: 5, streams: 4 } },
+});
+const { app, env } = await startTestApp(options(), { start: { roles: ['web'] } });
+const others = [createApp(options(), env), createApp(options(), env)];
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(async () => {
+  await Promise.all(others.map((other) => other.close()));
+  await database.end();
+});
+await Promise.all(others.map((other) => other.start({ roles: ['relay'] })));
+
+const notes = app.service('note');
+
+async function written(count: number): Promise<void> {
+  const write = (i: number) => notes.create({ title: `Note ${i}` });
+  // As many at once as a busy machine writes before the pool gives up waiting.
+  for (let from = 0; from < count; from += 20) {
+    await Promise.all(Array.from({ length: Math.min(20, count - from) }, (_, i) => write(from + i)));
+  }
+  await vi.waitFor(
+    async () => {
+      const { rows } = await database.query('select count(*)::int as n from outbox');
+      expect(rows[0].n).toBe(0);
+    },
+    { timeout: 60_000, interval: 25 },
+  );
+}
+
+/** As somebody who can do anything to the database. */
+async function tamper(...statements: string[]): Promise<void> {
+  for (const table of ['audit_entries', 'audit_anchors'])
+    await database.query(`alter table ${table} disable trigger user`);
+  for (const statement of statements) await database.query(statement);
+  for (const table of ['audit_entries', 'audit_anchors']) {
+    await database.query(`alter table ${table} enable always trigger audit_row_stays`);
+    await database.query(`alter table ${table} enable always trigger audit_table_stays`);
+  }
+}
+
+const { verify } = (app as unknown as { audit: AuditApi }).audit;
+beforeEach(() => tamper('truncate audit_entries', 'truncate audit_anchors'));
+afterEach(() => tamper());
+
+test('two relays with four streams each write one chain without gaps, each change once', async () => {
+  await written(200);
+  const { rows } = await database.query(
+    'select count(*)::int as n, min(id)::int as least, max(id)::int as most, count(distinct record_id)::int as records from audit_entries',
+  );
+  expect(rows[0]).toEqual({ n: 200, least: 1, most: 200, records: 200 });
+  expect(await verify()).toMatchObject({ rows: 200, head: { id: 200 }, broken: undefined, guarded: true });
+});
+
+test('values read from the database have the same hash as when they were written', async () => {
+  const data = {
+    1: [1e21, 1e-7, -0, 0.1, 2 ** 53 - 1],
+    b: { ä: '\u2028"\\', '': null },
+    'a.b': [{}, []],
+    __proto__x: true,
+  };
+  const { id } = await notes.create({ data, points: 1e300 });
+  await notes.update(id, { data: { ...data, 1: 'other' }, points: -1.5e-10 });
+  await written(1);
+  expect(await verify()).toMatchObject({ rows: 3, broken: undefined });
+});
+
+describe('the role of the app cannot', () => {
+  test.each([
+    ['change a row', 'update audit_entries set user_id = null where id = 1'],
+    ['change an old row', `update audit_entries set user_id = null where id = 2`],
+    ['remove a row', 'delete from audit_entries where id = 1'],
+    ['empty the table', 'truncate audit_entries'],
+    ['change an anchor', 'update audit_anchors set id = 9'],
+    ['remove the newest anchor', 'delete from audit_anchors'],
+    ['empty the anchors', 'truncate audit_anchors'],
+  ])('%s', async (_what, statement) => {
+    await written(2);
+    await tamper(
+      `update audit_entries set at = now() - interval '31 days' where id = 2`,
+      `insert into audit_anchors values (0, '')`,
+    );
+    await expect(database.query(statement)).rejects.toMatchObject({ code: '42501' });
+  });
+
+  test('disable the protection if it does not own the tables, and the app still works', async () => {
+    await written(1);
+    const role = `audit_app_${process.pid}`;
+    await database.query(
+      `create role ${role}; grant select, insert, delete on audit_entries, audit_anchors to ${role}`,
+    );
+    onTestFinished(async () => {
+      await database.query(`drop owned by ${role}; drop role ${role}`);
+    });
+    const asApp = new Client({ connectionString: env.DATABASE_URL!, options: `-c role=${role}` });
+    await asApp.connect();
+    onTestFinished(() => asApp.end());
+    for (const statement of [
+      'alter table audit_entries disable trigger audit_row_stays',
+      'drop trigger audit_row_stays on audit_entries',
+      'drop table audit_entries',
+      'set session_replication_role = replica',
+      'create or replace function audit_stays() returns trigger language plpgsql as $$ begin return old; end $$',
+      'update audit_entries set user_id = null',
+      'delete from audit_entries',
+      'truncate audit_entries',
+    ])
+      await expect(asApp.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+    await asApp.query(`insert into audit_anchors values (0, ''), (1, '')`);
+    await asApp.query('delete from audit_anchors where id = 0');
+  });
+
+  test('bypass the protection with its own operators and functions in a schema where it may create them', async () => {
+    await written(1);
+    const role = `audit_maker_${process.pid}`;
+    const schema = `${role}_things`;
+    await database.query(
+      `create role ${role}; create schema ${schema} authorization ${role}; grant select, insert, delete on audit_entries, audit_anchors to ${role}`,
+    );
+    onTestFinished(async () => {
+      await database.query(`drop owned by ${role} cascade; drop role ${role}`);
+    });
+    const options = `-c role=${role} -c search_path=${schema},pg_catalog,public`;
+    const asMaker = new Client({ connectionString: env.DATABASE_URL!, options });
+    await asMaker.connect();
+    onTestFinished(() => asMaker.end());
+    await asMaker.query(`
+      create function always(timestamptz, timestamptz) returns boolean language sql as 'select true';
+      create operator <= (leftarg = timestamptz, rightarg = timestamptz, function = always)`);
+    await expect(asMaker.query('delete from audit_entries')).rejects.toMatchObject({ code: '42501' });
+  });
+
+  test('remove rows, except rows older than keepDays', async () => {
+    await written(1);
+    await tamper(`update audit_entries set at = now() - interval '31 days'`);
+    expect((await database.query('delete from audit_entries')).rowCount).toBe(1);
+  });
+});
+
+describe('verification names the first broken row', () => {
+  test.each([
+    ['a changed value', `update audit_entries set changes = '{"title":{"to":"Forged"}}' where id = 4`, 4, 'changed'],
+    ['a changed time', `update audit_entries set at = at + interval '1 second' where id = 4`, 4, 'changed'],
+    ['another user', `update audit_entries set user_id = '${'a'.repeat(24)}' where id = 4`, 4, 'changed'],
+    ['another hash', `update audit_entries set hash = repeat('a', 64) where id = 4`, 4, 'changed'],
+    ['a removed row', 'delete from audit_entries where id = 4', 4, 'missing'],
+    ['several removed rows', 'delete from audit_entries where id in (4, 5, 7)', 4, 'missing'],
+    ['a removed first row', 'delete from audit_entries where id = 1', 1, 'missing'],
+    [
+      'two rows in each other’s place',
+      'update audit_entries set id = case id when 4 then -5 when 5 then -4 end where id in (4, 5); update audit_entries set id = -id where id < 0',
+      4,
+      'unlinked',
+    ],
+    ['an anchor above rows that are there', `insert into audit_anchors values (3, repeat('a', 64))`, 1, 'unlinked'],
+  ])('%s', async (_what, statement, id, fault) => {
+    await written(8);
+    await tamper(statement);
+    expect((await verify()).broken).toEqual({ id, fault });
+  });
+
+  test('a forged row with a matching hash makes the next row invalid', async () => {
+    await written(3);
+    const rowMode = 'array';
+    const { rows } = await database.query({
+      text: `select ${COLUMNS} from audit_entries where id = 2`,
+      rowMode,
+    } as never);
+    const row = rows[0] as unknown[];
+    const entry = readEntry([2, (row[1] as Date).toISOString(), ...row.slice(2)] as never);
+    expect(hashOf(entry)).toBe(entry.hash);
+    const forged = hashOf({ ...entry, user: 'a'.repeat(24) });
+    await tamper(`update audit_entries set user_id = '${'a'.repeat(24)}', hash = '${forged}' where id = 2`);
+    expect((await verify()).broken).toEqual({ id: 3, fault: 'unlinked' });
+  });
+
+  test('an expected row reveals missing newest rows and a rewritten chain', async () => {
+    await written(5);
+    const { head } = await verify();
+    expect(await verify({ expected: head })).toMatchObject({ expected: 'there' });
+    await tamper('delete from audit_entries where id > 3');
+    expect(await verify()).toMatchObject({ broken: undefined, head: { id: 3 } });
+    expect(await verify({ expected: head })).toMatchObject({ broken: undefined, expected: 'gone' });
+    await written(4);
+    expect(await verify({ expected: head })).toMatchObject({ broken: undefined, expected: 'gone' });
+  });
+
+  test('a disabled or missing trigger is reported', async () => {
+    await database.query('alter table audit_entries disable trigger audit_row_stays');
+    expect(await verify()).toMatchObject({ guarded: false });
+  });
+});
+
+describe('retention', () => {
+  const own = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
+  afterAll(() => own.close());
+  const sweep = createRetention({ database: own }, 30);
+  const DAY_MS = 86_400_000;
+
+  /** Rows of things that happened so many days ago, in this order. */
+  async function happened(...daysAgo: number[]): Promise<void> {
+    const rows = daysAgo.map((days) => ({
+      at: new Date(Date.now() - days * DAY_MS).toISOString(),
+      action: 'created',
+      ...{ resource: 'note', record: null, user: null, via: null, credential: null, ip: null, requestId: null },
+      ...{ changes: null, details: null },
+    }));
+    await own.transaction((tx) => append(tx, rows));
+  }
+  const ids = async () =>
+    (await database.query('select id::int from audit_entries order by id')).rows.map(({ id }) => id);
+
+  test('removes old rows up to the first newer one, and the rest verifies from an anchor', async () => {
+    await happened(50, 40, 31, 29, 35, 1);
+    const { head } = await verify();
+    await sweep.run();
+    expect(await ids()).toEqual([4, 5, 6]);
+    expect(await verify({ expected: head })).toMatchObject({ rows: 3, head, broken: undefined, expected: 'there' });
+    expect(await verify({ expected: { id: 2, hash: 'any' } })).toMatchObject({ expected: 'removed' });
+    await sweep.run();
+    expect(await ids()).toEqual([4, 5, 6]);
+    await happened(0);
+    expect(await verify()).toMatchObject({ rows: 4, head: { id: 7 }, broken: undefined });
+  });
+
+  test('continues from an anchor when all rows are removed, and keeps one anchor', async () => {
+    await happened(50, 40);
+    await sweep.run();
+    await happened(60, 0);
+    await sweep.run();
+    expect(await ids()).toEqual([4]);
+    expect((await database.query('select id::int from audit_anchors')).rows).toEqual([{ id: 3 }]);
+    expect(await verify()).toMatchObject({ rows: 1, head: { id: 4 }, broken: undefined });
+  });
+
+  test('works with thousands of rows in several relays, during writes and verification', async () => {
+    await happened(...Array.from({ length: 2500 }, () => 40), ...Array.from({ length: 200 }, () => 1));
+    const [one, two] = await Promise.all([verify(), verify(), sweep.run(), sweep.run(), written(50)]);
+    expect([one.broken, two.broken]).toEqual([undefined, undefined]);
+    expect(await verify()).toMatchObject({ rows: 250, head: { id: 2750 }, broken: undefined });
+  });
+
+  test('cannot use a shorter time than the migration: the database refuses it', async () => {
+    await happened(20);
+    await expect(createRetention({ database: own }, 10).run()).rejects.toMatchObject({ code: '42501' });
+    expect(await ids()).toEqual([1]);
+  });
+});

@@ -1,0 +1,166 @@
+import { expect, test } from 'vitest';
+import type { ResourceGateway, StoredRecord, ViewContext } from '../../../../src/declare/host.ts';
+import type { RecordChange } from '../../../../src/extensions/realtime/events/entry.ts';
+import { createBroadcast } from '../../../../src/extensions/realtime/fan-out/broadcast.ts';
+import { createGroups, type Listener } from '../../../../src/extensions/realtime/fan-out/groups.ts';
+import { createVisibleChanges } from '../../../../src/extensions/realtime/fan-out/visible-change.ts';
+import { ApiError } from '../../../../src/platform/errors.ts';
+
+const logged: unknown[] = [];
+const log = { error: (fields: unknown) => logged.push(fields) };
+const broadcast = createBroadcast(createVisibleChanges({ service: undefined, log } as never));
+const recordSubscription = { key: '[]', includes: () => true, mayInclude: () => true };
+
+/** Of records with an owner, who alone sees their note. */
+function viewOf(own: Partial<ResourceGateway> = {}): ResourceGateway {
+  const shown = ({ id, owner, note }: StoredRecord, user: ViewContext['user']) =>
+    owner === user?.id ? { id, note } : { id };
+  return {
+    name: 'post',
+    visibilityKey: (user: ViewContext['user']) => (user === undefined ? '' : 'user'),
+    ownersIn: ({ owner }: StoredRecord) => [owner],
+    readableBy: async () => true,
+    serialize: async (records: StoredRecord[], { user }: ViewContext) => records.map((one) => shown(one, user)),
+    ...own,
+  } as never;
+}
+
+let count = 0;
+function changeOf(gateway: ResourceGateway, record: object, previous?: object): RecordChange {
+  const id = `${++count}-0`;
+  const action = previous === undefined ? 'created' : 'updated';
+  return { id, eventId: id, at: '', action, gateway: gateway, record, previous, untold: new Set() } as never;
+}
+
+/** Lets somebody in, who follows these texts. */
+function enter(
+  groups: ReturnType<typeof createGroups>,
+  gateway: ResourceGateway,
+  userId: string | undefined,
+  ...texts: string[]
+) {
+  const heard: string[] = [];
+  const subscriptions = texts.map((text) => ({
+    text,
+    gateway: gateway,
+    id: undefined,
+    filters: {},
+    recordSubscription,
+  }));
+  const person = { user: userId === undefined ? undefined : { id: userId, roles: [] } };
+  const stream = { write: (bytes: Buffer) => heard.push(bytes.toString()) } as never;
+  const listener: Listener = { stream, viewer: person, subscriptions };
+  groups.add(listener);
+  const told = () =>
+    heard
+      .join('')
+      .matchAll(/^data: (.*)$/gm)
+      .map(([, text]) => JSON.parse(text!))
+      .toArray();
+  return { listener, told };
+}
+
+test.each(['ada', 'bob'])(
+  'when %s goes while a change is looked at, the other is told what they may see',
+  async (gone) => {
+    const [going, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const plain = viewOf();
+    const gateway = viewOf({
+      async serialize(records, viewContext) {
+        going.resolve();
+        await go.promise;
+        return plain.serialize(records, viewContext);
+      },
+    });
+    const groups = createGroups();
+    const people = { ada: enter(groups, gateway, 'ada', 'post'), bob: enter(groups, gateway, 'bob', 'post') };
+    const change = changeOf(
+      gateway,
+      { id: '1', owner: 'bob', note: 'of bob' },
+      { id: '1', owner: 'ada', note: 'of ada' },
+    );
+    const sending = broadcast.toGroups(groups.affectedBy([change]), [change]);
+    await going.promise;
+    groups.remove(people[gone as 'ada'].listener);
+    go.resolve();
+    await sending;
+    const [told] = people[gone === 'ada' ? 'bob' : 'ada'].told();
+    expect([told.data.note, told.previous.note]).toEqual(
+      gone === 'ada' ? ['of bob', undefined] : [undefined, 'of ada'],
+    );
+  },
+);
+
+test('viewers with the same visibility are checked once, however many subscriptions they have', async () => {
+  let asked = 0;
+  let shown = 0;
+  const plain = viewOf();
+  const gateway = viewOf({
+    readableBy: async () => Boolean(++asked),
+    serialize(records, viewContext) {
+      shown += records.length;
+      return plain.serialize(records, viewContext);
+    },
+  });
+  const groups = createGroups();
+  const texts = Array.from({ length: 20 }, (_, i) => `post?n[lt]=${i}`);
+  const nobody = [0, 1, 2].map((n) => enter(groups, gateway, undefined, ...texts.map((text) => text + n)));
+  const [ada, bob] = [enter(groups, gateway, 'ada', ...texts), enter(groups, gateway, 'bob', 'post')];
+  const change = changeOf(gateway, { id: '1', owner: 'ada', note: 'of ada' });
+  await broadcast.toGroups(groups.affectedBy([change]), [change]);
+  // Nobody who is signed in, the owner, and one for all others who are signed in.
+  expect([asked, shown]).toEqual([3, 3]);
+  expect(ada.told().map(({ data }) => data.note)).toEqual(texts.map(() => 'of ada'));
+  for (const { told } of [...nobody, bob]) expect(told().every(({ data }) => data.note === undefined)).toBe(true);
+  expect([...nobody, bob].map(({ told }) => told().length)).toEqual([20, 20, 20, 1]);
+});
+
+test('other requests run while a policy function is evaluated for a thousand users', async () => {
+  const gateway = viewOf({ visibilityKey: (user) => user?.id ?? '' });
+  const groups = createGroups();
+  for (let i = 0; i < 1000; i++) enter(groups, gateway, `u${i}`, 'post');
+  const changes = Array.from({ length: 5 }, (_, i) => changeOf(gateway, { id: String(i), owner: 'x' }));
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await broadcast.toGroups(groups.affectedBy(changes), changes);
+  isOver = true;
+  expect(turns).toBeGreaterThan(20);
+});
+
+test.each([
+  ['a question that takes too long', { code: '57014' }, true],
+  ['a policy that throws', {}, true],
+  ['a database that is away', { code: '57P01' }, false],
+  ['a database with too many questions', { code: '53300' }, false],
+])('%s: %j', async (_, error, isShownNothing) => {
+  const wrapped = new ApiError('UNAVAILABLE', undefined, { cause: Object.assign(new Error('x'), error) });
+  for (const thrown of [wrapped, wrapped.cause]) {
+    const gateway = viewOf({ readableBy: () => Promise.reject(thrown) });
+    const groups = createGroups();
+    const { told } = enter(groups, gateway, 'ada', 'post');
+    const change = changeOf(gateway, { id: '1' });
+    const all = broadcast.toGroups(groups.affectedBy([change]), [change]);
+    await (isShownNothing ? all : expect(all).rejects.toBe(thrown));
+    expect(told()).toEqual([]);
+  }
+});
+
+test('changes that cannot be serialized together are serialized one by one', async () => {
+  const plain = viewOf();
+  const gateway = viewOf({
+    async serialize(records, viewContext) {
+      if (records.some(({ id }) => id === 'bad')) throw new Error('a rule that fails');
+      return plain.serialize(records, viewContext);
+    },
+  });
+  const groups = createGroups();
+  const { told } = enter(groups, gateway, 'ada', 'post');
+  const changes = ['1', 'bad', '2'].map((id) => changeOf(gateway, { id }));
+  await broadcast.toGroups(groups.affectedBy(changes), changes);
+  expect(told().map(({ id }) => id)).toEqual(['1', '2']);
+});
