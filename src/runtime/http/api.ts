@@ -24,7 +24,7 @@ import { withHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
 import { type HealthChecks, healthRouter, metricsRouter } from './monitoring.ts';
 import { publicError } from './public-error.ts';
-import { logRequest, pathOf } from './request-log.ts';
+import { logRequest, pathOf, recordRoute } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 
 /**
@@ -62,6 +62,7 @@ function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | 
   // What the route's middleware waits for would let the outcome of an early sign-in grow old.
   const meanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts.authenticators);
   return [
+    recordRoute(route.path),
     ...(limits === undefined ? [] : [limits.pass(route, meanwhile)]),
     ...middleware,
     reportRefusals(createEndpoint(route, parts), route, parts.host.events),
@@ -81,11 +82,17 @@ function mountPath(
   for (const route of routes) {
     router[METHODS[route.method]](route.path, ...handlersOf(route, parts, limits));
   }
-  router.all(routes[0]!.path, ...(limits === undefined ? [] : [limits.pass()]), (req: Request, res: Response) => {
-    res.setHeader('Allow', allow);
-    if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
-    res.status(204).end();
-  });
+  const { path } = routes[0]!;
+  router.all(
+    path,
+    recordRoute(path),
+    ...(limits === undefined ? [] : [limits.pass()]),
+    (req: Request, res: Response) => {
+      res.setHeader('Allow', allow);
+      if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
+      res.status(204).end();
+    },
+  );
 }
 
 /**
