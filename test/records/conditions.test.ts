@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, f } from '../../src/index.ts';
-import type { Comparison, Condition } from '../../src/records/query/condition.ts';
+import type { Comparison, Condition } from '../../src/records/query/list-query.ts';
 import { matches, mayMatch } from '../../src/records/query/match.ts';
 import { scopeConditions } from '../../src/records/query/scope.ts';
 import { compileResources } from '../../src/records/schema/compile.ts';

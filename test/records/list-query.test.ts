@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
+import type { QueryViewer } from '../../src/records/query/filter.ts';
 import { parseListQuery, parseReadQuery, type RawQuery } from '../../src/records/query/parse.ts';
-import type { QueryViewer } from '../../src/records/query/visibility.ts';
 import { compileResources } from '../../src/records/schema/compile.ts';
 
 const open = { list: 'public', read: 'public' } as const;

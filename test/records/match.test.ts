@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { possibleOperators } from '../../src/records/fields/field-type.ts';
-import type { Condition } from '../../src/records/query/condition.ts';
+import type { Condition } from '../../src/records/query/list-query.ts';
 import { matches } from '../../src/records/query/match.ts';
 import { parseListQuery } from '../../src/records/query/parse.ts';
 import { scopeConditions } from '../../src/records/query/scope.ts';

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { Host } from '../../declare/host.ts';
+import type { SimulatedBehavior, SimulatedDevices } from '../../declare/push.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import type { SimulatedBehavior, SimulatedDevices } from '../../declare/simulated.ts';
 import { boundedArray } from '../../platform/bounded-array.ts';
 import { validationError } from '../../platform/errors.ts';
 import type { Live } from './live.ts';

@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import type { SimulatedDevice, SimulatedDevices } from '../../declare/simulated.ts';
+import type { SimulatedDevice, SimulatedDevices } from '../../declare/push.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type RecentPush, readRecentPushes } from '../../push/history/read-push.ts';
 

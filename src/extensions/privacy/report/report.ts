@@ -1,9 +1,8 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
+import type { ResourceGateway, UserData } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../../declare/policy.ts';
-import type { UserData } from '../../../declare/user-data.ts';
 import { getTableConfig } from '../../../platform/postgres/drizzle.ts';
 import { isPersonalName } from '../../../records/fields/personal-data.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';

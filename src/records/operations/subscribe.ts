@@ -1,13 +1,13 @@
 import type { RecordSubscription, StoredRecord, SubscriptionRequest } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { listConditions, loadAuthorized, needsUser } from '../access/access.ts';
+import { listConditions, loadAuthorized, needsUser } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import type { Entity } from '../context.ts';
-import type { Condition } from './condition.ts';
-import { parseFilter } from './filter.ts';
-import { matches, mayMatch } from './match.ts';
-import { assertOnce, single } from './parameter.ts';
+import { parseFilter } from '../query/filter.ts';
+import type { Condition } from '../query/list-query.ts';
+import { matches, mayMatch } from '../query/match.ts';
+import { assertOnce, single } from '../query/parameter.ts';
 
 /** One record, which the viewer may read; who goes on is not told anew that it is gone. */
 async function oneRecord({ resource, store }: Entity, id: string, viewContext: ResolvedViewContext, goesOn: boolean) {
@@ -23,7 +23,7 @@ async function oneRecord({ resource, store }: Entity, id: string, viewContext: R
  *
  * @throws ApiError as a list or a read does; BAD_REQUEST naming the filter that this viewer may not use
  */
-export async function subscribe(
+export async function subscribeToRecords(
   entity: Entity,
   { id, filters, resumed: goesOn = false }: SubscriptionRequest,
   viewContext: ResolvedViewContext,

@@ -1,13 +1,31 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows } from '../../declare/policy.ts';
+import type { HookContext } from '../../declare/resource.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { asksFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
 import { hideOnError } from '../access/rule-errors.ts';
 import { owns } from '../access/visibility.ts';
+import type { RecordsContext } from '../context.ts';
 import { echo } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { policyDoc, type Values, validate } from './validate.ts';
+import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
+
+/** What hooks get. */
+export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
+  const { service, push } = context;
+  return { user: operation.user, req: operation.req, as: operation.system ? 'system' : 'user', service, push };
+}
+
+/**
+ * What a `before` hook made of the values: what it returned, or the values themselves, which it may have changed.
+ *
+ * @throws Error for false: other tools take it for a refusal, and the write would go ahead
+ */
+export function hookResult(returned: unknown, values: object): object {
+  if (returned === false) throw new Error('a hook refuses by throwing ApiError; it returned false');
+  return typeof returned === 'object' && returned !== null ? returned : values;
+}
 
 interface Hooked {
   unknownFields: 'reject' | 'strip';
@@ -21,7 +39,7 @@ interface Hooked {
 /** Whether the client may set a field, and see it: then it may learn what is wrong with it. */
 async function concernsClient(field: CompiledField, writing: Writing, doc: StoredRecord): Promise<boolean> {
   if (refusal(field, writing) !== undefined) return false;
-  if (asksFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;
+  if (needsFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;
   if (field.visibleTo === undefined) return true;
   const { resource, operation, updating } = writing;
   const args = policyArguments(operation, 'read', doc);

@@ -1,9 +1,9 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows, allowsEveryRecord } from '../../declare/policy.ts';
+import { type OperationContext, policyArguments } from '../access/operation-context.ts';
+import { inRule } from '../access/rule-errors.ts';
+import { owns } from '../access/visibility.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { type OperationContext, policyArguments } from './operation-context.ts';
-import { inRule } from './rule-errors.ts';
-import { owns } from './visibility.ts';
 
 const NOT_ALLOWED = 'You are not allowed to set this field';
 const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';
@@ -24,7 +24,7 @@ function isAllowed({ writableBy }: CompiledField, { resource, operation, updatin
 }
 
 /** Whether only a function of `writableBy` can tell if the field may be set. */
-export function asksFunction(field: CompiledField, writing: Writing): boolean {
+export function needsFunction(field: CompiledField, writing: Writing): boolean {
   return !isAllowed(field, writing) && field.writableBy!.functions.length > 0;
 }
 
@@ -36,7 +36,7 @@ export function refusal(field: CompiledField, writing: Writing): string | undefi
   if (operation.system) return undefined;
   if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
   if (updating && spec.immutable) return 'Cannot be changed after creation';
-  return isAllowed(field, writing) || asksFunction(field, writing) ? undefined : NOT_ALLOWED;
+  return isAllowed(field, writing) || needsFunction(field, writing) ? undefined : NOT_ALLOWED;
 }
 
 /**

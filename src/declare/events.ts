@@ -1,5 +1,6 @@
 import type { Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
+import type { StandardSchema } from './standard-schema.ts';
 
 /** What happens to records, as the second word of an event's name. */
 const RECORD_ACTIONS = ['created', 'updated', 'deleted', 'restored'] as const;
@@ -27,3 +28,17 @@ export interface RecordEvent<Name extends string, Action extends RecordAction, D
 
 /** Events of accounts, push and the extensions that come with the platform. */
 export type PlatformEvent = `${'auth' | 'security' | 'webhook' | 'push'}.${string}`;
+
+/** An event that is posted to the addresses that users have registered, as the OpenAPI document tells of it. */
+export interface SentEvent {
+  /** `post.created`. */
+  name: string;
+  summary: string;
+  /** The request's headers, and what each says. */
+  headers: Readonly<Record<string, string>>;
+  /** What it tells. */
+  data: StandardSchema;
+  /** The JSON Schema of the request's body, around that of the data. */
+  body(data: object): object;
+  tags: readonly string[];
+}

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import type { Condition } from '../query/condition.ts';
+import type { Condition } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Store } from '../store/store.ts';
