@@ -19,7 +19,7 @@ const sendBody = z.strictObject({
 });
 const AUDIENCE = ['to', 'deviceIds', 'tokens', 'platform'];
 
-/** What the page at `path` does: it sees what is there, and acts on simulated devices. It sends to no others. */
+/** The routes of the page at `path`: read its data and act on simulated devices. They never send to real devices. */
 export function consoleRoutes(
   path: string,
   {
@@ -34,7 +34,7 @@ export function consoleRoutes(
   },
 ): Route[] {
   const common = { policy: 'public', middleware };
-  /** Pages are told what was done here at once. */
+  /** Updates open pages at once after an action. */
   const telling = (handler: Route['handler']) => async (ctx: RouteContext) => {
     const value = await handler(ctx);
     live.refresh();

@@ -6,18 +6,18 @@ import { type RecentPush, readRecentPushes } from '../../push/history/read-push.
 const MAX_USERS = 100;
 const MAX_NOTIFICATIONS = 20;
 
-/** Somebody who may have a device. */
+/** A user who can have a simulated device. */
 interface ShownUser {
   id: string;
-  /** Their name, else their e-mail. */
+  /** The name, or the e-mail if there is none. */
   label: string;
 }
 
-/** What the page shows. */
+/** The data of the page. */
 export interface ConsoleState {
-  /** Oldest first, so that they keep their places; each with its newest notifications. */
+  /** Oldest first, so that devices keep their position; each with its newest notifications. */
   devices: (SimulatedDevice & { owner: string })[];
-  /** For whom a device may be added. */
+  /** Users for whom a device may be added. */
   users: ShownUser[];
   /** Newest first. `label`: the name of the device, else its owner, else its masked token. */
   pushes: (Omit<RecentPush, 'devices'> & { devices: (RecentPush['devices'][number] & { label: string })[] })[];
@@ -28,7 +28,7 @@ function shown(user: StoredRecord): ShownUser {
   return { id, label: typeof name === 'string' && name !== '' ? `${name} (${email})` : String(email) };
 }
 
-/** Makes the reader of what the page shows. */
+/** Creates the function that reads the data of the page. */
 export function createStateReader(
   { database, service }: Pick<Platform, 'database'> & Pick<Host, 'service'>,
   users: ResourceGateway,
