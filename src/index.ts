@@ -1,18 +1,22 @@
 export { defineUser } from './accounts/define-user.ts';
+export type { RecordEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
-export type { Host } from './declare/host.ts';
+export type { Host, UserData } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { Policy, PolicyArguments, Viewer } from './declare/policy.ts';
-export type { RecordEvent } from './declare/record-event.ts';
 export { recordShape } from './declare/record-shape.ts';
-export type { ExtensionResourceOptions, HookContext, Resource, ScopeFilter } from './declare/resource.ts';
+export type {
+  ExtensionResourceOptions,
+  HookContext,
+  Resource,
+  ScopeFilter,
+  Service,
+} from './declare/resource.ts';
 export { defineResource } from './declare/resource.ts';
 export type { Route, RouteContext } from './declare/route.ts';
 export type { AnyService, Services } from './declare/service.ts';
 export type { Transaction } from './declare/transaction.ts';
-export type { Service } from './declare/typed-service.ts';
-export type { UserData } from './declare/user-data.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
 export { audit } from './extensions/audit/index.ts';
 export { developerConsole } from './extensions/console/index.ts';

@@ -1,7 +1,7 @@
 import type { Host, ResourceGateway, StoredRecord } from '../declare/host.ts';
 import { systemContext } from '../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
-import { create } from '../records/operations/create.ts';
+import { createRecord } from '../records/operations/create.ts';
 import type { AccountsContext } from './context.ts';
 import { createImport, type ImportLine, type ImportOptions, type ImportProgress } from './import/import.ts';
 import { registrationErrors } from './passwords/password-rules.ts';
@@ -51,7 +51,7 @@ export function createAdministration(
   return {
     find: async (email) => (await users.findForLogin(email.trim().toLowerCase()))?.user,
     create(input) {
-      return create(context, entity, input, systemContext(service), { check: registrationErrors });
+      return createRecord(context, entity, input, systemContext(service), { check: registrationErrors });
     },
     async list({ role, limit }) {
       if (role !== undefined && roles === undefined) return [];

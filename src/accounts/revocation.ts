@@ -1,5 +1,5 @@
 import type { Accounts, RevocationStep } from '../declare/accounts.ts';
-import { watchOf } from '../declare/authenticated-by.ts';
+import { watchOf } from '../declare/authenticator.ts';
 import type { ResourceGateway } from '../declare/host.ts';
 import { invalidSession } from '../platform/errors.ts';
 import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';

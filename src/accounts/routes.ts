@@ -4,7 +4,7 @@ import { ApiError, invalidSession } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { requestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';
-import { update } from '../records/operations/update.ts';
+import { updateRecord } from '../records/operations/update.ts';
 import type { AccountsContext } from './context.ts';
 import { changePassword, changePasswordInput } from './passwords/change-password.ts';
 import { loginShape, newSessionShape } from './sign-in/finish-login.ts';
@@ -76,7 +76,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       tags,
       summary: 'Change your profile',
       async handler(ctx) {
-        const changed = await update(context, accounts.user, ctx.user!.id, ctx.body, requestContext(ctx));
+        const changed = await updateRecord(context, accounts.user, ctx.user!.id, ctx.body, requestContext(ctx));
         return accounts.users.asSeenBySelf(changed);
       },
     },

@@ -1,7 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Request } from 'express';
 import { requestIdOf } from '../platform/http/request-id.ts';
-import type { Viewer } from './viewer.ts';
+
+/** The signed-in user as policies see them: their stored record. */
+export interface Viewer {
+  id: string;
+  roles?: readonly string[];
+  [field: string]: unknown;
+}
+
+/** Whether an account may be used: it is neither disabled nor being erased. Without a field `status` every account may. */
+export function isActive({ status }: Readonly<Record<string, unknown>>): boolean {
+  return status === undefined || status === 'active';
+}
 
 /** The user and the request behind the code that runs: events and audit record them, whatever the privilege of a call. */
 export interface Actor {

@@ -6,12 +6,12 @@ import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/queues.ts';
 import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from './accounts.ts';
-import type { Authenticator, Host } from './host.ts';
+import type { Authenticator } from './authenticator.ts';
+import type { SentEvent } from './events.ts';
+import type { Host, UserData } from './host.ts';
 import { camelCase } from './naming.ts';
 import type { ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
-import type { SentEvent } from './sent-event.ts';
-import type { UserData } from './user-data.ts';
 
 /** The roles that a process can play. */
 export const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;

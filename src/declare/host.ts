@@ -2,12 +2,26 @@ import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
-import type { PushSender } from './push.ts';
+import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
-import type { Auth, Route } from './route.ts';
 import type { Services } from './service.ts';
-import type { SimulatedDevices } from './simulated.ts';
 import type { Transact, Transaction } from './transaction.ts';
+
+/** Rows about users outside of resources: sessions, devices, keys, endpoints. */
+export interface UserData {
+  /** In camelCase and the plural: names its file in an export and its line in a report: `apiKeys`. */
+  name: string;
+  /** What it holds, for people. */
+  description: string;
+  /** The tables that it stands in, for the report. */
+  tables?: readonly string[];
+  /** Why some of it stays when it is erased, for people; left out: nothing does. */
+  kept?: string;
+  /** All that is held about a user, as an export tells it: no secrets, no hashes. A page at a time from the database. */
+  rows(userId: string): AsyncIterable<Record<string, unknown>>;
+  /** Removes it, or makes it nobody's, in bounded batches. Does no harm the second time. Gives how many rows. */
+  erase(userId: string): Promise<number>;
+}
 
 /** A record as stored, every field included except passwords. Made by the resource that it belongs to. */
 export interface StoredRecord {
@@ -123,38 +137,6 @@ export interface ResourceGateway {
   fromOutbox(columns: Record<string, unknown>): StoredRecord;
   /** Stored records by id, without policy. Unknown ids are left out. */
   load(ids: readonly string[]): Promise<StoredRecord[]>;
-}
-
-/** What the OpenAPI document says of a way to sign in. */
-export interface SignInScheme {
-  /** In camelCase: `session`. */
-  name: string;
-  description: string;
-  /** What its tokens look like, for people. */
-  bearerFormat: string;
-  /**
-   * The scopes of which a token needs one on a route; empty: the route refuses the token. Left out: a session needs none, and any other
-   * credential needs the scope of the route, as API keys do. Routes below `/auth` accept only sessions, whatever this returns.
-   */
-  scopesOf?(route: Route): readonly string[];
-}
-
-/** A way to sign in by the `Authorization` header. */
-export interface Authenticator {
-  scheme?: SignInScheme;
-  /** Whether a token is of this kind, by its form alone. */
-  recognizes(token: string): boolean;
-  /** @throws ApiError UNAUTHORIZED when the token is not valid */
-  authenticate(token: string, req: Request): Promise<{ user: Viewer; auth: Auth }>;
-  /** For answers that stay open. Left out: they stay until their user is gone. */
-  watch?: {
-    /** As its `auth.via`. */
-    via: Auth['via'];
-    /** Those of some sessions or keys, by `auth.id`, that would not sign in any longer. Whether their user would is not asked. */
-    ended(ids: readonly string[]): Promise<string[]>;
-    /** When a credential expires, ISO 8601; undefined if it never expires or is unknown. Left out: credentials never expire. */
-    expiresAt?(id: string): Promise<string | undefined>;
-  };
 }
 
 /** What a feature or an extension works with: the platform, and what the app's declarations became. */

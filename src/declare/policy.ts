@@ -1,9 +1,8 @@
 import type { Request } from 'express';
-import { runForViewer } from './actor.ts';
+import { runForViewer, type Viewer } from './actor.ts';
 import type { Services } from './service.ts';
-import type { Viewer } from './viewer.ts';
 
-export type { Viewer } from './viewer.ts';
+export type { Viewer } from './actor.ts';
 
 /**
  * What a policy function is called with. `doc` is the stored record for item routes and field rules, for the field rules of a

@@ -1,12 +1,19 @@
 import type { Request } from 'express';
 import type { Fields } from './field.ts';
-import type { CreateValues, RecordOf, UpdateValues } from './infer.ts';
+import type {
+  CreateBody,
+  CreateInput,
+  CreateValues,
+  RecordOf,
+  UpdateBody,
+  UpdateInput,
+  UpdateValues,
+} from './infer.ts';
 import { type ResourceName, resourceName } from './naming.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
-import type { Services } from './service.ts';
-import type { Service } from './typed-service.ts';
+import type { RecordService, Services } from './service.ts';
 
 /** The actions of a resource that have a route and a policy. */
 export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
@@ -108,3 +115,15 @@ export function defineResource<const N extends string, F extends Fields, T exten
 ): Resource<ResourceName<N>, NoInfer<F>, NoInfer<T>> {
   return { ...options, name: resourceName(name) as ResourceName<N> };
 }
+
+/**
+ * The records of one resource, for code. Every method throws `ApiError` as the HTTP route would answer. `T` is the resource's
+ * option `timestamps`.
+ */
+export type Service<F extends Fields, T extends boolean = true> = RecordService<
+  CreateInput<F>,
+  UpdateInput<F>,
+  RecordOf<F, T>,
+  CreateBody<F>,
+  UpdateBody<F>
+>;

@@ -1,5 +1,5 @@
 import { ApiError } from '../platform/errors.ts';
-import type { Authenticator } from './host.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { Auth, Route } from './route.ts';
 
 const SCOPE = /^[A-Za-z0-9][\w.-]*(?::[A-Za-z0-9][\w.-]*)*$/;

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
+import type { Viewer } from './actor.ts';
 import type { Operator } from './operator.ts';
-import type { Viewer } from './viewer.ts';
 
 /** The privilege of a service call, and the user and the request that events and audit record for it. */
 export interface ActAs {

@@ -1,8 +1,7 @@
 import { createFindDevices, deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
 import type { UserTable } from '../accounts/users/active-user.ts';
 import type { FeatureParts } from '../declare/extension.ts';
-import type { PushSender, TransactionalPushSender } from '../declare/push.ts';
-import type { SimulatedDevices } from '../declare/simulated.ts';
+import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../declare/push.ts';
 import type { Platform } from '../platform/platform.ts';
 import { browserPages } from './browser/pages.ts';
 import { pushSweeps } from './delivery/sweeps.ts';

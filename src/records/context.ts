@@ -4,7 +4,7 @@ import type { CallerTransaction, Transaction } from '../declare/transaction.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyedQueue } from '../platform/serial-queue.ts';
 import type { OperationContext } from './access/operation-context.ts';
-import type { VersionOf } from './operations/version.ts';
+import type { VersionOf } from './operations/versions.ts';
 import type { CompiledResource } from './schema/compiled.ts';
 import type { Archive } from './store/archive.ts';
 import type { Codec } from './store/codec.ts';

@@ -4,7 +4,7 @@ import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './access
 import { inScope, isVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { subscribe } from './query/subscribe.ts';
+import { subscribeToRecords } from './operations/subscribe.ts';
 import { serializeSeparately } from './serialize/serialize.ts';
 import { planVisibleFields } from './serialize/serialize-fields.ts';
 import { rowJson } from './store/event.ts';
@@ -45,7 +45,7 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     needsRecord: (viewer, anyRecord) => needsRecord(resource, viewer, anyRecord),
     expandedIn: (data) => expandedIn(resource, data),
     holdsEncrypted: (data) => holdsEncrypted(context, resource, data),
-    subscribe: (followed, viewContext) => subscribe(entity, followed, resolveViewContext(viewContext)),
+    subscribe: (followed, viewContext) => subscribeToRecords(entity, followed, resolveViewContext(viewContext)),
     visibilityKey: visibilityKey.of,
     ownersIn: visibilityKey.ownersIn,
     fromOutbox: (columns) => codec.fromJson(columns),

@@ -6,17 +6,14 @@ import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts
 import { withMeta } from '../platform/http/response.ts';
 import { type OperationContext, requestContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { create } from './operations/create.ts';
-import { readIfMatch } from './operations/if-match.ts';
-import { list } from './operations/list.ts';
-import { read } from './operations/read.ts';
-import { remove } from './operations/remove.ts';
-import { reservedIdOf } from './operations/reserved-id.ts';
-import { restore } from './operations/restore.ts';
-import { update } from './operations/update.ts';
+import { createRecord, reservedIdOf } from './operations/create.ts';
+import { deleteRecord, restoreRecord } from './operations/delete.ts';
+import { listRecords, readRecord } from './operations/read.ts';
+import { updateRecord } from './operations/update.ts';
+import { readIfMatch } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
 import { declaredPolicy } from './schema/compile.ts';
-import { recordView } from './serialize/serialize.ts';
+import { toBeSerialized } from './serialize/serialize.ts';
 
 /** The context of a write that honors `If-Match`. */
 function guarded(ctx: RouteContext): OperationContext {
@@ -34,7 +31,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const [singular, plural] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
   const recordOutput = recordShape(name);
   const item = `${resource.path}/:id`;
-  const change = (ctx: RouteContext) => update(context, entity, ctx.params.id!, ctx.body, guarded(ctx));
+  const change = (ctx: RouteContext) => updateRecord(context, entity, ctx.params.id!, ctx.body, guarded(ctx));
 
   const routes: Record<string, Route[]> = {
     list: [
@@ -45,8 +42,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `List ${plural}`,
         output: z.array(recordOutput),
         async handler(ctx) {
-          const { records, query, meta } = await list(context, entity, ctx.query, requestContext(ctx));
-          return withMeta(recordView(name, records, { selection: query }), meta);
+          const { records, query, meta } = await listRecords(context, entity, ctx.query, requestContext(ctx));
+          return withMeta(toBeSerialized(name, records, { selection: query }), meta);
         },
       },
     ],
@@ -58,9 +55,9 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Read a ${singular}`,
         output: recordOutput,
         async handler(ctx) {
-          const record = await read(entity, ctx.params.id!, requestContext(ctx));
+          const record = await readRecord(entity, ctx.params.id!, requestContext(ctx));
           const selection = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
-          return recordView(name, record, { selection });
+          return toBeSerialized(name, record, { selection });
         },
       },
     ],
@@ -75,7 +72,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Create a ${singular}`,
         bodyShape: recordShape(name, 'create'),
         output: recordOutput,
-        handler: (ctx) => create(context, entity, ctx.body, requestContext(ctx), { id: reservedIdOf(ctx.req) }),
+        handler: (ctx) => createRecord(context, entity, ctx.body, requestContext(ctx), { id: reservedIdOf(ctx.req) }),
       },
     ],
     update: [
@@ -99,7 +96,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         status: 204,
         summary: `Delete a ${singular}`,
         async handler(ctx) {
-          await remove(context, entity, ctx.params.id!, guarded(ctx));
+          await deleteRecord(context, entity, ctx.params.id!, guarded(ctx));
         },
       },
     ],
@@ -113,7 +110,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     summary: `Take a deleted ${singular} back`,
     errors: ['CONFLICT'],
     output: recordOutput,
-    handler: (ctx) => restore(context, entity, ctx.params.id!, guarded(ctx)),
+    handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, guarded(ctx)),
   };
   return [
     ...[...resource.actions].flatMap((action) =>

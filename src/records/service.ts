@@ -1,16 +1,54 @@
 import { runAs } from '../declare/actor.ts';
 import type { StoredRecord } from '../declare/host.ts';
-import type { ActAs, ActAsOn, AnyService } from '../declare/service.ts';
+import { resourceName } from '../declare/naming.ts';
+import type { ActAs, ActAsOn, AnyService, Serviced, Services } from '../declare/service.ts';
+import { ApiError } from '../platform/errors.ts';
+import { isDatabaseError, publicDatabaseError } from '../platform/postgres/errors.ts';
+import { isSemaphoreFull } from '../platform/semaphore.ts';
 import { actorOf, type OperationContext, serviceCallContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
-import { create } from './operations/create.ts';
-import { count, first, list, pages } from './operations/list.ts';
-import { read } from './operations/read.ts';
-import { remove } from './operations/remove.ts';
-import { restore } from './operations/restore.ts';
-import { update } from './operations/update.ts';
-import { versionOfTime } from './operations/version.ts';
-import { serviceError } from './service-error.ts';
+import { InputError } from './input-error.ts';
+import { createRecord } from './operations/create.ts';
+import { deleteRecord, restoreRecord } from './operations/delete.ts';
+import { countRecords, firstRecord, listRecords, readRecord, recordPages } from './operations/read.ts';
+import { updateRecord } from './operations/update.ts';
+import { versionOfTime } from './operations/versions.ts';
+
+/**
+ * What a service throws of an error: the database's as an ApiError, with the error as its cause; what project code threw as it
+ * is.
+ *
+ * @param bySystem whether the call was made as the system
+ */
+export function serviceError(error: unknown, bySystem: boolean): unknown {
+  if (error instanceof InputError) {
+    // The innermost call decides: a hook may have made it.
+    error.bySystem ??= bySystem;
+    return error;
+  }
+  if (error instanceof ApiError) return error;
+  if (isSemaphoreFull(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
+  const known = publicDatabaseError(error);
+  if (known?.code === 'VALIDATION_ERROR') {
+    return serviceError(new InputError(known.code, known.message, { cause: error }), bySystem);
+  }
+  return known ?? (isDatabaseError(error) ? new ApiError('INTERNAL', undefined, { cause: error }) : error);
+}
+
+/**
+ * Gives services by declaration or by name, which may be written in any case.
+ *
+ * @param find gives the service of a normalised name
+ * @param names of all that there are, for the error
+ */
+export function servicesBy(find: (name: string) => AnyService | undefined, names: readonly string[]): Services {
+  return (resource: string | Serviced<unknown>): never => {
+    const name = typeof resource === 'object' && resource !== null ? resource.name : resource;
+    const found = find(resourceName(name));
+    if (found === undefined) throw new Error(`there is no resource "${name}"; resources: ${names.join(', ')}`);
+    return found as never;
+  };
+}
 
 function guarded(operation: OperationContext, as: ActAsOn | undefined): OperationContext {
   return as?.ifMatch === undefined ? operation : { ...operation, ifMatch: [versionOfTime(as.ifMatch)] };
@@ -32,7 +70,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
 
   async function* records(operation: OperationContext, query: object | undefined) {
     try {
-      for await (const page of pages(context, entity, { ...query }, operation)) {
+      for await (const page of recordPages(context, entity, { ...query }, operation)) {
         yield* page as (StoredRecord & never)[];
         context.assertOutsideTransaction();
       }
@@ -42,21 +80,21 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
   }
 
   return {
-    create: (input, as) => run(as, (operation) => create(context, entity, input, operation)),
-    read: (id, as) => run(as, (operation) => read(entity, id, operation)),
+    create: (input, as) => run(as, (operation) => createRecord(context, entity, input, operation)),
+    read: (id, as) => run(as, (operation) => readRecord(entity, id, operation)),
     list: (query, as) =>
       run(as, async (operation) => {
-        const { records, meta } = await list(context, entity, { ...query }, operation, true);
+        const { records, meta } = await listRecords(context, entity, { ...query }, operation, true);
         return { data: records, meta };
       }),
     each(query, as) {
       context.assertOutsideTransaction();
       return records(serviceCallContext(as, context.service), query);
     },
-    first: (query, as) => run(as, (operation) => first(context, entity, { ...query }, operation)),
-    count: (query, as) => run(as, (operation) => count(context, entity, { ...query }, operation)),
-    update: (id, input, as) => run(as, (operation) => update(context, entity, id, input, guarded(operation, as))),
-    delete: (id, as) => run(as, (operation) => remove(context, entity, id, guarded(operation, as))),
-    restore: (id, as) => run(as, (operation) => restore(context, entity, id, operation)),
+    first: (query, as) => run(as, (operation) => firstRecord(context, entity, { ...query }, operation)),
+    count: (query, as) => run(as, (operation) => countRecords(context, entity, { ...query }, operation)),
+    update: (id, input, as) => run(as, (operation) => updateRecord(context, entity, id, input, guarded(operation, as))),
+    delete: (id, as) => run(as, (operation) => deleteRecord(context, entity, id, guarded(operation, as))),
+    restore: (id, as) => run(as, (operation) => restoreRecord(context, entity, id, operation)),
   };
 }

@@ -12,8 +12,7 @@ import { type ExtensionOptions, isOwnOption } from '../records/configuration/dec
 import { placesOf } from '../records/configuration/option-errors.ts';
 import { archiveNames } from '../records/store/archive-table.ts';
 import { keptNames, overlongNames } from './migrations/relation-names.ts';
-import { operationIdOf } from './openapi/operation-id.ts';
-import { shownRoutes } from './openapi/shown-routes.ts';
+import { operationIdOf, shownRoutes } from './openapi/documented-routes.ts';
 import { VERSION } from './version.ts';
 
 const OPTIONS = ['resources', 'extensions', 'settings', 'transports', 'listeners'];

@@ -1,11 +1,10 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
+import { type PlatformEvent, type RecordAction, type RecordEvent, recordActions } from '../declare/events.ts';
 import type { Extension } from '../declare/extension.ts';
 import type { RecordOf } from '../declare/infer.ts';
-import { type PlatformEvent, type RecordAction, type RecordEvent, recordActions } from '../declare/record-event.ts';
-import type { AnyResource, Resource } from '../declare/resource.ts';
+import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, Serviced } from '../declare/service.ts';
 import type { Transaction } from '../declare/transaction.ts';
-import type { Service } from '../declare/typed-service.ts';
 import { ConfigErrors } from '../platform/config-errors.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import { readEnvironment, StartupError } from '../platform/environment.ts';

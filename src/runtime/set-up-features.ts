@@ -11,7 +11,7 @@ import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
 import { idempotencyParts } from './http/idempotency/index.ts';
-import { openApiRoutes } from './openapi/routes.ts';
+import { openApiRoutes } from './openapi/document.ts';
 
 /** What all features of an app bring. */
 interface Features {

@@ -8,7 +8,7 @@ import { startRelay } from '../platform/outbox/relay.ts';
 import type { Assembly } from './assemble.ts';
 import { withStores } from './connect.ts';
 import { createApi } from './http/api.ts';
-import { metricsApp } from './http/metrics.ts';
+import { metricsApp } from './http/monitoring.ts';
 import { checkSchema, missingParts } from './migrations/check-schema.ts';
 import { warnIfAhead } from './migrations/state.ts';
 

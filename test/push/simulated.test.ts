@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SimulatedBehavior } from '../../src/declare/simulated.ts';
+import type { SimulatedBehavior } from '../../src/declare/push.ts';
 import { createApp, defineUser } from '../../src/index.ts';
 import { createPush } from '../../src/push/index.ts';
 import { simulatedTransport } from '../../src/push/simulated/transport.ts';

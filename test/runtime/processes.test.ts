@@ -78,10 +78,23 @@ test('four processes apart carry a change to a receiver, log no password, token 
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
   const requests = lines.filter((line) => line.msg === 'request');
-  expect(requests.filter(({ path }) => path.startsWith('/api/'))).toHaveLength(11);
-  expect(requests.filter(({ path }) => path === '/api/posts')).toEqual([
-    expect.objectContaining({ method: 'POST', status: 201, requestId: expect.any(String), via: 'session' }),
+  expect(requests.filter(({ route }) => route?.startsWith('/api/'))).toHaveLength(10);
+  // The path with the token matched no route.
+  expect(requests.filter(({ route }) => route === undefined)).toEqual([
+    expect.objectContaining({ method: 'GET', status: 404 }),
   ]);
+  expect(requests.filter(({ route }) => route === '/api/posts')).toEqual([
+    expect.objectContaining({
+      outcome: 'sent',
+      method: 'POST',
+      status: 201,
+      requestId: expect.any(String),
+      userId: expect.any(String),
+      via: 'session',
+    }),
+  ]);
+  // The pattern of a route, and no path: ids and what else clients put there stay out of the log.
+  for (const line of requests) expect(line).not.toHaveProperty('path');
   for (const one of [web, ...others]) {
     expect(one.said()).not.toMatch(/secret passphrase|device-secret|scrypt\$/);
     expect(one.said()).not.toContain(token);

@@ -48,7 +48,7 @@ async function command(args: string, { input, env = stores }: { input?: string; 
 test('the first admin is made from the command line: with a password that is printed once, or with one of his own', async () => {
   const made = await admin('create --email Root@Example.com --name Root');
   expect(made).toMatchObject({ code: 0, wrong: '' });
-  expect(made.said).toMatch(/^root@example.com is admin now \([0-9a-f]{24}\)\.\nPassword (shown only once): \S+$/);
+  expect(made.said).toMatch(/^root@example.com is admin now \([0-9a-f]{24}\)\.\nPassword \(shown only once\): \S+$/);
   const password = made.said.split(' ').at(-1)!;
   expect(password).toMatch(/^(?:[a-z2-9]{5}-){3}[a-z2-9]{5}$/);
   const { body } = await login('root@example.com', password);

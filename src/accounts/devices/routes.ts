@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
-import { authenticatorOf } from '../../declare/authenticated-by.ts';
-import type { Authenticator } from '../../declare/host.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import { authenticatorOf } from '../../declare/authenticator.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError, invalidSession } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';

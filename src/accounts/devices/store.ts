@@ -1,6 +1,5 @@
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { UserData } from '../../declare/user-data.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { isBlank, missingMessage } from '../../records/fields/missing-values.ts';
 import { folded } from '../../records/fields/password-strength.ts';
-import { applyRules } from '../../records/operations/rules.ts';
+import { applyRules } from '../../records/operations/custom-rules.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { everyField } from '../../records/store/codec.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { isActive } from '../../declare/actor.ts';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { isActive } from '../../declare/viewer.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { isActive } from '../../declare/viewer.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
 import { escapeHtml, type MailContent } from '../../platform/mail/message.ts';

@@ -1,8 +1,9 @@
 import type { Request } from 'express';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { Authenticator, Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
+import { isActive } from '../../declare/actor.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
-import { isActive } from '../../declare/viewer.ts';
 import { hashToken, isWellFormedToken, newToken } from '../../platform/crypto/token.ts';
 import { invalidSession } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Accounts, SignInStep } from '../../declare/accounts.ts';
+import { isActive } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { recordShape } from '../../declare/record-shape.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { isActive } from '../../declare/viewer.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';

@@ -1,5 +1,4 @@
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { UserData } from '../../declare/user-data.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';

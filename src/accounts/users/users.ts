@@ -4,8 +4,8 @@ import type { Viewer } from '../../declare/policy.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { requestContext } from '../../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
-import { create } from '../../records/operations/create.ts';
-import { recordView } from '../../records/serialize/serialize.ts';
+import { createRecord } from '../../records/operations/create.ts';
+import { toBeSerialized } from '../../records/serialize/serialize.ts';
 import { storedHash } from '../passwords/password-hash.ts';
 import { registrationErrors } from '../passwords/password-rules.ts';
 
@@ -53,7 +53,7 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   return {
     register(body, req) {
       const visitor = requestContext({ user: undefined, req, service: context.service });
-      return create(context, entity, body, visitor, { authorized: true, check: registrationErrors });
+      return createRecord(context, entity, body, visitor, { authorized: true, check: registrationErrors });
     },
     async findForLogin(email) {
       return accountOf(await database.read({ name: 'user_login', text: findByEmail, values: [email] }));
@@ -70,6 +70,6 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
     async replacePassword(id, hash, on) {
       return (await on.write({ text: replace, values: [id, hash] })).length > 0;
     },
-    asSeenBySelf: (user) => recordView(gateway.name, user, { viewer: user as StoredRecord & Viewer }),
+    asSeenBySelf: (user) => toBeSerialized(gateway.name, user, { viewer: user as StoredRecord & Viewer }),
   };
 }

@@ -1,6 +1,5 @@
 import { deletedUsersConsumer } from '../../accounts/users/deleted-users.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { UserData } from '../../declare/user-data.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';

@@ -1,5 +1,4 @@
-import type { Host } from '../../declare/host.ts';
-import type { UserData } from '../../declare/user-data.ts';
+import type { Host, UserData } from '../../declare/host.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { createVisibleChanges } from './reading/visible-entries.ts';
 import { ERASE_VALUES } from './sql.ts';

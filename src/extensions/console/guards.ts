@@ -18,7 +18,7 @@ function isOwnName(host: string, own: string | undefined): boolean {
   );
 }
 
-/** Whether a person opens the page: by the address bar, or by a link that may stand anywhere. */
+/** Whether the request is a page navigation, from the address bar or from a link on any site. */
 function isNavigation({ method, headers }: Request): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }
@@ -40,10 +40,10 @@ export const thisMachineOnly: RequestHandler = (req, _res, next) => {
 };
 
 /**
- * Refuses what pages of other origins ask for, reads and scripts included: nobody signs in here, so the browser is all that keeps them
- * out.
+ * Refuses requests from pages of other origins, including reads and scripts. The console has no sign-in, so this is its only protection
+ * against other pages.
  *
- * @param appUrl a URL under whose host the app is known, besides localhost and loopback addresses
+ * @param appUrl a URL whose host also belongs to the app, besides localhost and loopback addresses
  */
 export function sameOriginOnly(appUrl: string | undefined): RequestHandler {
   const own = appUrl === undefined ? undefined : new URL(appUrl).host;

@@ -9,7 +9,7 @@ import { createStateReader } from './state.ts';
 const HOME = '/console';
 const PATH = `${HOME}/push`;
 
-/** After which the page is read again. */
+/** Events after which the page's data is read again. */
 const EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
 
 /**
@@ -28,7 +28,7 @@ export function developerConsole(): Extension<'console'> {
           'devices belong to users: it needs accounts, see defineUser',
         ]);
       }
-      // There are none in production.
+      // Simulated devices do not exist in production.
       if (simulated === undefined) return {};
       const live = createLive(createStateReader(host, users, simulated), host.log);
       const middleware = [thisMachineOnly, sameOriginOnly(host.env.appUrl)];
@@ -39,7 +39,7 @@ export function developerConsole(): Extension<'console'> {
           ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
         ],
         listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.refresh()])),
-        // The server waits for streams, which end only here.
+        // The server waits for open streams when it stops, so they must end here.
         workers: { web: () => ({ stop: () => live.stop() }) },
       };
     },

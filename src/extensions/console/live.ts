@@ -2,26 +2,26 @@ import type { Request, Response } from 'express';
 import { ApiError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 
-/** ms: how often what is shown is read while a page is open. What happens in other processes is not told to this one. */
+/** Interval in ms at which the data is read while a page is open, because this process gets no events of other processes. */
 const EVERY_MS = 1000;
-/** ms: how often an open stream says that it is there. */
+/** Interval of heartbeats in ms. */
 const BEAT_MS = 15_000;
-/** ms: after which a page whose stream broke off asks again. */
+/** Delay in ms before a page reconnects. */
 const RETRY_MS = 1000;
 
-/** Streams of server-sent events, by which pages see what is there as it changes. */
+/** Streams of server-sent events that keep open pages up to date. */
 export interface Live {
-  /** Answers with a stream: `state` when it has changed, and `beat`. */
+  /** Responds with a stream of the events `state`, when the data has changed, and `beat`. */
   open(req: Request, res: Response): void;
-  /** Something has happened: what is shown is read again. */
+  /** Reads the data again because something has changed. */
   refresh(): void;
   /** Ends all streams. */
   stop(): Promise<void>;
 }
 
-/** Makes it. Nothing is read while no page is open; `read` gives what pages show. */
+/** Creates the streams. `read` returns the data of a page; it is not called while no page is open. */
 export function createLive(read: () => Promise<unknown>, log: Logger): Live {
-  /** Streams, and what each has shown last. */
+  /** Open streams, with the last data sent to each. */
   const streams = new Map<Response, string | undefined>();
   let reading: Promise<void> | undefined;
   let again = false;
@@ -31,7 +31,7 @@ export function createLive(read: () => Promise<unknown>, log: Logger): Live {
 
   function send(text: string): void {
     for (const [res, shown] of streams) {
-      // Who is slow to read gets the newest state once the older one is out.
+      // A slow reader gets the newest state after the previous one has been sent.
       if (shown === text || res.writableNeedDrain) continue;
       streams.set(res, text);
       res.write(`event: state\ndata: ${text}\n\n`);

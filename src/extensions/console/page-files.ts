@@ -7,7 +7,7 @@ import { onDemand, sendBytes, servedBytes } from '../../platform/http/served-byt
 
 const FOLDER = new URL('./page/', import.meta.url);
 
-// Nothing stands inline; notifications show images from anywhere.
+// No inline scripts or styles. Notifications may show images of any origin.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -33,7 +33,7 @@ const TYPES: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/** The page at `path`, and below it what it loads: the files of `page/`, each read when it is first asked for. */
+/** Serves the page at `path` and its assets below it: the files of `page/`, each read on its first request. */
 export function pageFiles(path: string, middleware: readonly RequestHandler[]): Route[] {
   return readdirSync(FOLDER).map((name) => {
     const ready = onDemand(async () =>

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { Host } from '../../declare/host.ts';
+import type { SimulatedBehavior, SimulatedDevices } from '../../declare/push.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import type { SimulatedBehavior, SimulatedDevices } from '../../declare/simulated.ts';
 import { boundedArray } from '../../platform/bounded-array.ts';
 import { validationError } from '../../platform/errors.ts';
 import type { Live } from './live.ts';
@@ -19,7 +19,7 @@ const sendBody = z.strictObject({
 });
 const AUDIENCE = ['to', 'deviceIds', 'tokens', 'platform'];
 
-/** What the page at `path` does: it sees what is there, and acts on simulated devices. It sends to no others. */
+/** The routes of the page at `path`: read its data and act on simulated devices. They never send to real devices. */
 export function consoleRoutes(
   path: string,
   {
@@ -34,7 +34,7 @@ export function consoleRoutes(
   },
 ): Route[] {
   const common = { policy: 'public', middleware };
-  /** Pages are told what was done here at once. */
+  /** Updates open pages at once after an action. */
   const telling = (handler: Route['handler']) => async (ctx: RouteContext) => {
     const value = await handler(ctx);
     live.refresh();

@@ -1,23 +1,23 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import type { SimulatedDevice, SimulatedDevices } from '../../declare/simulated.ts';
+import type { SimulatedDevice, SimulatedDevices } from '../../declare/push.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type RecentPush, readRecentPushes } from '../../push/history/read-push.ts';
 
 const MAX_USERS = 100;
 const MAX_NOTIFICATIONS = 20;
 
-/** Somebody who may have a device. */
+/** A user who can have a simulated device. */
 interface ShownUser {
   id: string;
-  /** Their name, else their e-mail. */
+  /** The name, or the e-mail if there is none. */
   label: string;
 }
 
-/** What the page shows. */
+/** The data of the page. */
 export interface ConsoleState {
-  /** Oldest first, so that they keep their places; each with its newest notifications. */
+  /** Oldest first, so that devices keep their position; each with its newest notifications. */
   devices: (SimulatedDevice & { owner: string })[];
-  /** For whom a device may be added. */
+  /** Users for whom a device may be added. */
   users: ShownUser[];
   /** Newest first. `label`: the name of the device, else its owner, else its masked token. */
   pushes: (Omit<RecentPush, 'devices'> & { devices: (RecentPush['devices'][number] & { label: string })[] })[];
@@ -28,7 +28,7 @@ function shown(user: StoredRecord): ShownUser {
   return { id, label: typeof name === 'string' && name !== '' ? `${name} (${email})` : String(email) };
 }
 
-/** Makes the reader of what the page shows. */
+/** Creates the function that reads the data of the page. */
 export function createStateReader(
   { database, service }: Pick<Platform, 'database'> & Pick<Host, 'service'>,
   users: ResourceGateway,

@@ -26,7 +26,7 @@ declare module '../../declare/resource.ts' {
 
 const ON_OWNER_DELETE = ['delete', 'anonymize', 'keep'] as const;
 
-/** What `app.privacy` offers: `npm run privacy` is made of it. */
+/** `app.privacy`, used by `npm run privacy`. */
 export interface PrivacyApi {
   /** @param tables `app.tables` */
   report(tables: Readonly<Record<string, PgTable>>): PrivacyReport;
@@ -36,8 +36,8 @@ export interface PrivacyApi {
 export type PrivacyOptions = ExportOptions;
 
 /**
- * Privacy: users get everything that is held about them, and have their account erased with all that belongs to it, by the
- * declarations: `onOwnerDelete`, `personalFields`, `pii()`.
+ * Privacy: users can download all their data and erase their account with everything that belongs to it, as declared by
+ * `onOwnerDelete`, `personalFields` and `pii()`.
  *
  * @example createApp({ resources, extensions: [privacy({ exportHours: 24 })] }, process.env)
  */

@@ -1,5 +1,4 @@
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import type { UserData } from '../../declare/user-data.ts';
+import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { type ErasureShare, erasureShares } from '../../records/schema/erasure-plan.ts';
 import { FIELDS, gapKey, type Packed, positionOf, streamKey } from './events/entry.ts';

@@ -13,8 +13,8 @@ declare module '../../declare/resource.ts' {
 }
 
 /**
- * Soft delete: deleted records of resources with `softDelete: true` are kept for some time, and those who may delete a record may
- * restore it.
+ * Soft delete: keeps deleted records of resources with `softDelete: true` for some time. A caller who may delete a record may restore
+ * it.
  *
  * @example createApp({ resources, extensions: [softDelete({ keepDays: 90 })] }, process.env)
  */

@@ -12,7 +12,7 @@ function purgeSql(table: string): string {
   ) returning 1`;
 }
 
-/** Removes what was deleted more than so many days ago for good, a sweep for each resource. */
+/** Creates one sweep for each resource that permanently removes records deleted more than `keepDays` ago. */
 export function createPurge({ resources, database }: Host, keepDays: number): Sweep[] {
   return resources.flatMap(({ name, archiveTable }) => {
     if (archiveTable === undefined) return [];

@@ -1,7 +1,6 @@
 import { deletedUsersConsumer } from '../../accounts/users/deleted-users.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import type { UserData } from '../../declare/user-data.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';

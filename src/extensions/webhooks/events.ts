@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { SentEvent } from '../../declare/events.ts';
+import { recordActions } from '../../declare/events.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { recordActions } from '../../declare/record-event.ts';
 import { recordShape } from '../../declare/record-shape.ts';
-import type { SentEvent } from '../../declare/sent-event.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ConfigErrors } from '../../platform/config-errors.ts';
 

@@ -1,5 +1,4 @@
-import type { Host, ResourceGateway } from '../../declare/host.ts';
-import type { UserData } from '../../declare/user-data.ts';
+import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';

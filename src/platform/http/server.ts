@@ -162,6 +162,6 @@ function hasPlainTransfer({ headers, httpVersion }: IncomingMessage): boolean {
 }
 
 /** Whether a head that Node lets pass may get to the app. */
-export function isSoundHead(req: IncomingMessage): boolean {
+function isSoundHead(req: IncomingMessage): boolean {
   return hasOneHost(req) && hasPlainTransfer(req);
 }

@@ -1,4 +1,4 @@
-import type { UserData } from '../../declare/user-data.ts';
+import type { UserData } from '../../declare/host.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 

@@ -7,7 +7,7 @@ import {
   type SimulatedDevice,
   type SimulatedDevices,
   type SimulatedNotification,
-} from '../../declare/simulated.ts';
+} from '../../declare/push.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';

@@ -1,5 +1,5 @@
 import { SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
-import type { SimulatedBehavior, SimulatedNotification } from '../../declare/simulated.ts';
+import type { SimulatedBehavior, SimulatedNotification } from '../../declare/push.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { SIMULATED, type Transport, type TransportResult } from '../transport.ts';

@@ -1,9 +1,10 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import type { DeletedUnder } from '../query/condition.ts';
+import type { DeletedUnder, ListCondition, ListQuery } from '../query/list-query.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { deletedUnderOf } from '../store/codec.ts';
+import { writeConditions } from './authorize.ts';
 import { type OperationContext, policyArguments } from './operation-context.ts';
 import { actionRule } from './rule-errors.ts';
 
@@ -32,7 +33,7 @@ function restorable(viewer: Viewer | undefined, others: boolean): string[] {
 }
 
 /** The deleted records whose deletion a viewer may undo, of those that the delete policy allows them by role or ownership. */
-export function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
+function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
   return { deletedUnder: restorable(viewer, allowsEveryRecord(policy, viewer)) };
 }
 
@@ -58,4 +59,22 @@ export async function assertRestorable(
     throw new ApiError('FORBIDDEN', `Restoring this record needs ${needs}: it was not deleted by its owner`);
   }
   return { deletedUnder: allowed };
+}
+
+/**
+ * What a list that shows deleted records is narrowed down to: those that the caller may restore.
+ *
+ * @throws ApiError UNAUTHORIZED, or FORBIDDEN for those who may restore none, or only what a function decides record by record
+ */
+export async function deletedConditions(
+  resource: CompiledResource,
+  deleted: ListQuery['deleted'],
+  operation: OperationContext,
+): Promise<ListCondition[]> {
+  if (deleted === undefined || operation.system) return [];
+  const allowed = await writeConditions(resource, 'delete', operation);
+  if (allowed === undefined) throw new ApiError('FORBIDDEN');
+  const restorable = [...allowed, restorableConditions(resource.policies.delete, operation.user)];
+  if (deleted === 'only') return restorable;
+  return [{ any: [{ field: 'deletedAt', op: 'exists', value: false }, { every: restorable }] }];
 }

@@ -5,7 +5,7 @@ import type { RouteContext } from '../../declare/route.ts';
 import type { ActAs, Services } from '../../declare/service.ts';
 import { identityOf } from '../../platform/http/identity.ts';
 import { requestIdOf } from '../../platform/http/request-id.ts';
-import type { IfMatch } from '../operations/if-match.ts';
+import type { IfMatch } from '../operations/versions.ts';
 
 /** A viewer, with the services that the project's functions get: inside a transaction, those of the transaction. */
 export interface ResolvedViewContext extends ViewContext {
@@ -83,7 +83,10 @@ export function serviceCallContext(as: ActAs | undefined, service: Services): Op
 }
 
 /** How the user of an operation signed in, and by which session or key; undefined unless the request is the user's own. */
-export function identityBehind({ user, req }: Pick<OperationContext, 'user' | 'req'>): ReturnType<typeof identityOf> {
+export function identityOfOperation({
+  user,
+  req,
+}: Pick<OperationContext, 'user' | 'req'>): ReturnType<typeof identityOf> {
   const identity = req && identityOf(req);
   return identity?.userId === user?.id ? identity : undefined;
 }

@@ -1,15 +1,27 @@
+import type { IncomingMessage } from 'node:http';
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { perRequest } from '../../platform/http/per-request.ts';
 import { newId } from '../../platform/ids.ts';
-import { authorizeCollection } from '../access/access.ts';
+import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { actionRule, inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { causeOf, conflict, finishWrite, hookContext } from './after-write.ts';
-import { hashPasswords } from './hash-passwords.ts';
-import { hookResult } from './hook-answer.ts';
-import { validateHooked } from './hook-errors.ts';
+import { hookContext, hookResult, validateHooked } from './hooks.ts';
 import { type Values, validate } from './validate.ts';
+import { causeOf, conflict, finishWrite, hashPasswords } from './write-steps.ts';
+
+const reserved = perRequest<string>('reserved id');
+
+/** Says which id the record gets that a request creates: it distinguishes a repeated request from a new one. */
+export function reserveId(req: IncomingMessage, id: string): void {
+  reserved.set(req, id);
+}
+
+/** The id that the record of this request must get; undefined for any new one. */
+export function reservedIdOf(req: IncomingMessage): string | undefined {
+  return reserved.get(req);
+}
 
 interface Options {
   /** The caller has asked another policy already (registration). */
@@ -54,7 +66,7 @@ async function insert(
 }
 
 /** Creates a record: policy, validation, hooks, then the row and its event in one statement. */
-export async function create(
+export async function createRecord(
   context: RecordsContext,
   entity: Entity,
   input: unknown,

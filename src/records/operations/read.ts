@@ -1,12 +1,25 @@
+import { runAs } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
+import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { loadAuthorized } from '../access/access.ts';
-import type { OperationContext } from '../access/operation-context.ts';
-import type { Entity } from '../context.ts';
+import { isTooSlow } from '../../platform/postgres/errors.ts';
+import { listConditions, loadAuthorized } from '../access/authorize.ts';
+import { deletedConditions } from '../access/deleted-under.ts';
+import { actorOf, type OperationContext } from '../access/operation-context.ts';
+import type { Entity, RecordsContext } from '../context.ts';
+import { cursorAfter } from '../query/cursor.ts';
+import type { Condition, ListCondition, ListQuery, Position } from '../query/list-query.ts';
+import { badQuery } from '../query/parameter.ts';
+import { parseListQuery, type RawQuery } from '../query/parse.ts';
+import { scopeConditions } from '../query/scope.ts';
+import type { Slice } from '../query/sql.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { type Fitting, readWithinRoom } from '../serialize/response-bytes.ts';
+import type { Store } from '../store/store.ts';
 
 /** Reads a record that the caller may read. */
-export async function read(
+export async function readRecord(
   { resource, store }: Entity,
   id: string,
   operation: OperationContext,
@@ -17,4 +30,204 @@ export async function read(
     return record;
   }
   return loadAuthorized(resource, store, id, 'read', resource.policies.read, operation);
+}
+
+// A list is held in memory. For longer lists, code uses `each`.
+const MAX_OF_CODE = 1000;
+// Records that `each` holds at a time.
+const EACH_PAGE = 100;
+
+/** A page of stored records, and the query that it answers. */
+export interface StoredPage {
+  records: StoredRecord[];
+  query: ListQuery;
+  meta: PageMeta | CursorMeta;
+}
+
+/** The place of a record in a list. */
+function placeOf(sort: ListQuery['sort'], record: StoredRecord): Position {
+  return sort.map((term) => record[term.field] ?? null);
+}
+
+/** Where a list goes on. A cursor that names a record stands where that record is now, if the caller may list it. */
+async function positionOf(
+  { resource }: Entity,
+  store: Store,
+  { after, sort }: ListQuery,
+  allowed: readonly ListCondition[],
+): Promise<Position | undefined> {
+  if (after === undefined || !('record' in after)) return after;
+  const record = await store.read(after.record, allowed);
+  if (record === undefined) {
+    throw badQuery(`The query parameter "after" stands at a ${resource.name} that is gone; begin the list anew`);
+  }
+  return placeOf(sort, record);
+}
+
+/** How a page is read. */
+interface Reading {
+  store: Store;
+  query: ListQuery;
+  after: Position | undefined;
+  operation: OperationContext;
+  /** The most bytes of records, as JSON; undefined for reads by code, which are not truncated. */
+  bytes: number | undefined;
+}
+
+/** Reads the records of a slice that fit. */
+async function readSlice(
+  { store, query, after, operation, bytes }: Reading,
+  slice: Omit<Slice, 'after'>,
+): Promise<Fitting<StoredRecord>> {
+  if (bytes === undefined) {
+    return { records: await store.list(query, { ...slice, after }, query.slow), isCut: false };
+  }
+  return readWithinRoom(operation.req, bytes, (room) => store.listWithin(query, { ...slice, after }, query.slow, room));
+}
+
+/** The records of a slice, and how many there are in all. */
+async function readCounted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[Fitting<StoredRecord>, number]> {
+  const { store, query } = reading;
+  if (slice.offset === 0 || !query.slow) {
+    return Promise.all([readSlice(reading, slice), store.count(query, query.slow)]);
+  }
+  // Passing over rows takes time: beyond the end nobody needs to.
+  const total = await store.count(query, query.slow);
+  return [slice.offset < total ? await readSlice(reading, slice) : { records: [], isCut: false }, total];
+}
+
+async function readPage({ resource }: Entity, reading: Reading): Promise<Omit<StoredPage, 'query'>> {
+  const { query } = reading;
+  const { page, limit } = query;
+  const offset = (page - 1) * limit;
+  const nextOf = (records: StoredRecord[]) => cursorAfter(resource, query, records.at(-1)!);
+  if (query.counted) {
+    const [{ records, isCut }, total] = await readCounted(reading, { limit, offset });
+    const isMore = isCut || (records.length === limit && offset + limit < total);
+    const next = isMore ? { next: nextOf(records) } : {};
+    const truncated = isCut ? { truncated: true as const } : {};
+    return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next, ...truncated } };
+  }
+  const { records, isCut } = await readSlice(reading, { limit: limit + 1, offset });
+  const isMore = isCut || records.length > limit;
+  if (records.length > limit) records.pop();
+  // If only the extra record, which shows that there is a next page, did not fit, the page is whole.
+  const truncated = isCut && records.length < limit ? { truncated: true as const } : {};
+  return { records, meta: { limit, next: isMore ? nextOf(records) : null, ...truncated } };
+}
+
+/** What policy and scope leave of the collection. */
+async function reachable(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
+  const allowed = await listConditions(resource, operation);
+  const scope = scopeConditions(resource, operation);
+  return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
+}
+
+/** What is asked for, and what of it the caller may list: policy, scope filter, then the query. */
+async function prepare(
+  { settings, entities }: RecordsContext,
+  { resource, store, archive }: Entity,
+  raw: RawQuery,
+  operation: OperationContext,
+  byCode: boolean,
+) {
+  const allowed = operation.system ? [] : await reachable(resource, operation);
+  const { defaultLimit, maxLimit } = settings.pagination;
+  const query = parseListQuery(resource, raw, operation.system ? 'system' : operation.user, {
+    limits: { defaultLimit, maxLimit: byCode ? Math.max(maxLimit, MAX_OF_CODE) : maxLimit },
+    resourceOf: (name) => entities.get(name)!.resource,
+    byCode,
+  });
+  const narrowed = [...allowed, ...(await deletedConditions(resource, query.deleted, operation))];
+  return {
+    query,
+    allowed: narrowed,
+    whole: { ...query, conditions: [...narrowed, ...query.conditions] },
+    from: query.deleted === undefined ? store : archive![query.deleted],
+  };
+}
+
+/** @throws ApiError UNAVAILABLE where the list takes too long */
+async function inTime<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isTooSlow(error)) throw error;
+    const hint = 'narrow it by a filter, search for a longer text, or leave out the total with count=none';
+    throw new ApiError('UNAVAILABLE', `This list takes too long; ${hint}`, { cause: error });
+  }
+}
+
+/**
+ * Lists the records that the caller may list.
+ *
+ * @param byCode whether code asks, in values of its own, and not a client in texts
+ */
+export async function listRecords(
+  context: RecordsContext,
+  entity: Entity,
+  raw: RawQuery,
+  operation: OperationContext,
+  byCode = false,
+): Promise<StoredPage> {
+  const { allowed, query, whole, from } = await prepare(context, entity, raw, operation, byCode);
+  return inTime(async () => {
+    const after = await positionOf(entity, from, query, allowed);
+    const bytes = byCode ? undefined : context.settings.http.pageBytes;
+    return { ...(await readPage(entity, { store: from, query: whole, after, operation, bytes })), query };
+  });
+}
+
+/** The first of the records that code asks for, and the caller may list. */
+export async function firstRecord(
+  context: RecordsContext,
+  entity: Entity,
+  raw: RawQuery,
+  operation: OperationContext,
+): Promise<StoredRecord | undefined> {
+  const { allowed, query, whole, from } = await prepare(context, entity, raw, operation, true);
+  return inTime(async () => {
+    const slice: Slice = { limit: 1, offset: 0, after: await positionOf(entity, from, query, allowed) };
+    return (await from.list(whole, slice, whole.slow))[0];
+  });
+}
+
+/** How many records there are of those that code asks for, and the caller may list. */
+export async function countRecords(
+  context: RecordsContext,
+  entity: Entity,
+  raw: RawQuery,
+  operation: OperationContext,
+): Promise<number> {
+  const { whole, from } = await prepare(context, entity, raw, operation, true);
+  return inTime(() => from.count(whole, whole.slow));
+}
+
+const PARTS = ['page', 'limit', 'after'];
+
+// The order in which no change moves a record.
+const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false }];
+
+/**
+ * Reads a whole list page by page, for code. Each page continues after the last record of the page before. Policy and scope are evaluated
+ * once, at the beginning.
+ */
+export async function* recordPages(
+  context: RecordsContext,
+  entity: Entity,
+  raw: RawQuery,
+  operation: OperationContext,
+): AsyncGenerator<StoredRecord[]> {
+  const part = PARTS.find((name) => raw[name] !== undefined);
+  if (part !== undefined) throw badQuery(`each() reads every record of a list: leave out "${part}"`);
+  const { whole, from } = await runAs(actorOf(operation), () => prepare(context, entity, raw, operation, true));
+  const ordered = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
+  let after: Position | undefined;
+  for (;;) {
+    const slice: Slice = { limit: EACH_PAGE, offset: 0, after };
+    const records = await inTime(() => from.list(ordered, slice, ordered.slow));
+    yield records;
+    if (records.length < EACH_PAGE) return;
+    after = placeOf(ordered.sort, records.at(-1)!);
+  }
 }

@@ -1,24 +1,26 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { loadAuthorized, writeConditions } from '../access/access.ts';
+import { writeConditions } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { inRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import type { Condition } from '../query/condition.ts';
-import { scopeConditions } from '../query/scope.ts';
-import { writerOf } from '../store/codec.ts';
 import type { WriteCondition, Written } from '../store/store.ts';
-import { causeOf, conflict, finishWrite, hookContext } from './after-write.ts';
-import { hashPasswords } from './hash-passwords.ts';
-import { hookResult } from './hook-answer.ts';
-import { validateHooked } from './hook-errors.ts';
-import { assertMatch, matchConditions } from './if-match.ts';
-import { retryOnConflict } from './retry-on-conflict.ts';
+import { hookContext, hookResult, validateHooked } from './hooks.ts';
 import { needsRecord, type Values, validate } from './validate.ts';
+import { matchConditions } from './versions.ts';
+import {
+  causeOf,
+  conflict,
+  finishWrite,
+  hashPasswords,
+  loadForWrite,
+  retryOnConflict,
+  stillInReach,
+  unchanged,
+} from './write-steps.ts';
 
 /** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
-async function attempt(
+async function attemptUpdate(
   context: RecordsContext,
   entity: Entity,
   id: string,
@@ -67,7 +69,7 @@ async function attempt(
  * Changes a record. Where the policy can be put into the statement (a role, the owner) the record is not loaded first: one
  * statement checks, changes and writes the event. A miss is looked into afterwards, to answer 403 or 404.
  */
-export async function update(
+export async function updateRecord(
   context: RecordsContext,
   entity: Entity,
   id: string,
@@ -78,57 +80,11 @@ export async function update(
   const joins = resource.declaration.hooks?.beforeUpdate !== undefined;
   const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
     joins
-      ? context.withTransaction(entity, as, (own, joined, who) => attempt(own, joined, id, input, who))
-      : attempt(context, entity, id, input, as),
+      ? context.withTransaction(entity, as, (own, joined, who) => attemptUpdate(own, joined, id, input, who))
+      : attemptUpdate(context, entity, id, input, as),
   );
   await finishWrite(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );
   return record;
-}
-
-/**
- * The condition under which an answer that was given for `record` still holds: a policy, rule or hook cannot be asked inside the
- * statement; whether the row is the one that it saw can.
- */
-export function unchanged({ resource }: Entity, record: StoredRecord): WriteCondition[] {
-  if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
-  return [{ writers: [writerOf(record)!] }];
-}
-
-async function loadAllowed(
-  { resource, store }: Entity,
-  id: string,
-  action: 'update' | 'delete',
-  operation: OperationContext,
-): Promise<StoredRecord> {
-  if (!operation.system) return loadAuthorized(resource, store, id, action, resource.policies[action], operation);
-  const record = isId(id) ? await store.read(id) : undefined;
-  if (record === undefined) throw new ApiError('NOT_FOUND');
-  return record;
-}
-
-/**
- * The record of a write.
- *
- * @throws ApiError UNAUTHORIZED, NOT_FOUND or FORBIDDEN, and only then PRECONDITION_FAILED: its version is not what `If-Match` asks
- */
-export async function loadForWrite(
-  entity: Entity,
-  id: string,
-  action: 'update' | 'delete',
-  operation: OperationContext,
-): Promise<StoredRecord> {
-  const record = await loadAllowed(entity, id, action, operation);
-  assertMatch(entity.versionOf, record, operation.ifMatch);
-  return record;
-}
-
-/** Conditions of a write whose record was loaded and allowed: what the statement can still check, it checks again. */
-export async function stillInReach(
-  { resource }: Entity,
-  conditions: Condition[] | undefined,
-  operation: OperationContext,
-): Promise<Condition[]> {
-  return conditions ?? scopeConditions(resource, operation);
 }

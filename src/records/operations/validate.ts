@@ -3,14 +3,14 @@ import type { z } from 'zod';
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
 import { tooManyKeys } from '../../platform/excessive-json.ts';
-import { asksFunction, refusal, refusalByFunction, type Writing } from '../access/may-write.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { inRule } from '../access/rule-errors.ts';
 import { checkedDefault, isBlank, missingMessage } from '../fields/missing-values.ts';
 import { InputError } from '../input-error.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { everyField } from '../store/codec.ts';
-import { applyRules } from './rules.ts';
+import { applyRules } from './custom-rules.ts';
+import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
 
 /** Names that a client may send back with a record that it received: ignored. */
 const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
@@ -54,7 +54,7 @@ function isSet(input: Values, name: string): boolean {
 
 /** Functions are asked for a change before it is looked at: the record that they decide over is there already. */
 async function refusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
-  if (!validation.updating || !asksFunction(field, validation)) return undefined;
+  if (!validation.updating || !needsFunction(field, validation)) return undefined;
   return refusalByFunction(field, validation, validation.before);
 }
 
@@ -156,7 +156,7 @@ async function askOnCreate(
   details: ErrorDetails,
 ): Promise<void> {
   const fields = validation.resource.fields.filter(
-    (field) => isSet(input, field.name) && asksFunction(field, validation),
+    (field) => isSet(input, field.name) && needsFunction(field, validation),
   );
   for (const field of fields) {
     const refused = await refusalByFunction(field, validation, policyDoc(validation.resource, values));

@@ -1,11 +1,18 @@
 import type { FieldSpec, Operator } from '../../declare/field.ts';
 import { fieldTypeOf, possibleOperators } from '../fields/field-type.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import type { Condition } from './condition.ts';
-import { isFilterable, LIST_OPERATORS, MAX_VALUES, PARAMETER, unknownFilter } from './filter.ts';
+import {
+  isFilterable,
+  LIST_OPERATORS,
+  MAX_VALUES,
+  PARAMETER,
+  type QueryViewer,
+  unknownFilter,
+  visibilityCondition,
+} from './filter.ts';
+import type { Condition } from './list-query.ts';
 import { badQuery, names, single } from './parameter.ts';
 import { comparable, comparison, EQUAL, isOperators, specOf } from './scope.ts';
-import { type QueryViewer, visibilityCondition } from './visibility.ts';
 
 /** A field that code may filter by here, and how. */
 interface Filterable {

@@ -1,5 +1,49 @@
+import type { FieldSpec, Operator } from '../../declare/field.ts';
+import { fieldTypeOf, type Scalar } from '../fields/field-type.ts';
 import type { SortTerm } from '../schema/compiled.ts';
-import type { ListCondition } from './condition.ts';
+
+/** One comparison of a field. Conditions of a list are joined by AND. */
+export interface Comparison {
+  field: string;
+  op: Operator;
+  value: unknown;
+  /** Compares values in memory as the column does. Left out: texts by code point, others by size. */
+  order?: (a: Scalar, b: Scalar) => number;
+}
+
+/** A comparison of a field with a value in the form in which records hold it. */
+export function compareField(field: string, spec: FieldSpec, op: Operator, value: unknown): Comparison {
+  const { order } = fieldTypeOf(spec);
+  return order === undefined ? { field, op, value } : { field, op, value, order };
+}
+
+/** Narrows down which records there are: comparisons, alternatives, or nothing at all. Asked in SQL and in memory alike. */
+export type Condition = Comparison | { any: readonly Condition[] } | { every: readonly Condition[] } | { never: true };
+
+/**
+ * A case-insensitive substring of a field. Only Postgres answers it: what is the same letter in upper and lower case (İ, ẞ, a
+ * final sigma) is not the same there and in JavaScript.
+ */
+export interface Search {
+  field: string;
+  contains: string;
+}
+
+/**
+ * Deleted records that one of these privileges may restore: they were deleted under one of them, or the privilege is unknown. Only
+ * Postgres evaluates this condition.
+ */
+export interface DeletedUnder {
+  deletedUnder: readonly string[];
+}
+
+/** A condition of a list. */
+export type ListCondition =
+  | Condition
+  | Search
+  | DeletedUnder
+  | { any: readonly ListCondition[] }
+  | { every: readonly ListCondition[] };
 
 /** References to expand, by field; below each, those of the record that it names. */
 export interface Includes extends ReadonlyMap<string, Includes> {}

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { defaultOrder, type Scalar } from '../fields/field-type.ts';
-import type { Comparison, Condition } from './condition.ts';
+import type { Comparison, Condition } from './list-query.ts';
 
 function compares({ op, value, order = defaultOrder }: Comparison, stored: unknown): boolean {
   if (op === 'exists') return (stored !== undefined) === value;

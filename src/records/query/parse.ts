@@ -2,12 +2,11 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import { totalOrder } from '../schema/sort-index.ts';
 import { codeFilter } from './code-filter.ts';
 import { parseCursor } from './cursor.ts';
-import { isFilterable, parseFilter, parseSearch } from './filter.ts';
+import { isFilterable, parseFilter, parseSearch, type QueryViewer } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
 import type { Includes, ListQuery } from './list-query.ts';
 import { assertOnce, badQuery, echo, names, positive, single } from './parameter.ts';
 import { isOpen, parseSort } from './sort.ts';
-import type { QueryViewer } from './visibility.ts';
 
 /** A query string: flat, a repeated parameter is an array. */
 export type RawQuery = Record<string, unknown>;

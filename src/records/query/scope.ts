@@ -7,7 +7,7 @@ import { dateType } from '../fields/date.ts';
 import { fieldTypeOf, possibleOperators, type Scalar } from '../fields/field-type.ts';
 import { idType } from '../fields/id.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type Condition, compareField } from './condition.ts';
+import { type Condition, compareField } from './list-query.ts';
 
 const NEVER: Condition = { never: true };
 const LISTS: readonly Operator[] = ['in', 'nin', 'all'];

@@ -1,6 +1,6 @@
 import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
+import { type QueryViewer, visibilityCondition } from './filter.ts';
 import { badQuery, echo, names } from './parameter.ts';
-import { type QueryViewer, visibilityCondition } from './visibility.ts';
 
 /** Fields in one `sort`. */
 export const MAX_TERMS = 8;

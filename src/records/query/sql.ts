@@ -1,8 +1,7 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { arrayTextSql } from '../fields/index-expressions.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
-import { columnOf } from '../schema/compiled.ts';
-import type { Comparison, ListCondition } from './condition.ts';
+import { arrayTextSql, prefixSql } from '../fields/index-expressions.ts';
+import { type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
+import type { Comparison, ListCondition, ListQuery, Position } from './list-query.ts';
 
 const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
@@ -17,7 +16,7 @@ export function parameters(values: unknown[] = []): Parameters {
   return { values, add: (value) => `$${values.push(value)}` };
 }
 
-function comparison(resource: CompiledResource, { field, op, value }: Comparison, params: Parameters): string {
+function comparisonSql(resource: CompiledResource, { field, op, value }: Comparison, params: Parameters): string {
   const column = quoteIdentifier(columnOf(resource, field));
   const declared = resource.field.get(field);
   if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
@@ -56,16 +55,16 @@ export function conditionSql(resource: CompiledResource, condition: ListConditio
   if ('never' in condition) return 'false';
   if ('deletedUnder' in condition)
     return `("deleted_under" is null or "deleted_under" && ${params.add(condition.deletedUnder)}::text[])`;
-  if ('any' in condition) return joined(resource, condition.any, ' or ', 'false', params);
-  if ('every' in condition) return joined(resource, condition.every, ' and ', 'true', params);
+  if ('any' in condition) return joinConditions(resource, condition.any, ' or ', 'false', params);
+  if ('every' in condition) return joinConditions(resource, condition.every, ' and ', 'true', params);
   if ('contains' in condition) {
     const pattern = `%${condition.contains.replace(/[\\%_]/g, '\\$&')}%`;
     return containsSql(resource, condition.field, params.add(pattern));
   }
-  return comparison(resource, condition, params);
+  return comparisonSql(resource, condition, params);
 }
 
-function joined(
+function joinConditions(
   resource: CompiledResource,
   conditions: readonly ListCondition[],
   word: string,
@@ -74,4 +73,135 @@ function joined(
 ): string {
   if (conditions.length === 0) return empty;
   return `(${conditions.map((one) => conditionSql(resource, one, params)).join(word)})`;
+}
+
+/** The condition that a row is as one of these transactions wrote it; only a statement can ask it. */
+export interface Writers {
+  writers: readonly string[];
+}
+
+/** The condition as SQL. `xmin`: https://www.postgresql.org/docs/current/ddl-system-columns.html */
+export function writersSql({ writers }: Writers, params: Parameters): string {
+  return `"xmin" = any(${params.add(writers)}::xid[])`;
+}
+
+interface Term {
+  /** SQL. */
+  column: string;
+  descending: boolean;
+  /** Whether records without the value are possible: Postgres sorts them as the greatest. */
+  nullable: boolean;
+  /** The placeholder of the value at the position; undefined when there is none. */
+  value: string | undefined;
+}
+
+function termAt(resource: CompiledResource, term: SortTerm, value: unknown, params: Parameters): Term {
+  const field = resource.field.get(term.field);
+  const { descending } = term;
+  const compared = (text: string) => (field?.sortsByPrefix ? prefixSql(text) : text);
+  const place = { column: compared(quoteIdentifier(term.column)), descending, nullable: field !== undefined };
+  if (value === null) return { ...place, value: undefined };
+  if (field === undefined) return { ...place, value: params.add(value) };
+  const stored = field.toParameter === undefined ? value : field.toParameter(value);
+  return { ...place, value: compared(`${params.add(stored)}::${field.columnType.sql}`) };
+}
+
+function equal({ column, value }: Term): string {
+  return value === undefined ? `${column} is null` : `${column} = ${value}`;
+}
+
+/** The ranges of one term that come after its value. */
+function rangesAfterTerm({ column, descending, nullable, value }: Term): string[] {
+  if (value === undefined) return descending ? [`${column} is not null`] : [];
+  if (descending) return [`${column} < ${value}`];
+  return nullable ? [`${column} > ${value}`, `${column} is null`] : [`${column} > ${value}`];
+}
+
+/** Terms of one direction and with values: one comparison of rows, which an index on them answers as one range. */
+function rangesAfterRow(terms: readonly Term[]): string[] {
+  const [columns, values] = [terms.map((term) => term.column), terms.map((term) => term.value)];
+  const row = `(${columns.join(', ')}) ${terms[0]!.descending ? '<' : '>'} (${values.join(', ')})`;
+  if (terms[0]!.descending) return [row];
+  // A comparison of rows knows no records without a value.
+  const without = terms.flatMap((term, i) =>
+    term.nullable ? [[...terms.slice(0, i).map(equal), `${term.column} is null`].join(' and ')] : [],
+  );
+  return [row, ...without];
+}
+
+function rangesOf(terms: readonly Term[]): string[] {
+  const [first, ...rest] = terms as [Term, ...Term[]];
+  if (rest.length === 0) return rangesAfterTerm(first);
+  if (terms.every((term) => term.descending === first.descending && term.value !== undefined))
+    return rangesAfterRow(terms);
+  return [...rangesAfterTerm(first), ...rangesOf(rest).map((range) => `${equal(first)} and ${range}`)];
+}
+
+/**
+ * What comes after a position in a sorted list, as conditions in SQL. They exclude each other and are all of it; each is one
+ * range of an index on the sort terms, so that a page costs the same wherever it begins.
+ */
+function rangesAfter(
+  resource: CompiledResource,
+  sort: readonly SortTerm[],
+  position: Position,
+  params: Parameters,
+): string[] {
+  return rangesOf(sort.map((term, i) => termAt(resource, term, position[i], params)));
+}
+
+interface Unnamed {
+  text: string;
+  values: unknown[];
+}
+
+/** What the statements of a list are made from. */
+export type SelectedList = Pick<ListQuery, 'conditions' | 'sort'>;
+
+/** The part of a sorted list that is wanted. */
+export interface Slice {
+  limit: number;
+  /** Rows to pass over. */
+  offset: number;
+  /** Where it begins; undefined for the start. */
+  after: Position | undefined;
+}
+
+function orderSql({ field }: CompiledResource, sort: readonly SortTerm[]): string {
+  const terms = sort.map(({ field: name, column, descending }) => {
+    const whole = quoteIdentifier(column);
+    return `${field.get(name)?.sortsByPrefix ? prefixSql(whole) : whole}${descending ? ' desc' : ''}`;
+  });
+  return terms.join(', ');
+}
+
+function whereSql(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
+}
+
+function fromSql({ source, table }: CompiledResource): string {
+  return source ?? quoteIdentifier(table);
+}
+
+/** The statement of a page. */
+export function pageStatement(resource: CompiledResource, columns: string, list: SelectedList, slice: Slice): Unnamed {
+  const params = parameters();
+  const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
+  const order = orderSql(resource, list.sort);
+  const ranges = slice.after === undefined ? [] : rangesAfter(resource, list.sort, slice.after, params);
+  const limit = params.add(slice.limit);
+  const rows = (range: readonly string[]) =>
+    `select ${columns} from ${fromSql(resource)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
+  if (slice.offset > 0) return { text: `${rows([])} offset ${params.add(slice.offset)}`, values: params.values };
+  if (ranges.length < 2) return { text: rows(ranges), values: params.values };
+  // Each range is read by itself, as far as the page could reach: joined by OR they would be read from the list's beginning.
+  const parts = ranges.map((range) => `(${rows([range])})`).join(' union all ');
+  return { text: `select * from (${parts}) _page order by ${order} limit ${limit}`, values: params.values };
+}
+
+/** The statement that counts a list. */
+export function countStatement(resource: CompiledResource, { conditions }: SelectedList): Unnamed {
+  const params = parameters();
+  const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
+  return { text: `select count(*) from ${fromSql(resource)}${where}`, values: params.values };
 }

@@ -6,7 +6,7 @@ import type { RecordsContext } from '../context.ts';
 import type { Includes } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { jsonBytes } from './json-bytes.ts';
+import { jsonBytes } from './response-bytes.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
 // An array may hold thousands of ids, a page holds a hundred arrays, and each level multiplies.

@@ -56,7 +56,7 @@ export async function serializeSeparately(
  * Stored records in the value of a handler that are serialized with a selection of their own, or for another viewer than the
  * caller. The records are private, so that no copy of this object leaves the system before it is serialized.
  */
-class RecordView {
+class ToBeSerialized {
   readonly #resource: string;
   readonly #records: StoredRecord | readonly StoredRecord[];
   readonly #selection: Selection;
@@ -88,13 +88,13 @@ class RecordView {
 }
 
 /** What a handler returns to have stored records serialized with a selection, or for another viewer than the caller. */
-export function recordView(...parameters: ConstructorParameters<typeof RecordView>): object {
-  return new RecordView(...parameters);
+export function toBeSerialized(...parameters: ConstructorParameters<typeof ToBeSerialized>): object {
+  return new ToBeSerialized(...parameters);
 }
 
 /** The stored record that a handler's value is, alone or in a `recordView`; undefined for any other value. */
 export function recordOf(value: unknown): StoredRecord | undefined {
-  if (value instanceof RecordView) return value.record;
+  if (value instanceof ToBeSerialized) return value.record;
   return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
 }
 
@@ -113,7 +113,7 @@ interface Place {
 /** The places of stored records in a response, by resource, and those of record views. */
 interface Places {
   records: Map<string, Place[]>;
-  views: { holder: Holder; key: PropertyKey; view: RecordView }[];
+  views: { holder: Holder; key: PropertyKey; view: ToBeSerialized }[];
 }
 
 /** Copies a value into its place and collects where in it there are records. */
@@ -126,7 +126,7 @@ function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Plac
     const place = { holder, key, record: value as StoredRecord };
     if (list === undefined) places.records.set(name, [place]);
     else list.push(place);
-  } else if (value instanceof RecordView) {
+  } else if (value instanceof ToBeSerialized) {
     places.views.push({ holder, key, view: value });
   } else if (Array.isArray(value)) {
     const copy = [...value];
@@ -155,7 +155,7 @@ export async function serializeResponse(
   value: unknown,
   viewContext: ResolvedViewContext,
 ): Promise<unknown> {
-  if (value instanceof RecordView) return value.serialize(context, viewContext);
+  if (value instanceof ToBeSerialized) return value.serialize(context, viewContext);
   const places: Places = { records: new Map(), views: [] };
   const response: Holder = {};
   copyInto(response, 'value', value, places, MAX_DEPTH);

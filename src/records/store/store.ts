@@ -4,12 +4,19 @@ import type { Statement } from '../../platform/postgres/pipeline.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Values } from '../operations/validate.ts';
-import type { Condition, DeletedUnder, ListCondition } from '../query/condition.ts';
-import { conditionSql, parameters } from '../query/sql.ts';
-import { countStatement, pageStatement, type SelectedList, type Slice } from '../query/statements.ts';
-import { type Writers, writersSql } from '../query/writers.ts';
+import type { Condition, DeletedUnder, ListCondition } from '../query/list-query.ts';
+import {
+  conditionSql,
+  countStatement,
+  pageStatement,
+  parameters,
+  type SelectedList,
+  type Slice,
+  type Writers,
+  writersSql,
+} from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import type { Measured } from '../serialize/page-bytes.ts';
+import type { Measured } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, eventValues } from './event.ts';
 import { firstWithinBytes, rowSize, selectWithinBytes } from './within-bytes.ts';

@@ -1,8 +1,39 @@
+import type { Logger } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { inLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
+import { retryContended } from '../../platform/postgres/retry.ts';
 import type { KeyedQueue } from '../../platform/serial-queue.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
-import { createService } from '../service.ts';
-import { servicesBy } from '../services.ts';
+import { createService, servicesBy } from '../service.ts';
+import type { TransactionGuard } from './transaction-guard.ts';
 
+/** What is to be done once a transaction is committed. */
+interface AfterCommitQueue {
+  /** Notes it; once it is committed, does it. */
+  add(work: () => unknown): void;
+  /** Does all that was noted, in order: it is committed. */
+  run(): Promise<void>;
+}
+
+/** What follows one transaction. What fails is logged: what is committed stays so, and its caller must not take it for failed. */
+export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
+  const queue: (() => unknown)[] = [];
+  let committed = false;
+  const done = async (work: () => unknown) => {
+    try {
+      await work();
+    } catch (error) {
+      log.error({ err: error }, 'what should follow a commit failed');
+    }
+  };
+  return {
+    add: (work) => void (committed ? done(work) : queue.push(work)),
+    async run() {
+      committed = true;
+      for (const work of queue) await done(work);
+    },
+  };
+}
 /**
  * What operations in a transaction work with. `before` hooks run in it, and so does what they do through their own `service`;
  * events and `after` hooks follow the commit.
@@ -43,4 +74,34 @@ export function contextWithin(outside: RecordsContext, transaction: OperationTra
     withTransaction: (entity, operation, work) => work(context, entity, operation),
   };
   return context;
+}
+
+/**
+ * Makes what joins a write with the writes of its `before` hook, outside of transactions: the first write of the hook's service
+ * begins a transaction, in which the record is then written, too. A hook that writes nothing costs none.
+ *
+ * @param outside the context outside of any transaction
+ */
+export function createWithTransaction(
+  outside: () => RecordsContext,
+  database: Database,
+  transactions: TransactionGuard,
+): RecordsContext['withTransaction'] {
+  return async (entity, operation, work, { always = false } = {}) => {
+    const { log } = outside();
+    const attempt = async () => {
+      const afterCommit = createAfterCommitQueue(log);
+      const result = await inLazyTransaction(database, (lazy) => {
+        const within = { database: lazy.opening, afterCommit: afterCommit.add, abort: lazy.abort };
+        const context = contextWithin(outside(), within);
+        const own = { ...entity, store: entity.store.on(always ? lazy.opening : lazy.following) };
+        const who = { ...operation, service: context.service };
+        return transactions.run(within, () => work(context, own, who), lazy.isOpen);
+      });
+      if (result !== undefined) await afterCommit.run();
+      return result;
+    };
+    // Without the step, the write would be a single statement, which is retried as well.
+    return always ? retryContended(attempt) : attempt();
+  };
 }

@@ -1,4 +1,3 @@
-import cors from 'cors';
 import express, {
   type Express,
   type NextFunction,
@@ -8,23 +7,52 @@ import express, {
   Router,
 } from 'express';
 import { runAs } from '../../declare/actor.ts';
+import { compilePolicy, isForRoles } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
+import type { Events } from '../../platform/events.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { identityOf } from '../../platform/http/identity.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
 import type { PendingResponses } from '../../platform/http/pending-responses.ts';
 import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
 import { sendError } from '../../platform/http/response.ts';
-import { createEndpoint, type EndpointParts } from './endpoint.ts';
-import { type HealthChecks, healthRouter } from './health.ts';
+import { corsOf } from './cors.ts';
+import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
 import { withHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
-import { metricsRouter } from './metrics.ts';
+import { type HealthChecks, healthRouter, metricsRouter } from './monitoring.ts';
 import { publicError } from './public-error.ts';
-import { reportRefusals } from './refusals.ts';
-import { logRequest } from './request-log.ts';
+import { logRequest, pathOf, recordRoute } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
-import { trustProxy } from './trust-proxy.ts';
+
+/**
+ * `TRUST_PROXY` in the forms that express takes: `true`, `false`, a number of hops, or a comma list of addresses, subnets and
+ * the names loopback, linklocal, uniquelocal (https://expressjs.com/en/guide/behind-proxies.html).
+ */
+function trustProxy(text: string | undefined): boolean | number | string {
+  if (text === undefined || text === 'false') return false;
+  if (text === 'true') return true;
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
+/** The endpoint of a route that is for roles alone, those of admins among them: a 403 emits `security.access_refused`. */
+function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
+  if (policy === undefined || !isForRoles(compilePolicy(policy, () => undefined))) return endpoint;
+  return async (req, res) => {
+    try {
+      await endpoint(req, res);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 403) {
+        const { userId, via, id: credential } = identityOf(req) ?? {};
+        const who = { userId, via, credential, ip: addressOf(req), requestId: requestIdOf(req) };
+        events.emit('security.access_refused', { ...who, method, path: pathOf(req) });
+      }
+      throw error;
+    }
+  };
+}
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
@@ -34,6 +62,7 @@ function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | 
   // What the route's middleware waits for would let the outcome of an early sign-in grow old.
   const meanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts.authenticators);
   return [
+    recordRoute(route.path),
     ...(limits === undefined ? [] : [limits.pass(route, meanwhile)]),
     ...middleware,
     reportRefusals(createEndpoint(route, parts), route, parts.host.events),
@@ -53,11 +82,17 @@ function mountPath(
   for (const route of routes) {
     router[METHODS[route.method]](route.path, ...handlersOf(route, parts, limits));
   }
-  router.all(routes[0]!.path, ...(limits === undefined ? [] : [limits.pass()]), (req: Request, res: Response) => {
-    res.setHeader('Allow', allow);
-    if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
-    res.status(204).end();
-  });
+  const { path } = routes[0]!;
+  router.all(
+    path,
+    recordRoute(path),
+    ...(limits === undefined ? [] : [limits.pass()]),
+    (req: Request, res: Response) => {
+      res.setHeader('Allow', allow);
+      if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
+      res.status(204).end();
+    },
+  );
 }
 
 /**
@@ -86,51 +121,6 @@ function specificity(a: string, b: string): number {
   const dynamic = (path: string) => path.split('/').findIndex((part) => part.startsWith(':') || part.startsWith('*'));
   const rank = (path: string) => (dynamic(path) === -1 ? Number.POSITIVE_INFINITY : dynamic(path));
   return rank(a) === rank(b) ? 0 : rank(b) - rank(a);
-}
-
-/** A page that a developer serves on the same machine, at any port. */
-const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
-
-/**
- * @param local whether origins on the same machine are allowed besides those that are listed
- */
-function corsOf(origins: readonly string[], local: boolean): RequestHandler {
-  const all = origins.includes('*');
-  const allowed = [...origins, ...(local ? [LOCAL_ORIGIN] : [])];
-  const isAllowed = (origin: string) =>
-    allowed.some((one) => (typeof one === 'string' ? one === origin : one.test(origin)));
-  const answer = cors({
-    origin: all ? '*' : allowed,
-    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowedHeaders: [
-      'Authorization',
-      'Content-Type',
-      'X-Request-Id',
-      'Idempotency-Key',
-      'If-Match',
-      'If-None-Match',
-      'Last-Event-ID',
-    ],
-    exposedHeaders: [
-      'X-Request-Id',
-      'RateLimit-Limit',
-      'RateLimit-Remaining',
-      'RateLimit-Reset',
-      'Retry-After',
-      'ETag',
-      'Idempotency-Replayed',
-    ],
-    maxAge: 600,
-  });
-  return (req, res, next) => {
-    const { origin, 'access-control-request-method': asked } = req.headers;
-    res.setHeader('Vary', 'Origin');
-    // cors names readable headers even to origins that are not listed, and takes every OPTIONS for a preflight: one that is
-    // none gets what the path allows.
-    if (origin === undefined || !(all || isAllowed(origin)) || (req.method === 'OPTIONS' && asked === undefined))
-      next();
-    else answer(req, res, next);
-  };
 }
 
 /** Hands a request to the router of its first segment, if there is one. */

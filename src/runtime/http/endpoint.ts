@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { type Actor, runAs } from '../../declare/actor.ts';
-import type { Authenticator, Host, StoredRecord } from '../../declare/host.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import type { Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { createScopeCheck } from '../../declare/scope.ts';
@@ -16,18 +17,48 @@ import {
   withData,
   withVersion,
 } from '../../platform/http/response.ts';
-import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access/access.ts';
+import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access/authorize.ts';
 import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
 import { createRuleErrorLog, refuseOnError } from '../../records/access/rule-errors.ts';
+import type { Entity } from '../../records/context.ts';
 import type { Records } from '../../records/index.ts';
-import { reserveId } from '../../records/operations/reserved-id.ts';
-import { versionOf } from '../../records/operations/version.ts';
+import { reserveId } from '../../records/operations/create.ts';
+import { assertMatch, readIfMatch, versionOf } from '../../records/operations/versions.ts';
 import { recordOf, serializeResponse } from '../../records/serialize/serialize.ts';
-import { checkInput } from './check-input.ts';
-import { checkQuery } from './check-query.ts';
-import { checkPreconditions, isItemPath, isTagged } from './etag.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
+import { checkInput, checkQuery } from './input.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
+
+const READS = new Set(['GET', 'HEAD']);
+
+/** Whether a path names one record of a resource. */
+export function isItemPath(path: string): boolean {
+  return /\/:id(\/|$)/.test(path);
+}
+
+/** Answers of accounts hold tokens and what belongs to one session: nobody keeps them, so they get no tag. */
+export function isTagged({ path }: Route): boolean {
+  return !/^\/auth(\/|$)/.test(path);
+}
+
+/**
+ * Checks `If-Match` of a route that changes something, before its handler runs. One that could not be kept is refused: a
+ * client that asks for it must not be overheard. Reads evaluate theirs with the answer.
+ *
+ * @param entity of an item route of a resource
+ * @param doc the record, where the endpoint has loaded it; a handler that loads it itself checks itself
+ * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
+ */
+function checkPreconditions(req: Request, entity: Entity | undefined, doc: unknown): void {
+  if (READS.has(req.method)) return;
+  if (req.headers['if-none-match'] !== undefined) {
+    throw new ApiError('BAD_REQUEST', 'If-None-Match is for GET and HEAD; use If-Match');
+  }
+  if (req.headers['if-match'] === undefined) return;
+  if (entity === undefined) throw new ApiError('BAD_REQUEST', 'If-Match is for changes of a single record');
+  const ifMatch = readIfMatch(req);
+  if (doc !== undefined) assertMatch(entity.versionOf, doc as StoredRecord, ifMatch);
+}
 
 /** What endpoints are made from. */
 export interface EndpointParts {

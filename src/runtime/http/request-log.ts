@@ -1,36 +1,52 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
 import { identityOf } from '../../platform/http/identity.ts';
+import { perRequest } from '../../platform/http/per-request.ts';
 import type { Logger } from '../../platform/log.ts';
+import { createTimer, type WorkLine } from '../../platform/log-work.ts';
 
-// Sessions' tokens, API keys and what else begins like them: whoever puts one into a path by mistake must not find it in the log.
+// Session tokens, API keys and other credentials of this form: one in a path by mistake must not be recorded.
 const TOKEN = /svc_\w+/gi;
-const LONGEST_PATH = 1000;
+const MAX_PATH_LENGTH = 1000;
 
-/** The path of a request without its query: values may be personal. Tokens in it are left out. */
+/** The path of a request, with tokens redacted and without its query, whose values may be personal. For audit events, not for the log. */
 export function pathOf(req: IncomingMessage): string {
   const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
-  return path.slice(0, LONGEST_PATH).replace(TOKEN, 'svc_[redacted]');
+  return path.slice(0, MAX_PATH_LENGTH).replace(TOKEN, 'svc_[redacted]');
+}
+
+const patterns = perRequest<string>('route pattern');
+
+/** Creates the handler that records which route a request matched, for its log line. */
+export function recordRoute(path: string): RequestHandler {
+  return (req, _res, next) => {
+    patterns.set(req, req.baseUrl + path);
+    next();
+  };
 }
 
 /**
- * One line a request, when it is answered or broken off: method, path, status, duration, who.
+ * Logs one line per request when its response is sent or its connection is lost. `route` is the pattern (`/api/posts/:id`), never the
+ * path, and is left out if no route matched. `userId`, `via` and `credential` (the id of the session or key) are there for a request
+ * that is signed in.
  */
 export function logRequest(log: Logger, req: IncomingMessage, res: ServerResponse, requestId: string): void {
-  // The probes of a platform come every few seconds and say nothing.
+  // The platform's probes come every few seconds and say nothing.
   if (!log.isLevelEnabled('info') || req.url === '/healthz' || req.url === '/readyz') return;
-  const started = performance.now();
+  const duration = createTimer();
   res.once('close', () => {
-    const auth = identityOf(req);
-    log.info(
-      {
-        requestId,
-        method: req.method,
-        path: pathOf(req),
-        status: res.writableFinished ? res.statusCode : 'broken off',
-        ms: Math.round((performance.now() - started) * 10) / 10,
-        ...(auth === undefined ? {} : { via: auth.via, as: auth.id }),
-      },
-      'request',
-    );
+    const { userId, via, id: credential } = identityOf(req) ?? {};
+    const line: WorkLine = {
+      outcome: res.writableFinished ? 'sent' : 'aborted',
+      requestId,
+      method: req.method,
+      route: patterns.get(req),
+      status: res.writableFinished ? res.statusCode : undefined,
+      durationMs: duration(),
+      userId,
+      via,
+      credential,
+    };
+    log.info(line, 'request');
   });
 }

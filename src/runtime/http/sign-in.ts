@@ -1,6 +1,6 @@
 import type { Request } from 'express';
-import { setAuthenticator } from '../../declare/authenticated-by.ts';
-import type { Authenticator } from '../../declare/host.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import { setAuthenticator } from '../../declare/authenticator.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
 import { invalidSession } from '../../platform/errors.ts';

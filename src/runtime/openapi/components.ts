@@ -1,10 +1,8 @@
-import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
+import type { RecordView } from '../../declare/record-shape.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import type { Json } from './json.ts';
-import { pascalCase } from './operation-id.ts';
+import { pascalCase } from './documented-routes.ts';
 import { recordSchema } from './record-schemas.ts';
-
-type Section = 'schemas' | 'responses' | 'parameters' | 'headers';
+import type { Components, Json, Section } from './schema.ts';
 
 const SUFFIX: Record<RecordView, string> = {
   read: '',
@@ -12,20 +10,6 @@ const SUFFIX: Record<RecordView, string> = {
   update: 'Update',
   register: 'Register',
 };
-
-/** The parts of the document that others refer to: each is there once something refers to it. */
-export interface Components {
-  /** Refers to the schema of a resource's records. Throws for an unknown resource. */
-  record(shape: RecordShape): Json;
-  /** A name for a part: the wanted one, with a number behind it when another part has that. The same part gets the same. */
-  reserve(section: Section, wanted: string, part: Json): string;
-  /** Puts a part under a name that was reserved for it. */
-  set(section: Section, name: string, part: Json): void;
-  /** Puts a part under a name that is free, and refers to it. */
-  named(section: Section, wanted: string, part: Json): Json;
-  /** All of them, by section, in the order of their names. */
-  all(): Json;
-}
 
 function refer(section: Section, name: string): Json {
   return { $ref: `#/components/${section}/${name}` };

@@ -1,14 +1,15 @@
-import type { Authenticator } from '../../declare/host.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import type { SentEvent } from '../../declare/events.ts';
 import type { Route } from '../../declare/route.ts';
-import type { SentEvent } from '../../declare/sent-event.ts';
+import { onDemand, type ServedBytes, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { createComponents } from './components.ts';
-import type { Json } from './json.ts';
-import { operationOf } from './operation.ts';
-import { schemesOf, securitySchemes } from './security.ts';
-import { sentEvents } from './sent-events.ts';
-import { documentPaths, shownRoutes } from './shown-routes.ts';
+import { docsFiles } from './docs-page.ts';
+import { documentPaths, pascalCase, shownRoutes } from './documented-routes.ts';
+import { operationOf, schemesOf, securitySchemes } from './operation.ts';
+import type { Components, Json } from './schema.ts';
+import { shapeSchema } from './shape.ts';
 
 /** What the document is made from. */
 export interface DocumentParts {
@@ -30,8 +31,47 @@ function tagsOf(operations: readonly Json[], resources: readonly CompiledResourc
   });
 }
 
+const ANSWER = { '2XX': { description: 'It was received. Any other answer, or none in time, is a failure.' } };
+
+function operationIdFor(name: string, taken: ReadonlySet<string>): string {
+  const wanted = `on${pascalCase(name)}`;
+  return taken.has(wanted) ? `${wanted}Event` : wanted;
+}
+
+/**
+ * The `webhooks` of the document (https://spec.openapis.org/oas/v3.1.1.html#oas-webhooks): what the app sends, by the names of the
+ * events.
+ *
+ * @param taken operationIds of the routes
+ */
+function sentEvents(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
+  const items = events.map(({ name, summary, headers, data, body, tags }) => {
+    const parameters = Object.entries(headers).map(([header, description]) =>
+      components.named('parameters', pascalCase(header), {
+        name: header,
+        in: 'header',
+        required: true,
+        description,
+        schema: { type: 'string' },
+      }),
+    );
+    const schema = body(shapeSchema(data, 'output', `${pascalCase(name)}Data`, components));
+    const operation = {
+      operationId: operationIdFor(name, taken),
+      summary,
+      tags,
+      security: [],
+      parameters,
+      requestBody: { required: true, content: { 'application/json': { schema } } },
+      responses: ANSWER,
+    };
+    return [name, { post: operation }];
+  });
+  return Object.fromEntries(items);
+}
+
 /** The OpenAPI 3.1 document of an app (https://spec.openapis.org/oas/v3.1.1.html): all that its routes take and answer. */
-export function createDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
+function createDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
   const schemes = schemesOf(authenticators);
@@ -55,4 +95,36 @@ export function createDocument({ routes, resources, authenticators, sent, settin
     ...(sent.length === 0 ? {} : { webhooks }),
     components: { securitySchemes: securitySchemes(schemes), ...components.all() },
   };
+}
+
+const DOCUMENT_HEADERS = { 'Cache-Control': 'no-cache' };
+
+function route(path: string, ready: () => Promise<ServedBytes>): Route {
+  return {
+    method: 'GET',
+    path,
+    policy: 'public',
+    hidden: true,
+    async handler({ req, res }) {
+      sendBytes(req, res, await ready());
+    },
+  };
+}
+
+/**
+ * `GET /api/openapi.json`, and the reference at `GET /api/docs`.
+ *
+ * @param parts asked once, when the document is first wanted: by then all routes of the app are known
+ */
+export function openApiRoutes({ openapi }: Settings, parts: () => DocumentParts): Route[] {
+  if (!openapi.enabled) return [];
+  const document = onDemand(() =>
+    servedBytes(
+      'application/json; charset=utf-8',
+      Buffer.from(JSON.stringify(createDocument(parts()))),
+      DOCUMENT_HEADERS,
+    ),
+  );
+  const docs = openapi.docs ? [...docsFiles(openapi.title)].map(([path, ready]) => route(path, ready)) : [];
+  return [route('/openapi.json', document), ...docs];
 }

@@ -2,7 +2,7 @@ import type { CompiledPolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import type { ErrorCode } from '../../platform/errors.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { isItemPath } from '../http/etag.ts';
+import { isItemPath } from '../http/endpoint.ts';
 
 /** What every route can answer with, whatever it does. */
 const ALWAYS: readonly ErrorCode[] = ['BAD_REQUEST', 'UNAUTHORIZED', 'INTERNAL', 'UNAVAILABLE'];

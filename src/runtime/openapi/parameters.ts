@@ -1,9 +1,14 @@
+import type { Operator } from '../../declare/field.ts';
 import type { Route } from '../../declare/route.ts';
-import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { isItemPath, isTagged } from '../http/etag.ts';
-import type { Components } from './components.ts';
-import type { Json } from './json.ts';
-import { ID_SCHEMA } from './scalars.ts';
+import { fieldJsonSchema } from '../../records/fields/field-type.ts';
+import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MAX_VALUES } from '../../records/query/filter.ts';
+import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
+import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
+import { declaredSorts, MAX_TERMS } from '../../records/query/sort.ts';
+import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
+import { isItemPath, isTagged } from '../http/endpoint.ts';
+import type { Components } from './schema.ts';
+import { ID_SCHEMA, type Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
 const IDEMPOTENCY_KEY = {
@@ -74,5 +79,130 @@ export function headerParameters(route: Route, components: Components): Json[] {
     ...(isRevalidated(route) ? [put('IfNoneMatch', IF_NONE_MATCH)] : []),
     ...(isGuarded(route) ? [put('IfMatch', IF_MATCH)] : []),
     ...(route.idempotent ? [put('IdempotencyKey', IDEMPOTENCY_KEY)] : []),
+  ];
+}
+
+interface Pagination {
+  defaultLimit: number;
+  maxLimit: number;
+}
+
+/** More paths than that are described, not listed. */
+const MAX_LISTED = 60;
+
+const OPERATOR_TEXT: Record<Operator, string> = {
+  eq: 'equals it',
+  ne: 'does not equal it, or has none',
+  gt: 'is greater',
+  gte: 'is greater or equal',
+  lt: 'is less',
+  lte: 'is less or equal',
+  in: 'is one of them',
+  nin: 'is none of them, or there is none',
+  all: 'holds all of them',
+  exists: 'is there (`true`) or not (`false`)',
+};
+
+function parameter(name: string, description: string, schema: Json): Json {
+  return { name, in: 'query', description, schema };
+}
+
+/** A parameter that takes several values, joined by commas. */
+function commaList(name: string, description: string, items: Json, bounds: Json): Json {
+  return {
+    ...parameter(name, description, { type: 'array', items, minItems: 1, ...bounds }),
+    style: 'form',
+    explode: false,
+  };
+}
+
+/** What a field is compared with: a value of its type, without the bounds that hold for what is stored. */
+function comparedSchema({ spec }: CompiledField): Json {
+  const { type, values, target } = spec.inner?.spec ?? spec;
+  const bare = { type, ...(values === undefined ? {} : { values }), ...(target === undefined ? {} : { target }) };
+  return fieldJsonSchema(bare, 'query');
+}
+
+function filterParameters(field: CompiledField): Json[] {
+  const { name, operators, spec } = field;
+  const compared = comparedSchema(field);
+  const seen = field.visibleTo === undefined ? '' : ' Matches only records on which you may see it.';
+  const one = (parameterName: string, op: Operator): Json => {
+    const means = spec.inner !== undefined && op === 'eq' ? 'holds it' : OPERATOR_TEXT[op];
+    const twin = parameterName === `${name}[eq]` ? ` The same as \`${name}\`, and not together with it.` : '';
+    const text = `Records whose \`${name}\` ${means}.${seen}${twin}`;
+    if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
+    if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
+    // Between commas must be something, and a comma, encoded or not, always stands between.
+    const item =
+      compared.type === 'string' && compared.enum === undefined ? { pattern: '^[^,]+$', ...compared } : compared;
+    return commaList(parameterName, text, item, { maxItems: MAX_VALUES });
+  };
+  return [...(operators.has('eq') ? [one(name, 'eq')] : []), ...[...operators].map((op) => one(`${name}[${op}]`, op))];
+}
+
+function sortParameter(resource: CompiledResource): Json {
+  const usual = resource.defaultSort.map(({ field, descending }) => (descending ? `-${field}` : field)).join(',');
+  const text = `The order: fields, with \`-\` before those that descend. Without it \`${usual}\`.`;
+  const values = declaredSorts(resource).flatMap((name) => [name, `-${name}`]);
+  return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_TERMS, uniqueItems: true });
+}
+
+/** The longest list of paths that can be read, from the short ones on; undefined when even those are too many. */
+function listedPaths(resource: CompiledResource, resourceOf: ResourceOf): { paths: string[]; all: boolean } {
+  let paths: string[] = [];
+  for (let levels = 1; levels <= MAX_LEVELS; levels++) {
+    const longer = includablePaths(resource, resourceOf, levels);
+    if (longer.length > MAX_LISTED) return { paths, all: false };
+    paths = longer;
+  }
+  return { paths, all: true };
+}
+
+function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
+  const { paths, all } = listedPaths(resource, resourceOf);
+  if (all && paths.length === 0) return [];
+  const text =
+    'References to expand. A path joins up to three with dots. What you may not see stays an id.' +
+    (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`);
+  const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
+  return [commaList('include', text, items, { maxItems: MAX_PATHS })];
+}
+
+function fieldsParameter(resource: CompiledResource): Json {
+  const text =
+    'Returns a subset of each record: only these fields, and always `id`. The schema of the answer describes the full record.';
+  return commaList('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
+}
+
+/** The query parameters of one record's read. */
+export function readParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
+  return [fieldsParameter(resource), ...includeParameter(resource, resourceOf)];
+}
+
+/** The query parameters of a list. */
+export function listParameters(
+  resource: CompiledResource,
+  resourceOf: ResourceOf,
+  { defaultLimit, maxLimit }: Pagination,
+): Json[] {
+  const whole = (maximum: number, usual: number) => ({ type: 'integer', minimum: 1, maximum, default: usual });
+  const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
+  const filtered = resource.fields.filter((field) => isFilterable(resource, field.name));
+  const q = `Records that hold this text, in upper or lower case, in ${searched.join(', ')}.`;
+  const deleted = 'Deleted records alone, or with the others: those that you may restore.';
+  const after = 'Goes on behind a page: its `meta.next`. Not together with `page`; the total is then not counted.';
+  return [
+    ...filtered.flatMap(filterParameters),
+    ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: LONGEST_SEARCH })]),
+    ...(declaredSorts(resource).length === 0 ? [] : [sortParameter(resource)]),
+    ...readParameters(resource, resourceOf),
+    parameter('page', 'Which page, from 1.', whole(MAX_PAGES, 1)),
+    parameter('limit', 'Records in a page.', whole(maxLimit, Math.min(defaultLimit, maxLimit))),
+    parameter('after', after, { type: 'string' }),
+    ...(resource.softDelete ? [parameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })] : []),
+    ...(isFilterable(resource, 'count')
+      ? []
+      : [parameter('count', '`none` leaves the total out, which a large list is faster without.', { const: 'none' })]),
   ];
 }

@@ -1,10 +1,9 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
-import { needsUser } from '../../records/access/access.ts';
+import { needsUser } from '../../records/access/authorize.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
-import type { Json } from './json.ts';
-import { ID_SCHEMA, TIME_SCHEMA } from './scalars.ts';
+import { ID_SCHEMA, type Json, TIME_SCHEMA } from './schema.ts';
 
 interface Making {
   unknownFields: 'reject' | 'strip';

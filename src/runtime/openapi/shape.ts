@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { recordShapes } from '../../declare/record-shape.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
-import type { Components } from './components.ts';
-import type { Json } from './json.ts';
+import type { Components, Json } from './schema.ts';
 
 type Direction = 'input' | 'output';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { type Measured, readWithinRoom } from '../../../records/serialize/page-bytes.ts';
+import { type Measured, readWithinRoom } from '../../../records/serialize/response-bytes.ts';
 import { type Entry, type EntryRow, readEntry, type ValuesColumns, withValues } from '../trail/entry.ts';
 import { type ListQuery, listQuery, nextCursor, pageStatement } from './query.ts';
 import { createVisibleEntries } from './visible-entries.ts';

@@ -1,8 +1,8 @@
+import type { Viewer } from '../../../declare/actor.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { allowsEveryRecord, type CompiledPolicy, compilePolicy } from '../../../declare/policy.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import type { Viewer } from '../../../declare/viewer.ts';
 import type { Changes, Entry } from '../trail/entry.ts';
 
 /** Returns the changes of an entry that a reader may see. */

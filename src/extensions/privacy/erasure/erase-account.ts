@@ -7,20 +7,20 @@ import type { Erasing, RecordEraser } from './record-eraser.ts';
 import type { createRedactOutbox } from './redact-outbox.ts';
 import { CLAIM, COUNT, LOOKED } from './sql.ts';
 
-/** When it is looked again for what requests stored that were still running, in ms after the erasure. */
+/** Delays after the erasure, in ms, before the checks for data that requests stored late. */
 const LOOK_AGAIN_MS = [60_000, 60 * 60_000];
 
 interface Shares {
   /** The users' own records. */
   user: RecordEraser;
-  /** Of the other resources whose records have an owner. */
+  /** The records of other resources that have an owner. */
   owned: readonly RecordEraser[];
   redact: ReturnType<typeof createRedactOutbox>;
 }
 
 /**
- * Makes the job of an erasure. It may be killed anywhere: each batch is a transaction that counts what it did, what was done is not
- * found again, and the account itself goes last.
+ * Creates the job of an erasure. It can be killed at any point and continued: each batch is one transaction that also counts its
+ * rows, finished rows are not found again, and the user record is deleted last.
  */
 export function createEraseAccount(
   host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'userData'>,
@@ -31,7 +31,7 @@ export function createEraseAccount(
   const { database, log } = host;
   const finish = createFinish(host, accounts, users, user, owned);
   const changed = owned.filter(({ plan }) => plan.action !== 'keep');
-  // Whoever may change users may have set another one meanwhile.
+  // An admin may have changed the status in the meantime.
   const mark = `update ${quoteIdentifier(users.table)} set status = 'deleting' where id = $1 and status is distinct from 'deleting'`;
 
   async function eraseUserData({ id, userId }: Erasing): Promise<void> {
@@ -41,8 +41,8 @@ export function createEraseAccount(
         const count = await erase(userId);
         if (count > 0) await database.write({ text: COUNT, values: [id, `erased:${name}`, count] });
       } catch (error) {
-        // One feature that cannot must not keep the others from it. It is asked again, and the account stays until it can.
-        log.error({ err: error, erasure: id, data: name }, 'data of a user could not be erased');
+        // Erase the data of the other features nevertheless. The job fails and is retried; the account stays until all succeed.
+        log.error({ err: error, erasure: id, data: name }, 'Could not erase data of a user');
         failures.push(error);
       }
     }
@@ -55,8 +55,8 @@ export function createEraseAccount(
     return total;
   }
 
-  // What was sent of records is found by the records, so it goes before them; and again after them, with what came meanwhile. Some of
-  // it has no index by user and is walked through: so not again where there were no records.
+  // User data of features (such as sent events) is found through the records, so erase it before them, and again after them for late
+  // additions. Some of it has no index by user and needs a scan, so skip the second pass if there were no records.
   async function eraseAll(erasing: Erasing): Promise<void> {
     await redact(erasing.userId);
     await eraseUserData(erasing);

@@ -1,12 +1,12 @@
-/** What stays of a user, and why. */
+/** Data that an erasure keeps, and the reason. */
 export interface Kept {
   name: string;
-  /** Null: it is not counted. */
+  /** Null if it was not counted. */
   count: number | null;
   why: string;
 }
 
-/** An erasure, as admins read it: the report of what was done. */
+/** An erasure with its report, for admins. */
 export interface Erasure {
   id: string;
   user: string;
@@ -14,16 +14,16 @@ export interface Erasure {
   status: 'running' | 'finished';
   requestedAt: string;
   finishedAt: string | null;
-  /** Records that are gone, by resource. */
+  /** Deleted records, by resource. */
   deleted: Record<string, number>;
-  /** Records that are nobody's, by resource. */
+  /** Anonymized records, by resource. */
   anonymized: Record<string, number>;
-  /** Rows that are gone or nobody's, by what they are: sessions, devices. */
+  /** Other deleted or anonymized rows, by kind: sessions, devices. */
   erased: Record<string, number>;
   kept: Kept[];
 }
 
-/** A row of its columns. */
+/** A row of `privacy_erasures`. */
 export type ErasureRow = [
   id: string,
   userId: string,
@@ -40,7 +40,7 @@ function countsOf(counts: Record<string, number>, what: string): Record<string, 
   return Object.fromEntries(found.map(([key, count]): [string, number] => [key.slice(what.length + 1), count]).sort());
 }
 
-/** Reads a row. */
+/** Converts a row to an erasure. */
 export function readErasure(row: ErasureRow): Erasure {
   const [id, user, requestedBy, status, counts, kept, requestedAt, finishedAt] = row;
   return {

@@ -1,15 +1,34 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
+import type { MailMessage } from '../../../platform/mail/message.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import type { Kept } from './erasure.ts';
-import { erasedNotice } from './notice.ts';
 import type { Erasing, RecordEraser } from './record-eraser.ts';
 import { COUNT, FINISH, NOTICE } from './sql.ts';
 
+/**
+ * Returns the e-mail that confirms the erasure: the last use of the user's address.
+ *
+ * @param place the host of the app, if it is known
+ */
+function erasedNotice(to: string, place: string | undefined, kept: readonly Kept[]): MailMessage {
+  const at = place === undefined ? '' : ` at ${place}`;
+  const stays = kept.map(({ name, why }) => `- ${name}: ${why}`);
+  return {
+    to,
+    subject: 'Your account was erased',
+    text: [
+      `Your account${at} was erased, with what belonged to it. This cannot be taken back, and nobody can sign in to it any more.`,
+      ...(stays.length === 0 ? [] : [`What stays, and why:\n${stays.join('\n')}`]),
+      'This address is forgotten once this message is sent.',
+    ].join('\n\n'),
+  };
+}
+
 type Finish = (erasing: Erasing, lookAgainMs: number) => Promise<void>;
 
-/** Makes what ends an erasure: the record of the user goes, the report is complete, and the user is told; all of it or nothing. */
+/** Creates the last step of an erasure: it deletes the user record, completes the report and sends the e-mail, all in one transaction. */
 export function createFinish(
   { events, env, mail, userData }: Pick<ExtensionHost, 'events' | 'env' | 'mail' | 'userData'>,
   { revoke }: Pick<Accounts, 'revoke'>,

@@ -2,6 +2,9 @@ import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { ConfigErrors } from '../../../platform/config-errors.ts';
+import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
+import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { checkErasure } from './config-errors.ts';
 import { createEraseAccount } from './erase-account.ts';
@@ -9,8 +12,39 @@ import { createRecordEraser } from './record-eraser.ts';
 import { createRedactOutbox } from './redact-outbox.ts';
 import { createRequestErasure } from './request.ts';
 import { erasureRoutes } from './routes.ts';
-import { stayDeleting } from './stay-deleting.ts';
-import { erasureSweep } from './sweeps.ts';
+import { DUE, FORGET_NOTICES } from './sql.ts';
+
+const EVERY_MS = 5000;
+const AT_ONCE = 500;
+
+/** Creates the sweep that enqueues due erasures and removes e-mails about finished ones. */
+function erasureSweep({ database, jobs }: Pick<ExtensionHost, 'database' | 'jobs'>): Sweep {
+  return {
+    name: 'erasures of accounts',
+    everyMs: EVERY_MS,
+    async run() {
+      const due = await database.write<[id: string]>({ text: DUE, values: [AT_ONCE] });
+      // A running erasure keeps its job.
+      await jobs.add('erase', due.flat());
+      return due.length + (await removeInBatches(database, FORGET_NOTICES));
+    },
+  };
+}
+
+/** Creates the relay consumer that resets the status to `deleting` if a user is changed or restored during their erasure. */
+function createStatusKeeper(users: ResourceGateway): OutboxConsumer {
+  const names = new Set([`${users.name}.updated`, `${users.name}.restored`]);
+  const text = `
+    update ${quoteIdentifier(users.table)} u set status = 'deleting' from privacy_erasures e
+    where u.id = any($1) and e.user_id = u.id and e.status = 'running' and u.status is distinct from 'deleting'`;
+  return {
+    wants: (row) => names.has(row.name),
+    async handle(rows, tx) {
+      await tx.write({ text, values: [rows.map((row) => row.recordId)] });
+      return undefined;
+    },
+  };
+}
 
 export { erasures } from './tables.ts';
 
@@ -20,20 +54,20 @@ export function erasureParts(host: ExtensionHost, accounts: Accounts, users: Res
     checkErasure(host.resources, users, errors);
     return errors;
   };
-  // No plan can be made of wrong options; nor is the app made then.
+  // Invalid options allow no plan, and the app does not start with them.
   if (check(new ConfigErrors()).lines.length > 0) return { checkConfig: check };
   const owned = host.resources.flatMap((gateway) => {
     const plan = erasurePlan(gateway.declaration, false);
     return gateway === users || plan.ownerField === undefined ? [] : [createRecordEraser(host, gateway, plan)];
   });
-  // Whoever owns users: only one's own account goes with it.
+  // A user resource may have an owner field, but an erasure removes only the user's own account.
   const plan = { ...erasurePlan(users.declaration, true), ownerField: 'id', ownerColumn: 'id' };
   const user = createRecordEraser(host, users, plan);
   const redact = createRedactOutbox(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
   return {
     routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
     jobs: { erase: { run: createEraseAccount(host, accounts, users, { user, owned, redact }), concurrency: 2 } },
-    consumers: [stayDeleting(users)],
+    consumers: [createStatusKeeper(users)],
     sweeps: [erasureSweep(host)],
   };
 }

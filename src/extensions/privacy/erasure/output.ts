@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const counts = (description: string) => z.record(z.string(), z.int()).meta({ description });
 
-/** The shape of an erasure. */
+/** An erasure in responses. */
 export const erasureShape = z
   .strictObject({
     id: z.string(),
@@ -11,16 +11,19 @@ export const erasureShape = z
     status: z.enum(['running', 'finished']),
     requestedAt: z.iso.datetime(),
     finishedAt: z.iso.datetime().nullable(),
-    deleted: counts('Records that are gone, by resource'),
-    anonymized: counts('Records that are nobody’s now and hold nothing personal, by resource'),
-    erased: counts('Other rows that are gone or nobody’s: sessions, devices, keys'),
+    deleted: counts('Deleted records, by resource'),
+    anonymized: counts('Anonymized records, without owner and personal data, by resource'),
+    erased: counts('Other deleted or anonymized rows: sessions, devices, keys'),
     kept: z
       .array(z.strictObject({ name: z.string(), count: z.int().nullable(), why: z.string() }))
-      .meta({ description: 'What stays, and why; told once it is finished' }),
+      .meta({ description: 'What is kept, and why; available when the erasure is finished' }),
   })
   .meta({ id: 'Erasure' });
 
-/** What a user is told whose account is being erased. */
+/** The response to a user who requests the erasure of their account. */
 export const askedShape = z
-  .strictObject({ id: z.string().meta({ description: 'Of the erasure, for questions about it' }), status: z.string() })
+  .strictObject({
+    id: z.string().meta({ description: 'The id of the erasure, for support requests' }),
+    status: z.string(),
+  })
   .meta({ id: 'ErasureAsked' });

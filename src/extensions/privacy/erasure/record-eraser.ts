@@ -9,7 +9,7 @@ import { recordStatements } from './record-statements.ts';
 import { COUNT } from './sql.ts';
 
 const AT_ONCE = 500;
-// A hook may take its time, and the transaction holds its records meanwhile.
+// Small, because hooks may be slow and the transaction locks its records meanwhile.
 const AT_ONCE_WITH_HOOKS = 50;
 
 /** A hook that threw. */
@@ -22,9 +22,9 @@ class HookFailure extends Error {
   }
 }
 
-/** For whom records are erased. */
+/** A running erasure and its user. */
 export interface Erasing {
-  /** Of the erasure, whose counts grow in the transaction of each batch. */
+  /** The id of the erasure. The transaction of each batch updates its counts. */
   id: string;
   userId: string;
 }
@@ -33,14 +33,14 @@ export interface Erasing {
 export interface RecordEraser {
   gateway: ResourceGateway;
   plan: ErasurePlan;
-  /** Goes on until nothing is left. Gives how many records it found. */
+  /** Erases until nothing is left. Returns the number of records found. */
   erase(erasing: Erasing): Promise<number>;
   /**
    * Runs a transaction that removes records, whatever the plan says, and tells of it without what is personal. It runs again, without
    * that record's hook, when a hook throws.
    */
   removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
-  /** How many there are; null when it takes too long to count them. */
+  /** Returns the number of records; null when counting takes too long. */
   count(userId: string): Promise<number | null>;
 }
 
@@ -53,7 +53,7 @@ type Remove = (rows: readonly unknown[][]) => Promise<void>;
 type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push'>;
 type Json = Record<string, unknown>;
 
-/** @param plan of a resource whose records have an owner */
+/** @param plan the erasure plan of a resource whose records have an owner */
 export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: ErasurePlan): RecordEraser {
   const { database, events, wake, log } = host;
   const statements = recordStatements(gateway, plan);
@@ -75,7 +75,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     }
   }
 
-  /** What hooks get of records; of what cannot be decrypted they hear nothing. */
+  /** Returns the records for hooks. Records that cannot be decrypted are left out. */
   function readable(rows: readonly unknown[][]): StoredRecord[] {
     return rows.flatMap((row) => {
       try {
@@ -87,7 +87,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     });
   }
 
-  /** @param spared ids of records whose `beforeDelete` has thrown: it is not asked again */
+  /** @param spared ids of records whose `beforeDelete` has thrown; it does not run again */
   async function removeWithin(tx: Transaction, rows: readonly unknown[][], spared: ReadonlySet<string>): Promise<void> {
     const records = hooked ? readable(rows) : [];
     const context = { user: undefined, req: undefined, as: 'system' as const };
@@ -97,7 +97,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
       try {
         await hooks.beforeDelete(record as never, { ...context, service: tx.service, push });
       } catch (error) {
-        // That the database is away says nothing of the hook: all of it is tried again.
+        // A database outage is not the hook's fault: retry the whole batch.
         if (isTransient(error)) throw error;
         throw new HookFailure(record.id, error);
       }
@@ -133,7 +133,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
         return await host.transaction((tx) => work(tx, (rows) => removeWithin(tx, rows, spared)));
       } catch (error) {
         if (!(error instanceof HookFailure)) throw error;
-        // Who may ask for the erasure asks no hook: the record goes without it.
+        // A hook cannot veto an erasure: delete the record without it.
         failed(error.record, 'beforeDelete', error.cause);
         spared.add(error.record);
       }
@@ -185,7 +185,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
         for await (const [row] of scan<[number]>(database, count)) return Number(row![0]);
       } catch (error) {
         if (!isTooSlow(error)) throw error;
-        // The account must not stay for ever because what stays of it is more than can be counted.
+        // An account must not stay forever because its kept records are too many to count.
         log.warn({ err: error, resource: gateway.name }, 'what is kept of an erased account could not be counted');
       }
       return null;

@@ -8,57 +8,57 @@ import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-
 
 /** The statements that erase a user's share of a resource. */
 export interface RecordStatements {
-  /** $1 owner, $2 how many. Takes hold of records that nobody else holds. */
+  /** $1 owner, $2 most rows. Locks records that no other transaction has locked. */
   take: string;
-  /** The same, and waits for who holds them: for what the first one leaves. */
+  /** The same, but waits for locked records. For records that the first statement has skipped. */
   takeWaiting: string;
-  /** $1 ids, $2 an id for the event of each. Gives the records as their events tell them, in JSON. */
+  /** $1 ids, $2 an event id for each. Returns the records as in their events, as JSON. */
   remove: string;
-  /** $1 ids, $2 an id for the event of each, then what `leftIn` gives. Gives the same of the records as they are and were. */
+  /** $1 ids, $2 an event id for each, then the values of `leftIn`. Returns the records after and before, as in their events. */
   anonymize: string;
   /**
    * Returns the ids of a page of the owner's deleted records. $1 owner, $2 the last id of the page before, $3 how many. By the owner index
    * of the archive. Undefined without soft delete.
    */
   findArchived: string | undefined;
-  /** $1 ids. Gives a row for each. */
+  /** $1 ids. Returns a row for each. */
   removeArchived: string | undefined;
-  /** The same; from $2 on what `leftIn` gives. */
+  /** The same; from $2 on the values of `leftIn`. */
   anonymizeArchived: string | undefined;
   /** $1 owner. The deleted ones that are kept, too. */
   count: string;
-  /** What is to stand in the emptied fields of records with these ids: a parameter for each field. */
+  /** Returns the new values of the emptied fields for records with these ids: one parameter for each field. */
   leftIn(ids: readonly string[]): unknown[];
 }
 
-/** Columns whose values no event may tell after an erasure: what is personal, and hashes, which none tells anyway. */
-export function untoldColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
+/** Returns the columns that events must not contain after an erasure: personal ones, and hashes, which are never in events. */
+export function erasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
   const passwords = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => fieldTypeOf(spec).concealed);
   return [...personal.map(({ column }) => column), ...passwords.map(([name]) => snakeCase(name))];
 }
 
-/** Whether each record has a text of its own for what is left in a field: one that is encrypted is bound to its record. */
+/** Returns whether the emptied value differs for each record: an encrypted value is bound to its record. */
 function isPerRecord({ spec, left }: EmptiedField): boolean {
   return spec.encrypted === true && left !== null;
 }
 
-/** What is left in a field of records with these ids, as a parameter. */
+/** Returns the parameter with the emptied value of a field for records with these ids. */
 function leftOf(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
   const of = (id: string) => gateway.toColumn(field.name, field.left, id);
   return isPerRecord(field) ? ids.map(of) : of('');
 }
 
-/** A list of column names as SQL. */
+/** Returns a list of column names as a SQL array. */
 export function textArray(names: readonly string[]): string {
   return `array[${names.map(quoteLiteral).join(', ')}]::text[]`;
 }
 
-/** @param plan of a resource whose records have an owner */
+/** @param plan the erasure plan of a resource whose records have an owner */
 export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): RecordStatements {
   const table = quoteIdentifier(gateway.table);
   const owner = quoteIdentifier(plan.ownerColumn!);
-  const untold = textArray(untoldColumns(gateway, plan));
-  const passwords = textArray(untoldColumns(gateway, { ...plan, personal: [] }));
+  const untold = textArray(erasedColumns(gateway, plan));
+  const passwords = textArray(erasedColumns(gateway, { ...plan, personal: [] }));
   const json = gateway.rowJson;
   const origin = gateway.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
   // `erased` marks changes by an erasure: streams that resume later get only the id of such a record.

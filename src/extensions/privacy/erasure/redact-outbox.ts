@@ -1,22 +1,22 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
-import { textArray, untoldColumns } from './record-statements.ts';
+import { erasedColumns, textArray } from './record-statements.ts';
 
-/** $1 owner. Takes what is personal out of events of his records that wait for the relay. Waits for a relay that has them. */
+/** $1 owner. Removes personal data from events of the owner's records that wait in the outbox. Waits for a relay that has locked them. */
 function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
-  const untold = textArray(untoldColumns(gateway, plan));
+  const erased = textArray(erasedColumns(gateway, plan));
   const owner = `'${plan.ownerColumn}'`;
-  const theirs = (part: string) => `(payload->'${part}'->>${owner} = $1 and payload->'${part}' ?| ${untold})`;
+  const theirs = (part: string) => `(payload->'${part}'->>${owner} = $1 and payload->'${part}' ?| ${erased})`;
   return `
-  update outbox set payload = payload || jsonb_build_object('record', (payload->'record') - ${untold})
-    || case when payload ? 'previous' then jsonb_build_object('previous', (payload->'previous') - ${untold}) else '{}' end
+  update outbox set payload = payload || jsonb_build_object('record', (payload->'record') - ${erased})
+    || case when payload ? 'previous' then jsonb_build_object('previous', (payload->'previous') - ${erased}) else '{}' end
   where resource = '${gateway.name}' and (${theirs('record')} or ${theirs('previous')}) returning 1`;
 }
 
 /**
- * Makes what takes the personal data of a user out of events that wait: what is sent of them after an erasure has none of it.
+ * Creates the function that removes a user's personal data from waiting events, so that events sent after the erasure contain none.
  *
- * @param shares of resources whose records do not stay as they are
+ * @param shares resources whose records are deleted or anonymized
  */
 export function createRedactOutbox(
   { database }: Pick<Host, 'database'>,

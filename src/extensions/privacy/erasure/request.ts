@@ -6,13 +6,13 @@ import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts'
 import { type Erasure, type ErasureRow, readErasure } from './erasure.ts';
 import { OF_USER, REQUEST } from './sql.ts';
 
-/** Asks for the erasure of an account: from then on it is `deleting`, and nobody is signed in to it. */
+/** Starts the erasure of an account. Its status becomes `deleting` at once, which ends all its credentials. */
 export type RequestErasure = (request: { userId: string; by: string; ip: string }) => Promise<Erasure>;
 
-// Of two admins who erase each other at once, one must find the other gone.
+// When two admins erase each other at once, the second request must see the first.
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('privacy_erasures', 0))`;
 
-/** Makes it. Asked again, it gives the erasure that there is. */
+/** Creates the function that starts an erasure. For a repeated request it returns the existing erasure. */
 export function createRequestErasure(
   { transaction, events, jobs }: Pick<ExtensionHost, 'transaction' | 'events' | 'jobs'>,
   users: ResourceGateway,

@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { passwordToCheck } from '../../../accounts/sign-in/login.ts';
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
@@ -8,12 +9,33 @@ import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { createKeyedQueue } from '../../../platform/serial-queue.ts';
 import { type ErasureRow, readErasure } from './erasure.ts';
-import { eraseInput, listQuery } from './input.ts';
 import { askedShape, erasureShape } from './output.ts';
 import type { RequestErasure } from './request.ts';
 import { LIST, OF_USER, READ } from './sql.ts';
 
-/** The routes by which accounts are erased, and admins read what came of it. */
+const MAX_LIMIT = 200;
+const id = z.string().refine(isId, { error: 'Must be an id' });
+const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
+
+/** The body of a user's request to erase their account. */
+const eraseInput = z.strictObject({
+  password: passwordToCheck,
+  code: z
+    .string({ error: 'Must be a string' })
+    .max(64, { error: 'Must be at most 64 characters' })
+    .optional()
+    .meta({ description: 'With two-factor: a code of the authenticator app, or a recovery code' }),
+});
+
+/** The query of the list. */
+const listQuery = z.strictObject({
+  user: id.optional().meta({ description: 'The id of a user' }),
+  status: z.enum(['running', 'finished'], { error: 'Must be one of: running, finished' }).optional(),
+  after: id.optional().meta({ description: 'The `meta.next` of the previous page' }),
+  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(50),
+});
+
+/** The routes to erase accounts and, for admins, to read the reports. */
 export function erasureRoutes(
   { database }: Pick<Host, 'database'>,
   accounts: Accounts,
@@ -36,7 +58,7 @@ export function erasureRoutes(
 
   async function eraseUser(ctx: RouteContext) {
     const [by, userId] = [ctx.user!.id, ctx.params.id!];
-    // Whoever took over an admin's session must not get around the password by it.
+    // A stolen admin session must not bypass the password.
     if (by === userId) throw new ApiError('FORBIDDEN', 'Erase your own account with POST /api/auth/me/erase');
     return request({ userId, by, ip: addressOf(ctx.req) });
   }
@@ -80,7 +102,7 @@ export function erasureRoutes(
       operationId: 'eraseUser',
       tags,
       summary: 'Erase the account of a user and what belongs to it',
-      description: 'Asked again, it gives the erasure that there is.',
+      description: 'A repeated request returns the existing erasure.',
       handler: eraseUser,
     },
     {

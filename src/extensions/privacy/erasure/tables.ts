@@ -1,6 +1,6 @@
 import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
 
-/** Erasures of accounts: what is to be done, and the report of what was. Nothing personal is in it but ids. */
+/** Erasures of accounts, with their reports. The only personal data in it are ids. */
 export const erasures = pgTable(
   'privacy_erasures',
   {
@@ -10,17 +10,17 @@ export const erasures = pgTable(
     requestedBy: text('requested_by').notNull(),
     /** `running` until the record of the user is gone, then `finished`. */
     status: text('status').notNull().default('running'),
-    /** How much by what and where: `{ "deleted:post": 12, "anonymized:comment": 3, "erased:sessions": 2 }`. */
+    /** Numbers of rows by kind: `{ "deleted:post": 12, "anonymized:comment": 3, "erased:sessions": 2 }`. */
     counts: jsonb('counts').notNull().default({}),
-    /** What stays, and why: `[{ name, count, why }]`. */
+    /** What is kept, and why: `[{ name, count, why }]`. */
     kept: jsonb('kept').notNull().default([]),
     requestedAt: timestamptz('requested_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
-    /** When there is something to do; null: never again. */
+    /** The next time at which the job must run; null: never. */
     dueAt: timestamptz('due_at').defaultNow(),
-    /** How often it was looked again for what came late. */
+    /** The number of checks for late data so far. */
     looks: integer('looks').notNull().default(0),
-    /** The e-mail that told the user; null: none, or it is forgotten. */
+    /** The e-mail to the user; null: none, or it has been removed. */
     noticeId: text('notice_id'),
   },
   (table) => [

@@ -1,4 +1,4 @@
-import type { Viewer } from '../../../declare/viewer.ts';
+import type { Viewer } from '../../../declare/actor.ts';
 
 /** What a file is written with. */
 export interface Writing {

@@ -1,6 +1,5 @@
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import type { UserData } from '../../../declare/user-data.ts';
-import type { Viewer } from '../../../declare/viewer.ts';
+import type { Viewer } from '../../../declare/actor.ts';
+import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
 import type { ConfigErrors } from '../../../platform/config-errors.ts';
 import type { ExportFile } from './export-file.ts';
 import { namingRecords, ownRecords } from './resource-files.ts';

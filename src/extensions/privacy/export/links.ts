@@ -1,5 +1,5 @@
+import { isActive } from '../../../declare/actor.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { isActive } from '../../../declare/viewer.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Export } from './store.ts';
 

@@ -1,6 +1,6 @@
+import type { Viewer } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { pluralName } from '../../../declare/naming.ts';
-import type { Viewer } from '../../../declare/viewer.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import type { ExportFile, Writing } from './export-file.ts';
 import { type ExportedField, exportedFields, recordOf } from './exported-fields.ts';

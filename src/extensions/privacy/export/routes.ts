@@ -14,7 +14,7 @@ import type { Export, Exports } from './store.ts';
 const time = z.iso.datetime();
 
 /** The shape of an export in answers. */
-export const exportShape = z
+const exportShape = z
   .strictObject({
     id: z.string(),
     status: z.enum(['preparing', 'ready', 'failed']),

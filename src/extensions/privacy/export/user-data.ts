@@ -1,5 +1,4 @@
-import type { Host } from '../../../declare/host.ts';
-import type { UserData } from '../../../declare/user-data.ts';
+import type { Host, UserData } from '../../../declare/host.ts';
 import { rowsInPages } from '../../../platform/postgres/rows-in-pages.ts';
 import { REMOVE_OF_USERS, ROWS_OF } from './sql.ts';
 

@@ -1,4 +1,4 @@
-import type { Viewer } from '../../../declare/viewer.ts';
+import type { Viewer } from '../../../declare/actor.ts';
 import type { ExportFile } from './export-file.ts';
 import type { Entry } from './zip.ts';
 

@@ -15,7 +15,7 @@ export interface PersonalField {
   reason: Reason;
 }
 
-/** The personal parts of a field: itself, or those of its members that are. */
+/** Returns the personal parts of a field: the field itself, or its personal members. */
 function personalParts(path: string, name: string, spec: FieldSpec, reason: Reason | undefined): [string, Reason][] {
   if (reason !== undefined) return [[path, reason]];
   if (spec.pii) return [[path, 'pii()']];
@@ -28,9 +28,9 @@ function personalParts(path: string, name: string, spec: FieldSpec, reason: Reas
 }
 
 /**
- * The personal fields of a resource.
+ * Returns the personal fields of a resource.
  *
- * @param isUser of the user resource: what it says of an account is personal, whatever its name
+ * @param isUser whether it is the user resource, whose free-text fields are all personal
  */
 export function personalFields({ fields, personalFields: listed = [] }: AnyResource, isUser: boolean): PersonalField[] {
   return Object.entries(fields as Fields).flatMap(([field, { spec }]) => {

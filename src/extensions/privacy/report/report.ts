@@ -1,13 +1,49 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
+import type { ResourceGateway, UserData } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import type { UserData } from '../../../declare/user-data.ts';
+import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../../declare/policy.ts';
+import { getTableConfig } from '../../../platform/postgres/drizzle.ts';
+import { isPersonalName } from '../../../records/fields/personal-data.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import { tablesOf } from '../../../records/schema/tables-of.ts';
-import { describeDeclared, describePolicy } from './describe-policy.ts';
-import { personalColumns } from './personal-columns.ts';
 import { personalFields, type Reason } from './personal-fields.ts';
+
+// Columns that refer to a user, in tables that do not belong to resources.
+const USERS = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
+// A hash reveals nothing.
+const HASH = /(hash|fingerprint)$/;
+const ABOUT_USERS = /^(recipient|user_agent|token|ip|last_used_ip|phone|email)$/;
+
+function camelCase(column: string): string {
+  return column.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Returns the columns of a table that refer to users, and those that look personal. */
+function personalColumns(table: PgTable): { users: string[]; personal: string[] } {
+  const names = getTableConfig(table).columns.map(({ name }) => name);
+  const users = names.filter((name) => USERS.test(name));
+  const personal = names.filter(
+    (name) => !users.includes(name) && !HASH.test(name) && (ABOUT_USERS.test(name) || isPersonalName(camelCase(name))),
+  );
+  return { users, personal };
+}
+
+/** Describes in words which callers a policy allows. */
+function describePolicy(policy: CompiledPolicy): string {
+  if (policy.public) return 'everybody';
+  if (policy.authenticated) return 'any signed-in user';
+  if (allowsNobody(policy)) return 'nobody';
+  const words = [
+    ...(policy.owner ? ['the owner'] : []),
+    ...policy.roles.map((role) => `role ${role}`),
+    ...(policy.functions.length === 0 ? [] : ['whom a function of the declaration lets in']),
+  ];
+  return words.join(', ');
+}
+
+/** Describes a declared policy. */
+const describeDeclaredPolicy = (policy: Policy): string => describePolicy(compilePolicy(policy, () => undefined));
 
 /** A personal field of a resource. */
 export interface ReportedField {
@@ -24,28 +60,28 @@ export interface ReportedField {
   kept: string;
 }
 
-/** What features hold about users in tables of their own. */
+/** The data that a feature stores about users in its own tables. */
 export interface ReportedData {
   name: string;
   description: string;
-  /** By table: the columns that name users, and those that look personal. */
+  /** By table: the columns that refer to users, and those that look personal. */
   storedIn: { table: string; columns: string[] }[];
-  /** What of it an erasure leaves, in words; null: nothing. */
+  /** What an erasure keeps, in words; null if nothing. */
   kept: string | null;
 }
 
-/** Where personal data is, by the declarations. */
+/** Where personal data is stored, according to the declarations. */
 export interface PrivacyReport {
-  /** What the declarations say is personal, or look like. */
+  /** Fields that are declared personal or look personal. */
   fields: ReportedField[];
-  /** What looks personal, and no declaration says so. */
+  /** Fields that look personal but are not declared personal. */
   unmarked: { resource: string; field: string }[];
   data: ReportedData[];
-  /** Tables that seem to hold data of users, and are in no export and no erasure. */
+  /** Tables that seem to contain data of users but are part of no export and no erasure. */
   unclaimed: { table: string; columns: string[] }[];
 }
 
-// Events under way, which the relay takes within seconds; ids of accounts that are erased.
+// The outbox is emptied within seconds; privacy_erasures contains only ids of erased accounts.
 const NOT_HELD = ['outbox', 'privacy_erasures'];
 
 const ON_OWNER_DELETE = {
@@ -65,16 +101,16 @@ function keptFor({ declaration, archiveTable }: ResourceGateway, isUser: boolean
   ].join('; ');
 }
 
-/** Who gets a field in answers: who may read its record, as far as the field is for them. */
+/** Describes who gets a field in responses: callers who may read the record and see the field. */
 function seenBy({ declaration, readPolicy }: ResourceGateway, field: string): string {
   const { hidden, writeOnly, visibleTo } = (declaration.fields as Fields)[field]!.spec;
   if (hidden || writeOnly) return 'nobody, by the API';
   const readers = describePolicy(readPolicy);
   const { reference } = declaration.policies ?? {};
-  const others = reference === undefined ? '' : `; expanded in other records: ${describeDeclared(reference)}`;
+  const others = reference === undefined ? '' : `; expanded in other records: ${describeDeclaredPolicy(reference)}`;
   const scope = declaration.scope === undefined ? '' : ', within the scope';
   const record = `who may read the record: ${readers}${scope}${others}`;
-  return visibleTo === undefined ? record : `${describeDeclared(visibleTo)}; of ${record}`;
+  return visibleTo === undefined ? record : `${describeDeclaredPolicy(visibleTo)}; of ${record}`;
 }
 
 function fieldsOf(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
@@ -91,9 +127,9 @@ function fieldsOf(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
 }
 
 /**
- * Tells where personal data is, by the declarations alone.
+ * Reports where personal data is stored, from the declarations alone.
  *
- * @param tables of the whole app, by name
+ * @param tables all tables of the app, by name
  */
 export function privacyReport(
   resources: readonly ResourceGateway[],

@@ -1,7 +1,7 @@
+import type { RecordAction } from '../../../declare/events.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import type { RecordAction } from '../../../declare/record-event.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 

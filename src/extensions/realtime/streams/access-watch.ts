@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchOf } from '../../../declare/authenticated-by.ts';
+import { isActive } from '../../../declare/actor.ts';
+import type { Authenticator } from '../../../declare/authenticator.ts';
+import { watchOf } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { Authenticator, StoredRecord } from '../../../declare/host.ts';
+import type { StoredRecord } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
-import { isActive } from '../../../declare/viewer.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import type { CurrentViewer, Listener } from '../fan-out/groups.ts';
 import { changedUsers } from '../sql.ts';

@@ -1,8 +1,8 @@
-import { setAuthenticator } from '../../../declare/authenticated-by.ts';
+import { isActive } from '../../../declare/actor.ts';
+import { setAuthenticator } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
-import { isActive } from '../../../declare/viewer.ts';
 import { hashToken, newToken } from '../../../platform/crypto/token.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import type { RealtimeSettings } from '../settings.ts';

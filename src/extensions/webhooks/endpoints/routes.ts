@@ -1,5 +1,5 @@
 import type { Accounts } from '../../../declare/accounts.ts';
-import { watchOf } from '../../../declare/authenticated-by.ts';
+import { watchOf } from '../../../declare/authenticator.ts';
 import type { Host } from '../../../declare/host.ts';
 import { allows } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';

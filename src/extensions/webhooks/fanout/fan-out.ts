@@ -1,6 +1,6 @@
 import { stillDeletedUsers } from '../../../accounts/users/deleted-users.ts';
+import { isActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { isActive } from '../../../declare/viewer.ts';
 import { createLogWork, createTimer } from '../../../platform/log-work.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';

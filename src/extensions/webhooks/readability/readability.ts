@@ -1,7 +1,7 @@
+import { isActive } from '../../../declare/actor.ts';
 import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { allows, type Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
-import { isActive } from '../../../declare/viewer.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
 import { createRuleErrorLog, hideOnError } from '../../../records/access/rule-errors.ts';

@@ -55,7 +55,7 @@ const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());
 
-test('what an erasure leaves in required personal fields is what a create would have filled in, in deleted records and events, too', async () => {
+test('an erasure fills required personal fields with their defaults, also in deleted records and events', async () => {
   const root = await person('Root', ['admin']);
   const ada = await person('Ada');
   const receiver = await startReceiver();

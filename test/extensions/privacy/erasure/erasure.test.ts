@@ -147,7 +147,7 @@ async function tablesWith(text: string): Promise<string[]> {
   return found;
 }
 
-test('an account is erased with all that is personal in it: nothing of it is left in any table, but what is told to stay', async () => {
+test('an erasure leaves nothing of an account in any table except what the report lists as kept', async () => {
   const receiver = await startReceiver();
   const ann = await person('Annabella');
   const bob = await person('Bob');
@@ -244,7 +244,7 @@ test('an account is erased with all that is personal in it: nothing of it is lef
   await receiver.close();
 }, 120_000);
 
-test('what others were sent of a record inside of their own goes, though they were not told whose it is', async () => {
+test('an erasure removes copies of a record that others received inside their own records', async () => {
   const receiver = await startReceiver();
   const [una, bob] = [await person('Una'), await person('Bob')];
   await bob.call('POST', '/api/webhooks', { url: receiver.url, events: ['pin.*'] });
@@ -258,7 +258,7 @@ test('what others were sent of a record inside of their own goes, though they we
   await receiver.close();
 });
 
-test('what others were sent of a record that is gone by now goes, though they were not told whose it was', async () => {
+test('an erasure removes copies of a deleted record that others received', async () => {
   const receiver = await startReceiver();
   const [ulf, bob] = [await person('Ulf'), await person('Bob')];
   await bob.call('POST', '/api/webhooks', { url: receiver.url, events: ['memo.*'] });
@@ -271,7 +271,7 @@ test('what others were sent of a record that is gone by now goes, though they we
   await receiver.close();
 });
 
-test('what the app has published stops no erasure, whatever is in its texts', async () => {
+test('events published by the app do not block an erasure, whatever they contain', async () => {
   const receiver = await startReceiver();
   const [uma, bob] = [await person('Uma'), await person('Bob')];
   const endpoint = { url: receiver.url, events: ['thing.told', 'comment.*'] };
@@ -289,7 +289,7 @@ test('what the app has published stops no erasure, whatever is in its texts', as
   await receiver.close();
 });
 
-test('with a wrong password, or a missing or wrong code of two-factor, nothing is erased', async () => {
+test('a wrong password, or a missing or wrong two-factor code, erases nothing', async () => {
   const cat = await person('Cat');
   expect((await erase(cat, { password: 'not the one' })).body.error).toMatchObject({
     details: { password: 'Must be your current password' },
@@ -318,7 +318,7 @@ test.each([false, true])(
   },
 );
 
-test('from the moment that it is asked for, nobody is signed in: login answers 403, sessions and keys 401', async () => {
+test('from the request on, login responds 403 and sessions and keys respond 401', async () => {
   const dan = await person('Dan');
   const key = (await dan.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['notes:read'], expiresInDays: 5 }))
     .body.data.key;
@@ -345,7 +345,7 @@ test('from the moment that it is asked for, nobody is signed in: login answers 4
   expect(await count('notes', 'id = $1', noteId)).toBe(0);
 });
 
-test('a deleted user who is restored while the erasure is under way is signed out all the same', async () => {
+test('a user who is restored during the erasure stays signed out', async () => {
   const kim = await person('Kim');
   const noteId = await make(kim, 'notes', { title: 'Held' });
   expect((await root.call('DELETE', `/api/users/${kim.id}`)).status).toBe(204);
@@ -363,7 +363,7 @@ test('a deleted user who is restored while the erasure is under way is signed ou
   expect(await count('users', 'id = $1', kim.id)).toBe(0);
 });
 
-test('what is kept and takes too long to count is told without a number: the account goes all the same', async () => {
+test('kept records that take too long to count are reported without a number, and the account is still erased', async () => {
   const nat = await person('Nat');
   await make(nat, 'invoices', { amount: 1 });
   const holder = new Client({ connectionString: env.DATABASE_URL! });
@@ -381,7 +381,7 @@ test('what is kept and takes too long to count is told without a number: the acc
   expect((await finished(id)).kept).toContainEqual({ name: 'invoice', count: null, why: expect.any(String) });
 });
 
-test('asked for twice at once, by the user and by an admin, it is one erasure', async () => {
+test('concurrent requests by the user and an admin start one erasure', async () => {
   const eve = await person('Eve');
   await make(eve, 'notes', { title: 'x' });
   const answers = await Promise.all([
@@ -401,7 +401,7 @@ test('asked for twice at once, by the user and by an admin, it is one erasure', 
   expect([again.status, again.body.data.status]).toEqual([202, 'finished']);
 });
 
-test('an admin erases others, not themselves by that route; the last admin cannot be erased; who is no admin gets 403', async () => {
+test('an admin can erase others but not themselves by that route; the last admin cannot be erased; non-admins get 403', async () => {
   const fay = await person('Fay');
   expect((await fay.call('POST', `/api/admin/users/${root.id}/erase`)).status).toBe(403);
   expect((await fay.call('GET', '/api/admin/erasures')).status).toBe(403);
@@ -420,7 +420,7 @@ test('an admin erases others, not themselves by that route; the last admin canno
   expect((await root.call('GET', '/api/admin/erasures?limit=0')).status).toBe(400);
 });
 
-test('two admins who erase each other at once leave one', async () => {
+test('of two admins who erase each other at once, one remains', async () => {
   // The test’s own admin does not count meanwhile.
   await database.query(`update users set status = 'disabled' where id = $1`, [root.id]);
   const [gil, hal] = [await person('Gil', ['user', 'admin']), await person('Hal', ['user', 'admin'])];
@@ -434,7 +434,7 @@ test('two admins who erase each other at once leave one', async () => {
   expect(await count('users', 'id = any($1)', [gil.id, hal.id])).toBe(1);
 });
 
-test('what a request that was still running stores after the account is gone is found by a later look', async () => {
+test('data that a running request stores after the account is deleted is removed by a later check', async () => {
   const ida = await person('Ida');
   const { id } = (await erase(ida)).body.data;
   await finished(id);
@@ -452,7 +452,7 @@ test('what a request that was still running stores after the account is gone is 
   expect((await report(id)).deleted).toEqual({ note: 1, user: 1 });
 });
 
-test('records that are made and changed while it goes on are gone too, and none of their events tells anything personal', async () => {
+test('records created and changed during the erasure are erased too, and their events contain no personal data', async () => {
   const joe = await person('Joey');
   const receiver = await startReceiver();
   await root.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.*'], scope: 'global' });
@@ -480,7 +480,7 @@ test('records that are made and changed while it goes on are gone too, and none 
   await receiver.close();
 }, 120_000);
 
-test('an account that was soft-deleted, disabled, or has nothing, is erased by an admin all the same', async () => {
+test('an admin can erase an account that is soft-deleted, disabled or empty', async () => {
   const kim = await person('Kim');
   await root.call('PATCH', `/api/users/${kim.id}`, { status: 'disabled' });
   const asked = await root.call('POST', `/api/admin/users/${kim.id}/erase`);
@@ -498,7 +498,7 @@ test('an account that was soft-deleted, disabled, or has nothing, is erased by a
   expect((await root.call('POST', `/api/users/${lou.id}/restore`)).status).toBe(404);
 });
 
-test('a status that an admin sets while it goes on does not bring the account back', async () => {
+test('a status set by an admin during the erasure does not bring the account back', async () => {
   const lea = await person('Lea');
   const asked = await root.call('POST', `/api/admin/users/${lea.id}/erase`);
   await root.call('PATCH', `/api/users/${lea.id}`, { status: 'active' });
@@ -506,7 +506,7 @@ test('a status that an admin sets while it goes on does not bring the account ba
   expect(await count('users', 'id = $1', lea.id)).toBe(0);
 });
 
-test('the audit trail tells who asked for it and that it is done', async () => {
+test('the audit trail records who requested the erasure and that it finished', async () => {
   const mia = await person('Mia');
   const { id } = (await root.call('POST', `/api/admin/users/${mia.id}/erase`)).body.data;
   await finished(id);

@@ -27,7 +27,7 @@ const start = () =>
     REDIS_PREFIX: `${env.REDIS_PREFIX}-${++started}`,
   });
 
-test('an erasure whose process is killed again and again goes on where it was, and ends as one that is not', {
+test('an erasure whose process is killed repeatedly continues and has the same result', {
   timeout: 240_000,
 }, async () => {
   const root = await person('Root', ['user', 'admin']);

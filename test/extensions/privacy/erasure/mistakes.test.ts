@@ -76,13 +76,13 @@ test.each([
   expect(mistakes(options)).toContain(`resource "note": ${told}`);
 });
 
-test('what becomes of a user’s own record cannot be chosen', () => {
+test('onOwnerDelete cannot be set on the user resource', () => {
   expect(mistakes({}, { onOwnerDelete: 'keep' })).toContain(
     'resource "user": onOwnerDelete: the record of a user goes',
   );
 });
 
-test('a user resource without a status is a mistake', () => {
+test('a user resource without a status is a configuration error', () => {
   const user = defineResource('user', {
     fields: { email: f.email().required().unique(), password: f.password().required() },
   });
@@ -116,6 +116,6 @@ test.each([
   expect(mistakes({ fields, indexes, onOwnerDelete: 'anonymize' })).not.toContain('onOwnerDelete');
 });
 
-test('without the extension the options are mistakes that name it', () => {
+test('without the extension, its options are configuration errors that name it', () => {
   expect(mistakes({ onOwnerDelete: 'keep' }, {}, [])).toContain('nothing gives it a meaning; add privacy()');
 });

@@ -85,7 +85,7 @@ async function finished(table: string): Promise<void> {
   });
 }
 
-test('an erasure reads the archived records, pushes and events of its user, and no rows of others', async () => {
+test('an erasure reads archived records, pushes and events of its user but no rows of other users', async () => {
   sent.mockClear();
   expect((await ann.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' })).status).toBe(202);
   await finished('privacy_erasures');

@@ -69,7 +69,7 @@ const KEPT =
 const READERS = 'who may read the record: the owner, whom a function of the declaration lets in';
 const storedIn = (column: string) => [`patients.${column}`, `patients_deleted.${column}`];
 
-test('the report tells of each personal field why, where it is stored, who sees it and how long it stays', () => {
+test('the report lists for each personal field the reason, its columns, its readers and how long it is kept', () => {
   const fields = reportOf().fields.filter(({ resource }) => resource === 'patient');
   expect(fields).toEqual([
     {
@@ -111,7 +111,7 @@ test('the report tells of each personal field why, where it is stored, who sees 
   ]);
 });
 
-test('what an account says of its user is personal, whatever its name', () => {
+test('all free-text fields of the user resource are personal', () => {
   const fields = reportOf().fields.filter(({ resource }) => resource === 'user');
   expect(fields.map(({ field, reason }) => [field, reason])).toEqual([
     ['name', 'account'],
@@ -126,14 +126,14 @@ test('what an account says of its user is personal, whatever its name', () => {
   });
 });
 
-test('what looks personal, and is not marked, is told apart', () => {
+test('fields that only look personal are listed separately', () => {
   expect(reportOf().unmarked).toEqual([
     { resource: 'patient', field: 'phone' },
     { resource: 'patient', field: 'address' },
   ]);
 });
 
-test('what features hold of users is told with its tables; a table with users in it that nobody answers for is named', () => {
+test('the report lists the data of features with their tables, and tables with user columns that no feature covers', () => {
   const { data, unclaimed } = reportOf();
   expect(data).toContainEqual({
     name: 'sessions',

@@ -1,0 +1,116 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Condition } from '../query/list-query.ts';
+import { scopeConditions } from '../query/scope.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import type { Store } from '../store/store.ts';
+import { policyArguments, type ResolvedViewContext } from './operation-context.ts';
+import { actionRule } from './rule-errors.ts';
+import { owns } from './visibility.ts';
+
+/** Whether a policy cannot be met without being signed in, whatever the record. */
+export function needsUser(policy: CompiledPolicy): boolean {
+  return !policy.public && policy.functions.length === 0;
+}
+
+/** The refusal of a collection route: 401 for who is signed out, 403 for who is not allowed. */
+function refusal(viewContext: ResolvedViewContext): ApiError {
+  return new ApiError(viewContext.user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
+}
+
+/**
+ * Asks the policy of a create, or of another route without a record. `owner` always passes on create, for who is signed in.
+ *
+ * @param onError handles the error of a policy function: see `allows`
+ * @throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export async function authorizeCollection(
+  policy: CompiledPolicy,
+  action: string,
+  viewContext: ResolvedViewContext,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  const args = policyArguments(viewContext, action, undefined);
+  if (!(await allows(policy, args, action === 'create', onError))) throw refusal(viewContext);
+}
+
+/**
+ * The conditions of a list: what the policy leaves of the collection. `owner` filters rather than rejects.
+ *
+ * @throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export async function listConditions(
+  resource: CompiledResource,
+  viewContext: ResolvedViewContext,
+): Promise<Condition[]> {
+  const policy = resource.policies.list;
+  const args = policyArguments(viewContext, 'list', undefined);
+  if (await allows(policy, args, false, actionRule(resource, 'list', args))) return [];
+  if (!policy.owner || viewContext.user === undefined) throw refusal(viewContext);
+  return [{ field: resource.ownerField!, op: 'eq', value: viewContext.user.id }];
+}
+
+/**
+ * Loads the record of an item route and asks the policy of `action`: 401 when a user is required,
+ * 404 when there is no such record or it may not be read, 403 when it may be read but not be acted on. A caller who is signed out gets
+ * the same 401 for a record that a policy function refuses and for one that does not exist: they look alike.
+ *
+ * @param policy of the action; the read policy decides between 403 and 404
+ */
+export async function loadAuthorized(
+  resource: CompiledResource,
+  store: Store,
+  id: string,
+  action: string,
+  policy: CompiledPolicy,
+  viewContext: ResolvedViewContext,
+): Promise<StoredRecord> {
+  if (viewContext.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+  let record: StoredRecord | undefined;
+  if (isId(id)) {
+    const scope = scopeConditions(resource, viewContext);
+    record = await store.read(id, scope instanceof Promise ? await scope : scope);
+  }
+  const missing = viewContext.user === undefined && !policy.public ? 'UNAUTHORIZED' : 'NOT_FOUND';
+  if (record === undefined) throw new ApiError(missing);
+  const args = policyArguments(viewContext, action, record);
+  const own = owns(resource, record, viewContext);
+  const reads = () =>
+    allows(resource.policies.read, { ...args, action: 'read' }, own, actionRule(resource, 'read', args));
+  if (await allows(policy, args, own, actionRule(resource, action, args))) {
+    // For who may not read it there is no such record to change or remove. Custom routes are as open as their own policy.
+    if ((action !== 'update' && action !== 'delete') || (await reads())) return record;
+    throw new ApiError(missing);
+  }
+  if (viewContext.user === undefined) throw new ApiError('UNAUTHORIZED');
+  if (action !== 'read' && (await reads())) throw new ApiError('FORBIDDEN');
+  throw new ApiError('NOT_FOUND');
+}
+
+/** Whether this viewer may read all that the policy lets them change, as far as roles and ownership decide. */
+function coversReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+  return allowsEveryRecord(read, viewer) || (read.owner && !allowsEveryRecord(policy, viewer));
+}
+
+/**
+ * The conditions under which a write may go ahead without loading the record first; undefined when the policy can only be
+ * decided with the record at hand (a function).
+ *
+ * @throws ApiError UNAUTHORIZED when a user is required
+ */
+export async function writeConditions(
+  resource: CompiledResource,
+  action: 'update' | 'delete',
+  viewContext: ResolvedViewContext,
+): Promise<Condition[] | undefined> {
+  const policy = resource.policies[action];
+  if (viewContext.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+  const given = scopeConditions(resource, viewContext);
+  const scope = given instanceof Promise ? await given : given;
+  if (!coversReading(resource.policies.read, policy, viewContext.user)) return undefined;
+  if (allowsEveryRecord(policy, viewContext.user)) return scope;
+  if (policy.functions.length > 0 || !policy.owner || viewContext.user === undefined) return undefined;
+  return [...scope, { field: resource.ownerField!, op: 'eq', value: viewContext.user.id }];
+}

@@ -1,0 +1,130 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { loadAuthorized, writeConditions } from '../access/authorize.ts';
+import { assertRestorable, privilegesOf } from '../access/deleted-under.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import { inRule } from '../access/rule-errors.ts';
+import type { Entity, RecordsContext } from '../context.ts';
+import type { Archive } from '../store/archive.ts';
+import type { WriteCondition } from '../store/store.ts';
+import { hookContext, hookResult } from './hooks.ts';
+import { assertMatch, matchConditions } from './versions.ts';
+import {
+  causeOf,
+  conflict,
+  finishWrite,
+  loadForWrite,
+  retryOnConflict,
+  stillInReach,
+  unchanged,
+} from './write-steps.ts';
+
+/** One attempt to remove a record. Undefined when somebody changed it between the question whether it may be and the write. */
+async function attemptDelete(
+  context: RecordsContext,
+  entity: Entity,
+  id: string,
+  operation: OperationContext,
+): Promise<StoredRecord | undefined> {
+  const { resource, store } = entity;
+  const hooks = resource.declaration.hooks;
+  const allowed = operation.system ? [] : await writeConditions(resource, 'delete', operation);
+  let conditions: WriteCondition[] | undefined = allowed;
+  if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
+    const record = await loadForWrite(entity, id, 'delete', operation);
+    const answer: unknown = await inRule(resource.name, 'hooks.beforeDelete', () =>
+      hooks?.beforeDelete?.(record as never, hookContext(context, operation)),
+    );
+    hookResult(answer, record);
+    const asked = allowed === undefined ? unchanged(entity, record) : [];
+    conditions = [...(await stillInReach(entity, allowed, operation)), ...asked];
+  }
+  const guarded = [...conditions, ...matchConditions(resource, operation.ifMatch)];
+  const removed = await store.remove(id, guarded, causeOf(operation), privilegesOf(resource, operation));
+  if (removed === undefined) await loadForWrite(entity, id, 'delete', operation);
+  else await runDeletionStep(context, resource.name, id, operation);
+  return removed;
+}
+
+/** If the step fails, the transaction is rolled back, even if the caller catches the error. */
+async function runDeletionStep(
+  context: RecordsContext,
+  name: string,
+  id: string,
+  operation: OperationContext,
+): Promise<void> {
+  const step = context.deletionSteps.get(name);
+  if (step === undefined) return;
+  const transaction = context.transaction!;
+  try {
+    await step([id], operation, transaction);
+  } catch (error) {
+    await transaction.abort(error);
+    throw error;
+  }
+}
+
+/**
+ * Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. A resource with a deletion
+ * step is removed in a transaction, so that the step is committed with it or not at all.
+ */
+export async function deleteRecord(
+  context: RecordsContext,
+  entity: Entity,
+  id: string,
+  operation: OperationContext,
+): Promise<StoredRecord> {
+  const { resource } = entity;
+  const always = context.deletionSteps.has(resource.name);
+  const joins = always || resource.declaration.hooks?.beforeDelete !== undefined;
+  const record = await retryOnConflict(entity, id, operation, (as) =>
+    joins
+      ? context.withTransaction(entity, as, (own, joined, who) => attemptDelete(own, joined, id, who), { always })
+      : attemptDelete(context, entity, id, as),
+  );
+  await finishWrite(context, resource, { action: 'deleted', record }, operation, (ctx) =>
+    resource.declaration.hooks?.afterDelete?.(record as never, ctx),
+  );
+  return record;
+}
+
+async function loadDeleted(
+  entity: Entity,
+  archive: Archive,
+  id: string,
+  operation: OperationContext,
+): Promise<StoredRecord> {
+  const { policies } = entity.resource;
+  if (!operation.system)
+    return loadAuthorized(archive.resource, archive.only, id, 'delete', policies.delete, operation);
+  const record = isId(id) ? await archive.only.read(id) : undefined;
+  if (record === undefined) throw new ApiError('NOT_FOUND');
+  return record;
+}
+
+/**
+ * Restores a deleted record, for viewers who may delete it and undo this deletion. The record is as it was, with a new `updatedAt`.
+ *
+ * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND when it is not among the deleted records; PRECONDITION_FAILED; CONFLICT when a unique value of it
+ *   is taken by now
+ */
+export async function restoreRecord(
+  context: RecordsContext,
+  entity: Entity,
+  id: string,
+  operation: OperationContext,
+): Promise<StoredRecord> {
+  const { resource, store, archive } = entity;
+  if (archive === undefined) throw new Error(`resource "${resource.name}" has no softDelete: nothing can be restored`);
+  const deleted = await loadDeleted(entity, archive, id, operation);
+  const conditions = operation.system ? [] : [await assertRestorable(resource, deleted, operation)];
+  assertMatch(entity.versionOf, deleted, operation.ifMatch);
+  // A record in the archive does not change, but it may have been restored, and deleted anew under another privilege.
+  const record = await store.restore(id, conditions, causeOf(operation)).catch((error: unknown) => {
+    throw conflict(resource, error);
+  });
+  if (record === undefined) throw new ApiError('NOT_FOUND');
+  await finishWrite(context, resource, { action: 'restored', record }, operation, () => undefined);
+  return record;
+}

@@ -1,0 +1,96 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { allows } from '../../declare/policy.ts';
+import type { HookContext } from '../../declare/resource.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { type OperationContext, policyArguments } from '../access/operation-context.ts';
+import { hideOnError } from '../access/rule-errors.ts';
+import { owns } from '../access/visibility.ts';
+import type { RecordsContext } from '../context.ts';
+import { echo } from '../query/parameter.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { policyDoc, type Values, validate } from './validate.ts';
+import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
+
+/** What hooks get. */
+export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
+  const { service, push } = context;
+  return { user: operation.user, req: operation.req, as: operation.system ? 'system' : 'user', service, push };
+}
+
+/**
+ * What a `before` hook made of the values: what it returned, or the values themselves, which it may have changed.
+ *
+ * @throws Error for false: other tools take it for a refusal, and the write would go ahead
+ */
+export function hookResult(returned: unknown, values: object): object {
+  if (returned === false) throw new Error('a hook refuses by throwing ApiError; it returned false');
+  return typeof returned === 'object' && returned !== null ? returned : values;
+}
+
+interface Hooked {
+  unknownFields: 'reject' | 'strip';
+  maxUnknown: number;
+  updating: boolean;
+  before?: StoredRecord | undefined;
+  /** What was checked before the hook got it. */
+  settled: Values;
+}
+
+/** Whether the client may set a field, and see it: then it may learn what is wrong with it. */
+async function concernsClient(field: CompiledField, writing: Writing, doc: StoredRecord): Promise<boolean> {
+  if (refusal(field, writing) !== undefined) return false;
+  if (needsFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;
+  if (field.visibleTo === undefined) return true;
+  const { resource, operation, updating } = writing;
+  const args = policyArguments(operation, 'read', doc);
+  // Functions are written for records that are stored; of what is yet to be nobody has seen anything.
+  const policy = updating ? field.visibleTo : { ...field.visibleTo, functions: [] };
+  const rule = { resource: resource.name, rule: 'visibleTo', field: field.name };
+  return allows(
+    policy,
+    args,
+    owns(resource, doc, operation),
+    hideOnError(resource.reportRuleError, rule, operation.req),
+  );
+}
+
+/** The names in the details of an error that do not concern the client. */
+async function foreignNames(error: ApiError, writing: Writing, doc: StoredRecord): Promise<string[]> {
+  const names = new Set(Object.keys(error.details ?? {}).map((path) => path.split('.', 1)[0]!));
+  const foreign: string[] = [];
+  for (const name of names) {
+    const field = writing.resource.field.get(name);
+    if (field === undefined || !(await concernsClient(field, writing, doc))) foreign.push(name);
+  }
+  return foreign;
+}
+
+/**
+ * Checks what a `before` hook made of values that were checked. What a hook changes is code's word, not a client's: it is
+ * validated like the system's input.
+ *
+ * @returns the values to store
+ * @throws ApiError VALIDATION_ERROR where all that is wrong concerns fields which the client may see and set; an error of the
+ *   project, naming the fields and no value, where anything else is
+ */
+export async function validateHooked(
+  resource: CompiledResource,
+  given: unknown,
+  operation: OperationContext,
+  options: Hooked,
+): Promise<Values> {
+  try {
+    return await validate(resource, given, { ...operation, system: true }, options);
+  } catch (error) {
+    if (operation.system || !(error instanceof ApiError && error.code === 'VALIDATION_ERROR')) throw error;
+    const { before, updating, settled } = options;
+    const doc = before ?? (policyDoc(resource, settled) as StoredRecord);
+    const names = await foreignNames(error, { resource, operation, updating, before }, doc);
+    if (names.length === 0) throw error;
+    const fields = names.map((name) => `"${echo(name)}"`).join(', ');
+    // Without the cause: the log would show its details, and with them what the values were.
+    throw new Error(
+      `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" gave ${fields} what it cannot hold`,
+    );
+  }
+}

@@ -1,0 +1,46 @@
+import type { RecordSubscription, StoredRecord, SubscriptionRequest } from '../../declare/host.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { listConditions, loadAuthorized, needsUser } from '../access/authorize.ts';
+import type { ResolvedViewContext } from '../access/operation-context.ts';
+import type { Entity } from '../context.ts';
+import { parseFilter } from '../query/filter.ts';
+import type { Condition } from '../query/list-query.ts';
+import { matches, mayMatch } from '../query/match.ts';
+import { assertOnce, single } from '../query/parameter.ts';
+
+/** One record, which the viewer may read; who goes on is not told anew that it is gone. */
+async function oneRecord({ resource, store }: Entity, id: string, viewContext: ResolvedViewContext, goesOn: boolean) {
+  const { read } = resource.policies;
+  if (!goesOn) await loadAuthorized(resource, store, id, 'read', read, viewContext);
+  else if (viewContext.user === undefined && needsUser(read)) throw new ApiError('UNAUTHORIZED');
+  else if (!isId(id)) throw new ApiError('NOT_FOUND');
+  return [{ field: 'id', op: 'eq', value: id }] satisfies Condition[];
+}
+
+/**
+ * Begins to follow records: those of a list, or a single one, narrowed down by filters as lists know them.
+ *
+ * @throws ApiError as a list or a read does; BAD_REQUEST naming the filter that this viewer may not use
+ */
+export async function subscribeToRecords(
+  entity: Entity,
+  { id, filters, resumed: goesOn = false }: SubscriptionRequest,
+  viewContext: ResolvedViewContext,
+): Promise<RecordSubscription> {
+  const { resource } = entity;
+  const names = Object.keys(filters);
+  assertOnce(names);
+  const asked = names.flatMap((name) => parseFilter(resource, name, single(name, filters[name]), viewContext.user));
+  const allowed =
+    id === undefined ? await listConditions(resource, viewContext) : await oneRecord(entity, id, viewContext, goesOn);
+  const conditions = [...allowed, ...asked];
+  const all = (list: readonly Condition[], record: StoredRecord) =>
+    list.every((condition) => matches(condition, record));
+  return {
+    key: JSON.stringify(conditions),
+    includes: (record) => all(conditions, record),
+    mayInclude: (record, unknown) =>
+      all(allowed, record) && asked.every((condition) => mayMatch(condition, record, unknown)),
+  };
+}

@@ -1,0 +1,56 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { allows, allowsEveryRecord } from '../../declare/policy.ts';
+import { type OperationContext, policyArguments } from '../access/operation-context.ts';
+import { inRule } from '../access/rule-errors.ts';
+import { owns } from '../access/visibility.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+
+const NOT_ALLOWED = 'You are not allowed to set this field';
+const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';
+
+/** A write that is being checked. */
+export interface Writing {
+  resource: CompiledResource;
+  operation: OperationContext;
+  updating: boolean;
+  /** The record before an update; undefined on create, and where it was not needed. */
+  before: StoredRecord | undefined;
+}
+
+/** Whether `writableBy` lets the field be set, as far as roles and ownership decide. The creator of a record owns it. */
+function isAllowed({ writableBy }: CompiledField, { resource, operation, updating, before }: Writing): boolean {
+  if (operation.system || writableBy === undefined || allowsEveryRecord(writableBy, operation.user)) return true;
+  return writableBy.owner && (updating ? owns(resource, before, operation) : operation.user !== undefined);
+}
+
+/** Whether only a function of `writableBy` can tell if the field may be set. */
+export function needsFunction(field: CompiledField, writing: Writing): boolean {
+  return !isAllowed(field, writing) && field.writableBy!.functions.length > 0;
+}
+
+/** Why a client may not send this field at all, or undefined; functions are not asked. */
+export function refusal(field: CompiledField, writing: Writing): string | undefined {
+  const { operation, updating, resource } = writing;
+  const { spec } = field;
+  if (updating && field.type.concealed) return PASSWORD_UPDATE;
+  if (operation.system) return undefined;
+  if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
+  if (updating && spec.immutable) return 'Cannot be changed after creation';
+  return isAllowed(field, writing) || needsFunction(field, writing) ? undefined : NOT_ALLOWED;
+}
+
+/**
+ * Why the functions of `writableBy` do not let a field be set, or undefined.
+ *
+ * @param doc the record in question: as stored, or as a create would store it
+ */
+export async function refusalByFunction(
+  field: CompiledField,
+  { resource, operation, updating }: Writing,
+  doc: Record<string, unknown> | undefined,
+): Promise<string | undefined> {
+  const args = policyArguments(operation, updating ? 'update' : 'create', doc);
+  const rule = `writableBy of the field "${field.name}"`;
+  const allowed = await inRule(resource.name, rule, () => allows(field.writableBy!, args, false));
+  return allowed ? undefined : NOT_ALLOWED;
+}

@@ -1,0 +1,49 @@
+import cors from 'cors';
+import type { RequestHandler } from 'express';
+
+/** A page that a developer serves on the same machine, at any port. */
+const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
+
+/**
+ * The middleware that answers preflights and names allowed origins.
+ *
+ * @param local whether origins on the same machine are allowed besides `origins`
+ */
+export function corsOf(origins: readonly string[], local: boolean): RequestHandler {
+  const all = origins.includes('*');
+  const allowed = [...origins, ...(local ? [LOCAL_ORIGIN] : [])];
+  const isAllowed = (origin: string) =>
+    allowed.some((one) => (typeof one === 'string' ? one === origin : one.test(origin)));
+  const handle = cors({
+    origin: all ? '*' : allowed,
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: [
+      'Authorization',
+      'Content-Type',
+      'X-Request-Id',
+      'Idempotency-Key',
+      'If-Match',
+      'If-None-Match',
+      'Last-Event-ID',
+    ],
+    exposedHeaders: [
+      'X-Request-Id',
+      'RateLimit-Limit',
+      'RateLimit-Remaining',
+      'RateLimit-Reset',
+      'Retry-After',
+      'ETag',
+      'Idempotency-Replayed',
+    ],
+    maxAge: 600,
+  });
+  return (req, res, next) => {
+    const { origin, 'access-control-request-method': requested } = req.headers;
+    res.setHeader('Vary', 'Origin');
+    // The package sends readable headers even to origins that are not listed, and takes every OPTIONS for a preflight. Other OPTIONS
+    // requests get the methods of the path.
+    if (origin === undefined || !(all || isAllowed(origin)) || (req.method === 'OPTIONS' && requested === undefined))
+      next();
+    else handle(req, res, next);
+  };
+}

@@ -1,0 +1,107 @@
+import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/standard-schema.ts';
+import { ApiError, type ErrorDetails, MAX_DETAILS, validationError } from '../../platform/errors.ts';
+import { tooManyKeys } from '../../platform/excessive-json.ts';
+import { echo } from '../../records/query/parameter.ts';
+
+interface Issue extends StandardIssue {
+  /** What zod says beyond the convention. */
+  readonly code?: string;
+  readonly expected?: string;
+  readonly keys?: readonly string[];
+}
+
+/** What is wrong with a value, in the words of the contract where the library has none that somebody chose. */
+export interface IssueDetail {
+  /** The keys that lead to what is wrong; empty for the whole. */
+  path: string[];
+  kind: 'unknown' | 'missing' | 'repeated' | 'other';
+  /** What the library says. */
+  message: string;
+}
+
+// What zod, valibot and arktype say of a value of the wrong type when the declaration names no message.
+const UNCHOSEN = /^Invalid (?:input|option|key|type)\b|\(was (?:missing|an object)\)$/;
+
+function valueAt(root: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined),
+    root,
+  );
+}
+
+function describeIssue(issue: Issue, root: unknown): IssueDetail[] {
+  const path = issuePath(issue);
+  const { message } = issue;
+  if (issue.code === 'unrecognized_keys' && issue.keys !== undefined)
+    return issue.keys.slice(0, MAX_DETAILS).map((key) => ({ path: [...path, key], kind: 'unknown', message }));
+  if (path.length === 0 && issue.expected === 'object' && UNCHOSEN.test(message))
+    return [{ path, kind: 'other', message: 'Must be an object' }];
+  if (path.length === 0 || !UNCHOSEN.test(message)) return [{ path, kind: 'other', message }];
+  const value = valueAt(root, path);
+  const kind = value === undefined ? 'missing' : Array.isArray(value) ? 'repeated' : 'other';
+  return [{ path, kind, message }];
+}
+
+/**
+ * What a Standard Schema found, as far as an error names it.
+ *
+ * @param root what it was given
+ */
+function describeIssues(issues: readonly StandardIssue[], root: unknown): IssueDetail[] {
+  return issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(issue, root));
+}
+
+function fieldMessage({ kind, message }: IssueDetail): string {
+  if (kind === 'unknown') return 'Unknown field';
+  return kind === 'missing' ? 'Is required' : message;
+}
+
+/** The first fields of an object with too many, so that its check stays cheap; undefined for any other value. */
+function firstFields(value: unknown, maxKeys: number): Record<string, unknown> | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const names = Object.keys(value);
+  if (names.length <= maxKeys) return undefined;
+  return Object.fromEntries(names.slice(0, maxKeys).map((name) => [name, (value as Record<string, unknown>)[name]]));
+}
+
+/**
+ * Checks a body by a Standard Schema.
+ *
+ * @param maxKeys fields that the body may have
+ * @returns the schema's output
+ * @throws ApiError VALIDATION_ERROR with a message per field
+ */
+export async function checkInput(schema: StandardSchema, body: unknown, maxKeys: number): Promise<unknown> {
+  const first = firstFields(body, maxKeys);
+  const given = first ?? (body === undefined ? {} : body);
+  const result = await schema['~standard'].validate(given);
+  if (result.issues === undefined) {
+    if (first !== undefined) throw validationError({ body: tooManyKeys(maxKeys) });
+    return result.value;
+  }
+  const details: ErrorDetails = Object.create(null);
+  for (const one of describeIssues(result.issues, given)) details[one.path.join('.') || 'body'] ??= fieldMessage(one);
+  throw validationError({ ...details });
+}
+
+function parameterMessage({ path, kind, message }: IssueDetail): string {
+  if (path.length === 0) return `The query string: ${message}`;
+  const name = `query parameter "${echo(path.join('.'))}"`;
+  if (kind === 'unknown') return `Unknown ${name}`;
+  if (kind === 'missing') return `The ${name} is required`;
+  return kind === 'repeated' ? `The ${name} must be given once` : `The ${name}: ${message}`;
+}
+
+/**
+ * Checks the parameters of a query string by a Standard Schema.
+ *
+ * @param query flat; a repeated parameter is an array
+ * @returns the schema's output
+ * @throws ApiError BAD_REQUEST naming the first parameter that is wrong
+ */
+export async function checkQuery(schema: StandardSchema, query: unknown): Promise<unknown> {
+  const result = await schema['~standard'].validate(query);
+  if (result.issues === undefined) return result.value;
+  const [first] = describeIssues(result.issues, query);
+  throw new ApiError('BAD_REQUEST', first && parameterMessage(first));
+}

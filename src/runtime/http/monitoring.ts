@@ -1,0 +1,89 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  Router,
+} from 'express';
+import { withDeadline } from '../../platform/deadline.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
+import { sendError, sendJson } from '../../platform/http/response.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { publicError } from './public-error.ts';
+
+/** What `/readyz` asks. Each resolves when its part works, and rejects when it does not. */
+export type HealthChecks = Record<string, () => Promise<unknown>>;
+
+const TIMEOUT_MS = 2000;
+
+async function outcome(check: () => Promise<unknown>): Promise<'ok' | 'failed'> {
+  try {
+    await withDeadline(check(), TIMEOUT_MS);
+    return 'ok';
+  } catch {
+    return 'failed';
+  }
+}
+
+/** `GET /healthz`: the process answers. `GET /readyz`: what it needs is there too; 503 names what is not. */
+export function healthRouter(checks: HealthChecks): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'ok' }));
+  router.get('/readyz', async (_req, res) => {
+    const names = Object.keys(checks);
+    const outcomes = await Promise.all(names.map((name) => outcome(checks[name]!)));
+    const ready = outcomes.every((one) => one === 'ok');
+    const parts = Object.fromEntries(names.map((name, i) => [name, outcomes[i]]));
+    sendJson(res, ready ? 200 : 503, { status: ready ? 'ok' : 'failed', checks: parts });
+  });
+  return router;
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+/** Lets through who shows the token. Digests are compared: they are of one length, whatever was sent. */
+function demand(token: string): RequestHandler {
+  const expected = digest(`Bearer ${token}`);
+  return (req, _res, next) => {
+    if (!timingSafeEqual(digest(req.headers.authorization ?? ''), expected)) throw new ApiError('UNAUTHORIZED');
+    next();
+  };
+}
+
+/**
+ * `GET /metrics` in the text format of Prometheus.
+ *
+ * @param token without which nothing is answered; undefined: whoever gets here may ask
+ */
+export function metricsRouter({ registry }: Metrics, token: string | undefined): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get('/metrics', ...(token === undefined ? [] : [demand(token)]), async (_req: Request, res: Response) => {
+    const text = await registry.metrics();
+    res.setHeader('Content-Type', registry.contentType);
+    res.setHeader('Cache-Control', 'no-store');
+    res.end(text);
+  });
+  return router;
+}
+
+/** The same as an application of its own, for a port of its own. */
+export function metricsApp(metrics: Metrics, token: string | undefined): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use((req, _res, next) => {
+    assignRequestId(req);
+    next();
+  });
+  app.use(metricsRouter(metrics, token));
+  app.use(() => {
+    throw new ApiError('NOT_FOUND');
+  });
+  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
+    sendError(res, publicError(error), requestIdOf(req)!);
+  });
+  return app;
+}

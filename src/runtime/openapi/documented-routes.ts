@@ -1,0 +1,112 @@
+import { singularize } from 'inflection';
+import { pluralName } from '../../declare/naming.ts';
+import type { HttpMethod, Route } from '../../declare/route.ts';
+
+const VERBS: Record<HttpMethod, string> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'replace',
+  PATCH: 'update',
+  DELETE: 'delete',
+};
+
+/** `product-category` → `ProductCategory`. */
+export function pascalCase(name: string): string {
+  return name
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== '')
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('');
+}
+
+function camelCase(name: string): string {
+  const pascal = pascalCase(name);
+  return pascal.slice(0, 1).toLowerCase() + pascal.slice(1);
+}
+
+function isParameter(segment: string): boolean {
+  return /^[:*]/.test(segment);
+}
+
+/** What stands before a parameter is one of many: `/posts/:id/history` is about a Post. */
+function nouns(segments: readonly string[]): string {
+  return segments
+    .map((segment, i) => {
+      if (!isParameter(segment)) {
+        const one = i + 1 < segments.length && isParameter(segments[i + 1]!);
+        return pascalCase(one ? singularize(segment) : segment);
+      }
+      const name = segment.slice(1);
+      return name === 'id' ? '' : `By${pascalCase(name)}`;
+    })
+    .join('');
+}
+
+/**
+ * The name of a route made from its method and path: `POST /posts/:id/publish` is `publishPost`, `GET /posts/feed` is
+ * `getPostsFeed`. The last word of a POST says what is done.
+ */
+function derivedId(method: HttpMethod, path: string): string {
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const last = segments.at(-1)!;
+  if (method !== 'POST' || isParameter(last) || segments.length === 1) {
+    const one = method === 'POST' && segments.length === 1;
+    return VERBS[method] + (one ? pascalCase(singularize(last)) : nouns(segments));
+  }
+  // The word itself is looked at as well: `posts` before it stays plural when no parameter is between.
+  return camelCase(last) + nouns(segments.slice(0, -1));
+}
+
+/** The operationId of a route: its own, that of its CRUD action (`listPosts`), or one made from method and path. */
+export function operationIdOf(route: Route): string {
+  if (route.operationId !== undefined) return route.operationId;
+  if (route.crud === undefined) return derivedId(route.method, route.path);
+  return route.crud + pascalCase(route.crud === 'list' ? pluralName(route.resource!) : route.resource!);
+}
+
+/** `publishPost` → `Publish post`: the summary of a route that has none. */
+export function spokenId(operationId: string): string {
+  const words = operationId.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+/** A path without the names of its parameters: what makes two routes answer the same requests. */
+function shapeOf(path: string): string {
+  return path.replaceAll(/[:*]\w+/g, ':');
+}
+
+/** `/posts{/:page}` is two paths; the longer one first. */
+function variants(path: string): string[] {
+  const optional = /\{([^{}]*)\}/.exec(path);
+  if (optional === null) return [path];
+  const [before, after] = [path.slice(0, optional.index), path.slice(optional.index + optional[0].length)];
+  return [...variants(before + optional[1] + after), ...variants(before + after)];
+}
+
+/** A route once for each path that it answers, each with an operationId of its own. */
+function unfolded(route: Route): Route[] {
+  const [first, ...others] = variants(route.path).map((path) => ({ ...route, path }));
+  const named = others.map((one, i) => ({ ...one, operationId: `${operationIdOf(first!)}${i + 2}` }));
+  return [first!, ...named];
+}
+
+/**
+ * The routes in the document. Of two that answer the same requests the first one is mounted first: the second is
+ * never reached, even if the first one is hidden.
+ */
+export function shownRoutes(routes: readonly Route[]): Route[] {
+  const same = (route: Route) => `${route.method} ${shapeOf(route.path)}`;
+  const reached = [...Map.groupBy(routes.flatMap(unfolded), same).values()].map(([first]) => first!);
+  return reached.filter((route) => !route.hidden);
+}
+
+/** `/posts/:id` → `/api/posts/{id}`. Routes of one path share the names of its parameters: those of the CRUD routes, if any. */
+export function documentPaths(routes: readonly Route[]): (route: Route) => string {
+  const paths = new Map<string, string>();
+  const named = [...routes.filter((route) => route.crud !== undefined), ...routes];
+  for (const { path } of named) {
+    const shape = shapeOf(path);
+    if (!paths.has(shape)) paths.set(shape, `/api${path.replaceAll(/[:*](\w+)/g, '{$1}')}`);
+  }
+  return (route) => paths.get(shapeOf(route.path))!;
+}

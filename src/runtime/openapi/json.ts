@@ -1,2 +1,0 @@
-/** A part of the document: plain JSON. */
-export type Json = Record<string, unknown>;

@@ -1,0 +1,184 @@
+import { recordShapes } from '../../declare/record-shape.ts';
+import type { Route } from '../../declare/route.ts';
+import { ERROR_CODES, type ErrorCode } from '../../platform/errors.ts';
+import { isBodiless } from '../../platform/http/response.ts';
+import { isTagged } from '../http/endpoint.ts';
+import { isRevalidated } from './parameters.ts';
+import type { Components, Json } from './schema.ts';
+import { shapeSchema } from './shape.ts';
+
+const REQUEST_ID = {
+  description: 'What this request is called in the log: the id that it came with, or a new one.',
+  schema: { type: 'string' },
+};
+const ENTITY_TAG = {
+  description: 'Names this state of the answer: send it back as `If-None-Match`, or as `If-Match` with a change.',
+  schema: { type: 'string' },
+};
+const REPLAYED = { description: '`true`: this is the answer to an earlier request.', schema: { const: 'true' } };
+const RETRY_AFTER = { description: 'Seconds after which it is worth trying again.', schema: { type: 'integer' } };
+const LIMITS = {
+  'RateLimit-Limit': { description: 'Requests in a window.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'What is left of them.', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until the window ends.', schema: { type: 'integer' } },
+};
+
+function put(name: string, header: Json, components: Components): Json {
+  return { [name]: components.named('headers', name.replaceAll('-', ''), header) };
+}
+
+/** The headers of every answer with a status. */
+function answerHeaders(status: number, components: Components): Json {
+  const later = status === 202 || status === 429 || status === 503;
+  return {
+    ...put('X-Request-Id', REQUEST_ID, components),
+    ...(later ? put('Retry-After', RETRY_AFTER, components) : {}),
+  };
+}
+
+/** The headers that say how much is left of a rate limit. */
+function limitHeaders(components: Components): Json {
+  return Object.assign({}, ...Object.entries(LIMITS).map(([name, header]) => put(name, header, components)));
+}
+
+/** The header of an answer that has an entity tag. */
+function tagHeader(components: Components): Json {
+  return put('ETag', ENTITY_TAG, components);
+}
+
+/** The header that marks a repeated answer. */
+function replayedHeader(components: Components): Json {
+  return put('Idempotency-Replayed', REPLAYED, components);
+}
+
+const LIST_META = {
+  type: 'object',
+  description: 'What is told of a page. `total`, `page` and `pages` are left out with `after` and with `count=none`.',
+  properties: {
+    total: { type: 'integer', description: 'Records in all pages.' },
+    page: { type: 'integer' },
+    limit: { type: 'integer', description: 'The most records that a page holds.' },
+    pages: { type: 'integer' },
+    next: { type: ['string', 'null'], description: 'What `after` takes to go on; absent or null on the last page.' },
+    truncated: {
+      const: true,
+      description: 'The page holds fewer records than it could for want of room: go on with `next`. Absent otherwise.',
+    },
+  },
+  required: ['limit'],
+};
+
+function envelope(route: Route, name: string, components: Components): Json {
+  const data = route.output === undefined ? {} : shapeSchema(route.output, 'output', name, components);
+  const meta = route.crud === 'list' || route.paged ? { meta: components.named('schemas', 'ListMeta', LIST_META) } : {};
+  const properties = { data, ...meta };
+  return { type: 'object', properties, required: Object.keys(properties) };
+}
+
+/** Whether the answer to a change holds a record, whose entity tag it then carries. */
+function holdsRecord(route: Route): boolean {
+  return isTagged(route) && route.output !== undefined && recordShapes.has(route.output);
+}
+
+/** The successes of a route by status. Without `output` a handler may answer with anything, or with nothing. */
+export function successAnswers(
+  route: Route,
+  name: string,
+  { limited, components }: { limited: boolean; components: Components },
+): Json {
+  const { status = 200, output } = route;
+  const shared = {
+    ...answerHeaders(200, components),
+    ...(limited ? limitHeaders(components) : {}),
+    ...(route.idempotent ? replayedHeader(components) : {}),
+  };
+  if (route.eventStream) {
+    const content = { 'text/event-stream': { schema: { type: 'string' } } };
+    return { [status]: { description: 'The stream, which stays open.', headers: shared, content } };
+  }
+  const tagged = isRevalidated(route) || holdsRecord(route) ? { ...shared, ...tagHeader(components) } : shared;
+  const full = {
+    description: status === 201 ? 'It is made.' : 'It is done.',
+    headers: tagged,
+    content:
+      route.file === undefined
+        ? { 'application/json': { schema: envelope(route, name, components) } }
+        : { [route.file]: {} },
+  };
+  const nothing = { description: 'It is done; there is nothing to say.', headers: shared };
+  if (isBodiless(status)) return { [status]: nothing };
+  return {
+    [status]: full,
+    ...(route.pending
+      ? {
+          202: {
+            ...full,
+            description: 'It is not there yet: ask again.',
+            headers: { ...shared, ...answerHeaders(202, components) },
+          },
+        }
+      : {}),
+    ...(output === undefined && route.file === undefined ? { 204: nothing } : {}),
+    ...(isRevalidated(route) ? { 304: { description: 'You have this answer already.', headers: tagged } } : {}),
+  };
+}
+
+const ALL_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
+
+function errorSchema(codes: readonly ErrorCode[]): Json {
+  const details = 'What is wrong, by field; inside objects and arrays by path (`address.city`, `tags.2`). At most 100.';
+  const error = {
+    type: 'object',
+    properties: {
+      code: { type: 'string', enum: codes },
+      message: { type: 'string', description: 'For people.' },
+      requestId: { type: 'string', description: 'The `X-Request-Id` of this answer.' },
+      details: { type: 'object', additionalProperties: { type: 'string' }, description: details },
+    },
+    required: ['code', 'message', 'requestId'],
+  };
+  return { type: 'object', properties: { error }, required: ['error'] };
+}
+
+/** `NOT_FOUND` → `NotFound`. */
+function partName(code: ErrorCode): string {
+  return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+interface Making {
+  /** Whether a rate limit holds: then every answer says how much is left of it. */
+  limited: boolean;
+  components: Components;
+}
+
+function answer(
+  description: string,
+  statuses: readonly number[],
+  codes: readonly ErrorCode[],
+  { limited, components }: Making,
+): Json {
+  const ofStatuses = statuses.map((status) => answerHeaders(status, components));
+  const headers = Object.assign({}, ...ofStatuses, limited ? limitHeaders(components) : {});
+  return { description, headers, content: { 'application/json': { schema: errorSchema(codes) } } };
+}
+
+/**
+ * The error answers of a route by status, each with the codes that it can carry.
+ *
+ * @param free whether code that the document knows nothing of may answer, too: then any status of a client's error
+ */
+export function errorAnswers(codes: ReadonlySet<ErrorCode>, free: boolean, making: Making): Json {
+  const { components } = making;
+  const inOrder = ALL_CODES.filter((code) => codes.has(code));
+  const byStatus = Map.groupBy(inOrder, (code) => ERROR_CODES[code].status);
+  const answers = [...byStatus].map(([status, own]) => {
+    const text = own.map((code) => `\`${code}\`: ${ERROR_CODES[code].message}.`).join(' ');
+    const part = answer(text, [status], own, making);
+    return [String(status), components.named('responses', own.map(partName).join('Or'), part)] as const;
+  });
+  if (!free) return Object.fromEntries(answers);
+  const clients = ALL_CODES.filter((code) => ERROR_CODES[code].status < 500);
+  const statuses = clients.map((code) => ERROR_CODES[code].status);
+  const any = answer('Any error that this route finds a reason for.', statuses, clients, making);
+  return { ...Object.fromEntries(answers), '4XX': components.named('responses', 'AnyClientError', any) };
+}

@@ -1,0 +1,255 @@
+import { expect, test } from 'vitest';
+import type { Policy } from '../../../src/declare/policy.ts';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const fields = { title: f.string(), open: f.boolean().default(false), author: f.ref('user').owner() };
+const owned = (name: string, policies: Partial<Record<'list' | 'read' | 'create' | 'update' | 'delete', Policy>>) =>
+  defineResource(name, { fields, policies });
+
+const later = async (value: boolean) => {
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  return value;
+};
+const resources = [
+  defineUser({ roles: ['editor'] }),
+  owned('plain', {}),
+  defineResource('unowned', { fields: { title: f.string() } }),
+  owned('private', { list: 'owner | admin', read: 'owner | admin', create: 'owner', update: 'owner', delete: 'owner' }),
+  owned('readable', {
+    list: 'public',
+    read: 'public',
+    create: 'editor',
+    update: 'owner | role:editor',
+    delete: 'none',
+  }),
+  owned('closed', { list: 'none', read: 'nobody', create: 'none', update: 'none', delete: 'none' }),
+  owned('managed', { read: 'owner', update: 'admin', delete: 'admin' }),
+  owned('dropped', { read: 'owner', update: ({ doc }) => later(doc.open), delete: ({ doc }) => later(doc.open) }),
+  owned('asked', {
+    read: ['owner', ({ doc }) => later(doc.open)],
+    update: ({ doc, user, action }) => later(action === 'update' && doc.open && user !== undefined),
+    delete: [({ doc }) => later(doc.open), 'admin'],
+    create: ({ user, doc }) => doc === undefined && user?.name === 'Ann',
+    list: async ({ user, doc }) => doc === undefined && later(user?.name === 'Ann'),
+  }),
+  owned('knocked', {
+    list: ({ req }) => req?.headers['x-knock'] === 'twice',
+    read: ({ req }) => req?.headers['x-knock'] === 'twice',
+    create: 'public',
+  }),
+] as const;
+
+const { call, person, app } = await startTestApp({ resources });
+const [ann, bob, admin, editor] = [
+  await person('Ann'),
+  await person('Bob'),
+  await person('Root', ['user', 'admin']),
+  await person('Edd', ['user', 'editor']),
+];
+const viewers = { nobody: call, ann: ann.call, bob: bob.call, admin: admin.call, editor: editor.call };
+type Viewer = keyof typeof viewers;
+const service = app.service as (name: string) => ReturnType<typeof app.service>;
+const UNKNOWN = '0123456789abcdef01234567';
+
+/** A record of Ann's. */
+async function annRecord(resource: string, values: object = {}): Promise<string> {
+  const record = await service(resource).create({
+    title: 'x',
+    ...(resource === 'unowned' ? {} : { author: ann.id }),
+    ...values,
+  } as never);
+  return record.id;
+}
+
+/** `list read create update delete` as each viewer gets them for a record of Ann's. */
+async function statuses(resource: string, viewer: Viewer, values: object = {}): Promise<number[]> {
+  const as = viewers[viewer];
+  const path = `/api/${resource}s`;
+  const [one, two] = [await annRecord(resource, values), await annRecord(resource, values)];
+  const answers = [
+    await as('GET', path),
+    await as('GET', `${path}/${one}`),
+    await as('POST', path, { title: 'new' }),
+    await as('PATCH', `${path}/${one}`, { title: 'new' }),
+    await as('DELETE', `${path}/${two}`),
+  ];
+  return answers.map((answer) => answer.status);
+}
+
+test.each<[string, Viewer, number[]]>([
+  // Defaults of a resource with an owner: read by the signed in, changed by owner and admin.
+  ['plain', 'nobody', [401, 401, 401, 401, 401]],
+  ['plain', 'ann', [200, 200, 201, 200, 204]],
+  ['plain', 'bob', [200, 200, 201, 403, 403]],
+  ['plain', 'admin', [200, 200, 201, 200, 204]],
+  // Defaults without an owner: changed by admins.
+  ['unowned', 'nobody', [401, 401, 401, 401, 401]],
+  ['unowned', 'ann', [200, 200, 403, 403, 403]],
+  ['unowned', 'admin', [200, 200, 201, 200, 204]],
+  // What somebody may not read is not there for him.
+  ['private', 'nobody', [401, 401, 401, 401, 401]],
+  ['private', 'ann', [200, 200, 201, 200, 204]],
+  ['private', 'bob', [200, 404, 201, 404, 404]],
+  ['private', 'admin', [200, 200, 201, 403, 403]],
+  ['readable', 'nobody', [200, 200, 401, 401, 401]],
+  ['readable', 'ann', [200, 200, 403, 200, 403]],
+  ['readable', 'bob', [200, 200, 403, 403, 403]],
+  ['readable', 'editor', [200, 200, 201, 200, 403]],
+  ['readable', 'admin', [200, 200, 403, 403, 403]],
+  // Nor can he remove it, whatever the policy of removals says.
+  ['managed', 'nobody', [401, 401, 401, 401, 401]],
+  ['managed', 'ann', [200, 200, 201, 403, 403]],
+  ['managed', 'bob', [200, 404, 201, 404, 404]],
+  ['managed', 'admin', [200, 404, 201, 404, 404]],
+  ['closed', 'nobody', [401, 401, 401, 401, 401]],
+  ['closed', 'ann', [403, 404, 403, 404, 404]],
+  ['closed', 'admin', [403, 404, 403, 404, 404]],
+])('%s records of Ann, %s: list, read, create, update, delete answer %j', async (resource, viewer, expected) => {
+  expect(await statuses(resource, viewer)).toEqual(expected);
+});
+
+test.each<[boolean, Viewer, number[]]>([
+  [true, 'nobody', [401, 200, 401, 401, 204]],
+  [true, 'ann', [200, 200, 201, 200, 204]],
+  [true, 'bob', [403, 200, 403, 200, 204]],
+  [false, 'nobody', [401, 401, 401, 401, 401]],
+  [false, 'ann', [200, 200, 201, 403, 403]],
+  [false, 'bob', [403, 404, 403, 404, 404]],
+  [false, 'admin', [403, 404, 403, 404, 404]],
+])('policy functions decide by the stored record (open: %j), %s: %j', async (open, viewer, expected) => {
+  expect(await statuses('asked', viewer, { open })).toEqual(expected);
+});
+
+test.each(['zzz', UNKNOWN, UNKNOWN.toUpperCase(), '%00', '../users', '0'.repeat(5000)])(
+  'the id %s answers as an id that does not exist: 404, or 401 where a user is required',
+  async (id) => {
+    for (const resource of ['plain', 'private', 'asked', 'closed']) {
+      for (const [method, body] of [['GET'], ['PATCH', { title: 'x' }], ['DELETE']] as const) {
+        const path = `/api/${resource}s/${id.replace('../', '..%2f')}`;
+        expect((await ann.call(method, path, body)).status).toBe(404);
+        expect((await call(method, path, body)).status).toBe(401);
+      }
+    }
+  },
+);
+
+test('who is signed out cannot tell a record that a function refuses from one that does not exist', async () => {
+  const hidden = await annRecord('asked', { open: false });
+  const answers = await Promise.all([hidden, UNKNOWN].map((id) => call('GET', `/api/askeds/${id}`)));
+  expect(answers.map(({ status, body }) => [status, body.error.code, body.error.message])).toEqual([
+    [401, 'UNAUTHORIZED', 'You must be signed in'],
+    [401, 'UNAUTHORIZED', 'You must be signed in'],
+  ]);
+});
+
+test('owner on list filters rather than rejects, and the count tells of nothing else', async () => {
+  await annRecord('private', { title: 'of Ann' });
+  const seen = await bob.call('GET', '/api/privates');
+  expect(seen.body.data.every((record: { author: string }) => record.author === bob.id)).toBe(true);
+  expect(seen.body.meta.total).toBe(seen.body.data.length);
+  const all = await admin.call('GET', '/api/privates');
+  expect(all.body.meta.total).toBeGreaterThan(seen.body.meta.total);
+});
+
+test('authorisation comes before validation and uniqueness: a forbidden write is told nothing of its body', async () => {
+  const id = await annRecord('plain');
+  expect((await bob.call('PATCH', `/api/plains/${id}`, { title: 5, nope: 1 })).status).toBe(403);
+  expect((await bob.call('PATCH', `/api/plains/${UNKNOWN}`, { nope: 1 })).status).toBe(404);
+  const hidden = await annRecord('private');
+  expect((await bob.call('PATCH', `/api/privates/${hidden}`, { nope: 1 })).status).toBe(404);
+  expect((await bob.call('POST', '/api/readables', { nope: 1 })).status).toBe(403);
+  expect((await bob.call('POST', '/api/users', { email: ann.email })).status).toBe(403);
+  expect((await call('POST', '/api/users', { email: ann.email })).status).toBe(401);
+  expect((await bob.call('GET', '/api/users?nope=1')).status).toBe(403);
+});
+
+test('ownership does not move: the owner field is read-only for everybody, admins included', async () => {
+  const id = await annRecord('plain');
+  for (const as of [ann.call, admin.call]) {
+    const answer = await as('PATCH', `/api/plains/${id}`, { author: bob.id });
+    expect([answer.status, answer.body.error.details]).toEqual([422, { author: 'Is read-only' }]);
+  }
+  expect((await ann.call('POST', '/api/plains', { author: bob.id })).body.error.details).toEqual({
+    author: 'Is read-only',
+  });
+  expect((await bob.call('POST', '/api/plains', { title: 'mine' })).body.data.author).toBe(bob.id);
+});
+
+test('code acts as a user, as a visitor when the user is undefined, and as the system only without one', async () => {
+  const id = await annRecord('private');
+  await expect(service('private').read(id, { user: { id: bob.id } })).rejects.toMatchObject({ status: 404 });
+  await expect(service('private').read(id, { user: undefined })).rejects.toMatchObject({ status: 401 });
+  await expect(service('private').list({}, { user: undefined })).rejects.toMatchObject({ status: 401 });
+  expect((await service('private').read(id, { user: { id: ann.id } })).id).toBe(id);
+  expect((await service('private').read(id)).id).toBe(id);
+});
+
+test('a role that is taken away ends what it allowed, on the next request', async () => {
+  const fallen = await person('Fallen', ['user', 'admin']);
+  expect((await fallen.call('GET', '/api/users')).status).toBe(200);
+  await service('user').update(fallen.id, { roles: ['user'] } as never);
+  expect((await fallen.call('GET', '/api/users')).status).toBe(403);
+});
+
+let release: () => void = () => undefined;
+const gate = new Promise<void>((resolve) => {
+  release = resolve;
+});
+let asked = 0;
+const draft = defineResource('draft', {
+  fields: { title: f.string(), locked: f.boolean().default(false) },
+  policies: {
+    read: 'public',
+    update: async ({ doc }) => {
+      const verdict = !doc.locked;
+      if (++asked === 1) await gate;
+      return verdict;
+    },
+  },
+});
+const other = await startTestApp({ resources: [defineUser(), draft] });
+
+test('a function that allowed a write is asked again when the record changed in between', async () => {
+  const { id } = await other.app.service('draft').create({ title: 'x' });
+  const writing = other.call('PATCH', `/api/drafts/${id}`, { title: 'too late' });
+  await expect.poll(() => asked).toBe(1);
+  await other.app.service('draft').update(id, { locked: true });
+  release();
+  expect((await writing).status).toBe(401);
+  expect(asked).toBe(2);
+  expect((await other.app.service('draft').read(id)).title).toBe('x');
+});
+
+test('a record that may be removed, but not read, stays, and answers like one that does not exist', async () => {
+  for (const [resource, as, status] of [
+    ['managed', admin.call, 404],
+    ['dropped', bob.call, 404],
+    ['dropped', call, 401],
+  ] as const) {
+    const id = await annRecord(resource, { open: true });
+    for (const method of ['PATCH', 'DELETE']) {
+      const body = method === 'PATCH' ? { title: 'y' } : undefined;
+      const [there, not] = [
+        await as(method, `/api/${resource}s/${id}`, body),
+        await as(method, `/api/${resource}s/${UNKNOWN}`, body),
+      ];
+      expect([there.status, there.body.error.code]).toEqual([status, not.body.error.code]);
+      expect(not.status).toBe(status);
+    }
+    expect(await service(resource).read(id)).toMatchObject({ title: 'x' });
+  }
+});
+
+test('a policy function gets the request as req; code that acts as a user has none', async () => {
+  const { id } = (await ann.call('POST', '/api/knockeds', { title: 'in there' })).body.data;
+  for (const [path, refused] of [
+    [`/api/knockeds/${id}`, 404],
+    ['/api/knockeds', 403],
+  ] as const) {
+    expect((await ann.call('GET', path, undefined, { 'x-knock': 'twice' })).status).toBe(200);
+    expect((await ann.call('GET', path)).status).toBe(refused);
+  }
+  const user = { ...ann, roles: ['user'], status: 'active' } as never;
+  await expect(app.service('knocked').read(id, { user })).rejects.toMatchObject({ status: 404 });
+});

@@ -1,0 +1,89 @@
+import pg from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { defineResource, f } from '../../../src/index.ts';
+import { type Client, clientOf, startTestApp } from '../../support/app.ts';
+
+const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
+const slot = defineResource('slot', {
+  fields: { place: f.string().unique(), note: f.string() },
+  policies: open,
+  routes: (route) => [
+    route.post('/:id/swap/:other', { policy: 'public' }, ({ params, transaction }) =>
+      transaction(async (tx) => {
+        await tx.service('slot').update(params.id!, { note: 'first' });
+        return tx.service('slot').update(params.other!, { note: 'second' });
+      }),
+    ),
+  ],
+});
+
+// Of two that wait for each other the one that looks first is ended: the app, however long a busy machine takes to let the other wait.
+const looksAfter = (ms: number) => `?options=${encodeURIComponent(`-c deadlock_timeout=${ms}`)}`;
+const { app, call, env } = await startTestApp(
+  { resources: [slot] },
+  { env: ({ DATABASE_URL }) => ({ DATABASE_URL: `${DATABASE_URL}${looksAfter(3000)}` }) },
+);
+const other = new pg.Client({ connectionString: env.DATABASE_URL!.split('?')[0] + looksAfter(60_000) });
+await other.connect();
+afterAll(() => other.end());
+
+const make = async (place: string) => (await app.service('slot').create({ place })).id;
+/** Waits until a statement of the app waits for a lock. */
+const blocked = () =>
+  vi.waitUntil(
+    async () => {
+      const { rows } = await other.query(
+        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      );
+      return rows.length > 0;
+    },
+    { timeout: 60_000 },
+  );
+const codeOf = ({ status, body }: Awaited<ReturnType<Client>>) => [status, body?.error?.code];
+
+test('a change that a deadlock ends is made again, and goes through', async () => {
+  const [a, b] = [await make('a-1'), await make('b-1')];
+  await other.query('begin');
+  await other.query(`update slots set place = 'wanted' where id = $1`, [b]);
+  const changing = call('PATCH', `/api/slots/${a}`, { place: 'wanted' });
+  await blocked();
+  // Each waits for the other now.
+  await other.query(`update slots set note = 'x' where id = $1`, [a]);
+  await other.query('rollback');
+  const answer = await changing;
+  expect([answer.status, answer.body.data?.place]).toEqual([200, 'wanted']);
+});
+
+test('a transaction that a deadlock ends answers 503 with Retry-After, and nothing of it stays', async () => {
+  const [a, b] = [await make('a-2'), await make('b-2')];
+  await other.query('begin');
+  await other.query(`update slots set note = 'theirs' where id = $1`, [b]);
+  const changing = call('POST', `/api/slots/${a}/swap/${b}`);
+  await blocked();
+  await other.query(`update slots set note = 'theirs' where id = $1`, [a]);
+  await other.query('commit');
+  const answer = await changing;
+  expect(codeOf(answer)).toEqual([503, 'UNAVAILABLE']);
+  expect(answer.headers.get('retry-after')).toBe('1');
+  for (const id of [a, b]) expect((await call('GET', `/api/slots/${id}`)).body.data.note).toBe('theirs');
+});
+
+test('24 clients that change unique values among 4 records never get 500', async () => {
+  const quick = await startTestApp({ resources: [slot] });
+  const places = ['n', 'e', 's', 'w'];
+  const ids: string[] = [];
+  for (const place of places) ids.push((await quick.app.service('slot').create({ place })).id);
+  const clients = Array.from({ length: 24 }, () => clientOf(quick.url));
+  const statuses = await Promise.all(
+    clients.map(async (client, i) => {
+      const own: number[] = [];
+      for (let n = 0; n < 10; n++) {
+        const place = places[(i * 7 + n * 3) % 4] as string;
+        own.push((await client('PATCH', `/api/slots/${ids[(i + n) % 4]}`, { place })).status);
+      }
+      return own;
+    }),
+  );
+  const counted = Object.groupBy(statuses.flat(), String);
+  expect(Object.keys(counted).filter((status) => !['200', '409', '503'].includes(status))).toEqual([]);
+}, 240_000);

@@ -1,0 +1,45 @@
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { ApiError, defineResource, f } from '../../../src/index.ts';
+import { serviceError } from '../../../src/records/service.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const { app, env } = await startTestApp({ resources: [defineResource('gone', { fields: { name: f.string() } })] });
+
+test('a service throws the errors of the database as ApiErrors, with the error as the cause', async () => {
+  const client = new pg.Client({ connectionString: env.DATABASE_URL });
+  await client.connect();
+  await client.query('drop table gones');
+  await client.end();
+  const gone = app.service('gone');
+  const id = '0123456789abcdef01234567';
+  const calls = [
+    gone.list(),
+    gone.first(),
+    gone.count(),
+    gone.read(id),
+    gone.create({}),
+    gone.update(id, {}),
+    gone.delete(id),
+  ];
+  for (const result of await Promise.allSettled(calls)) {
+    const error = (result as PromiseRejectedResult).reason;
+    expect(error).toBeInstanceOf(ApiError);
+    expect([error.code, error.message]).toEqual(['INTERNAL', 'Something went wrong']);
+    expect(error.cause).toBeInstanceOf(pg.DatabaseError);
+  }
+});
+
+test.each([
+  ['57P01', 'UNAVAILABLE'],
+  ['57014', 'UNAVAILABLE'],
+  ['22003', 'VALIDATION_ERROR'],
+])('an error of the class %s is %s', (code, expected) => {
+  const error = Object.assign(new Error('of the database'), { code });
+  expect(serviceError(error, false)).toMatchObject({ code: expected, cause: error });
+});
+
+test('what project code throws stays what it is', () => {
+  const error = new RangeError('mine');
+  expect(serviceError(error, false)).toBe(error);
+});

@@ -1,0 +1,349 @@
+import { describe, expect, test } from 'vitest';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
+import type { QueryViewer } from '../../../src/records/query/filter.ts';
+import { parseListQuery, parseReadQuery, type RawQuery } from '../../../src/records/query/parse.ts';
+import { compileResources } from '../../../src/records/schema/compile.ts';
+
+const open = { list: 'public', read: 'public' } as const;
+const [user, note, kept, counted, hiddenCount, prose] = compileResources(
+  [
+    defineUser(),
+    defineResource('note', {
+      fields: {
+        title: f.string().filterable().sortable().searchable(),
+        views: f.integer().filterable().sortable(),
+        tags: f.array(f.string()).filterable(),
+        plain: f.string(),
+        author: f.ref('user').owner(),
+        private: f.string().visibleTo('owner').filterable().sortable().searchable(),
+        pay: f.integer().visibleTo('admin').filterable().sortable(),
+        secret: f.string().hidden(),
+      },
+      policies: open,
+    }),
+    defineResource('kept', { fields: { name: f.string().filterable() }, policies: open, softDelete: true }),
+    defineResource('counted', { fields: { count: f.integer().filterable() }, policies: open, timestamps: false }),
+    defineResource('hiddenCount', { fields: { count: f.integer() }, policies: open }),
+    defineResource('prose', {
+      fields: {
+        long: f.text().index(),
+        words: f.string().searchable(),
+        once: f.text().unique(),
+        prefix: f.text().sortable(),
+        data: f.json(),
+        sealed: f.string().encrypted(),
+      },
+      policies: open,
+    }),
+  ],
+  'reject',
+);
+const limits = { defaultLimit: 20, maxLimit: 50 };
+const ID = 'a'.repeat(24);
+const ann = { id: ID, roles: ['user'] };
+const resourceOf = () => note!;
+
+const list = (query: RawQuery, viewer: QueryViewer = undefined, resource = note!) =>
+  parseListQuery(resource, query, viewer, { limits, resourceOf, byCode: viewer === 'system' });
+function refusal(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'BAD_REQUEST' });
+    return (error as Error).message;
+  }
+  return '';
+}
+
+describe('a list without parameters', () => {
+  test('is the first page, newest first, with its total', () => {
+    expect(list({})).toMatchObject({ page: 1, limit: 20, counted: true, conditions: [], open: true, slow: false });
+    expect(list({}).sort.map(({ field, descending }) => [field, descending])).toEqual([
+      ['createdAt', true],
+      ['id', true],
+    ]);
+    for (const name of ['after', 'fields', 'deleted'] as const) expect(list({})[name]).toBeUndefined();
+  });
+
+  test('has no more records than the greatest limit, even if the usual one is greater', () => {
+    const options = { limits: { defaultLimit: 100, maxLimit: 50 }, resourceOf, byCode: false };
+    expect(parseListQuery(note!, {}, undefined, options).limit).toBe(50);
+  });
+});
+
+describe('page and limit', () => {
+  test.each<[RawQuery, object]>([
+    [
+      { page: '1', limit: '1' },
+      { page: 1, limit: 1 },
+    ],
+    [
+      { page: '007', limit: '50' },
+      { page: 7, limit: 50 },
+    ],
+    [{ page: '1000000000' }, { page: 1e9, limit: 20 }],
+    [{ count: 'none' }, { counted: false }],
+  ])('%j is read', (query, expected) => {
+    expect(list(query)).toMatchObject(expected);
+  });
+
+  test.each<[RawQuery, string]>([
+    [{ page: '0' }, 'The query parameter "page" must be a whole number from 1 to 1000000000'],
+    [{ page: '1000000001' }, 'The query parameter "page" must be a whole number from 1 to 1000000000'],
+    [{ page: '0000000000000001' }, 'The query parameter "page" must be a whole number from 1 to 1000000000'],
+    [{ limit: '51' }, 'The query parameter "limit" must be a whole number from 1 to 50'],
+    [{ limit: '' }, 'The query parameter "limit" must be a whole number from 1 to 50'],
+    [{ limit: ['1', '2'] }, 'The query parameter "limit" must be given once'],
+    [{ sort: 'a\0' }, 'The query parameter "sort" contains characters that are not allowed'],
+    [{ count: 'all' }, 'The query parameter "count" can only be "none"'],
+    [{ after: 'x', page: '1' }, 'The query parameters "after" and "page" exclude each other'],
+    [{ deleted: 'only' }, 'Unknown query parameter "deleted"; filterable fields: title, views, tags, private, pay'],
+  ])('%j is refused: %s', (query, message) => {
+    expect(refusal(() => list(query))).toBe(message);
+  });
+});
+
+describe('a list that may take long', () => {
+  test.each<[string, RawQuery, QueryViewer, boolean]>([
+    ['a search', { q: 'a' }, undefined, true],
+    ['an empty search', { q: '' }, undefined, false],
+    ['a page behind 10,000 records', { page: '501' }, undefined, false],
+    ['a page behind more than 10,000 records', { page: '502' }, undefined, true],
+    ['a page behind 10,001 records', { page: '10002', limit: '1' }, undefined, true],
+    ['a filter of a client', { 'title[eq]': 'a' }, undefined, false],
+    ['an order of a client', { sort: '-views' }, undefined, false],
+    ['a filter of code by a field without an index', { plain: 'a' }, 'system', true],
+    ['a filter of code by a field with an index', { title: 'a' }, 'system', false],
+    ['a filter of code by an array with an index', { tags: 'a' }, 'system', false],
+    ['filters of code of which one has an index', { plain: 'a', 'views[gt]': 1 }, 'system', false],
+    ['a filter of code by the id', { id: ID, plain: 'a' }, 'system', false],
+    ['no filter of code', {}, 'system', false],
+    ['an order of code by a field without an index', { sort: 'plain' }, 'system', true],
+  ])('%s: %j', (_, query, viewer, slow) => {
+    expect(list(query, viewer).slow).toBe(slow);
+  });
+
+  test.each<[string, boolean]>([
+    ['long', false],
+    ['words', true],
+    ['once', true],
+    ['prefix', true],
+  ])('a filter of code is fast only if an index answers it: %s', (name, slow) => {
+    expect(list({ [name]: 'a' }, 'system', prose!).slow).toBe(slow);
+  });
+
+  test('deleted records are looked for without an index, whichever are meant', () => {
+    for (const deleted of ['only', 'with']) {
+      expect(list({ deleted }, undefined, kept!)).toMatchObject({ deleted, slow: true });
+    }
+    expect(list({ name: 'x' }, undefined, kept!)).toMatchObject({ deleted: undefined, slow: false });
+    expect(refusal(() => list({ deleted: 'all' }, undefined, kept!))).toBe(
+      'The query parameter "deleted" can only be "only" or "with"',
+    );
+  });
+});
+
+describe('count', () => {
+  test('is a filter where a field of this name may be filtered by', () => {
+    expect(list({ count: '3' }, undefined, counted!)).toMatchObject({
+      counted: true,
+      conditions: [{ field: 'count', op: 'eq', value: 3 }],
+    });
+  });
+
+  test('of a field that clients may not filter by is a filter for code alone, unless it is "none"', () => {
+    expect(refusal(() => list({ count: '3' }, undefined, hiddenCount!))).toContain('can only be "none"');
+    expect(list({ count: 3 }, 'system', hiddenCount!)).toMatchObject({
+      counted: true,
+      conditions: [{ field: 'count', op: 'eq', value: 3 }],
+    });
+    expect(list({ count: 'none' }, 'system', hiddenCount!)).toMatchObject({ counted: false, conditions: [] });
+    expect(refusal(() => list({ count: 3 }, 'system'))).toContain('can only be "none"');
+  });
+});
+
+describe('filters', () => {
+  test('take 1,000 values and no more, without empty ones', () => {
+    const many = (count: number) => ({ 'views[in]': Array.from({ length: count }, (_, i) => i).join() });
+    expect(list(many(1000)).conditions).toMatchObject([{ op: 'in', value: { length: 1000 } }]);
+    expect(refusal(() => list(many(1001)))).toBe('The query parameter "views[in]" takes at most 1000 values');
+    expect(list({ 'views[in]': ',1,,2,' }).conditions).toEqual([{ field: 'views', op: 'in', value: [1, 2] }]);
+    expect(refusal(() => list({ 'views[in]': ',' }))).toBe('The query parameter "views[in]" needs at least one value');
+  });
+
+  test.each<[RawQuery, unknown]>([
+    [{ 'views[exists]': 'true' }, true],
+    [{ 'views[exists]': 'false' }, false],
+    [{ views: '1' }, 1],
+    [{ 'title[eq]': ' a ' }, 'a'],
+  ])('%j compares with %j', (query, value) => {
+    expect(list(query).conditions).toMatchObject([{ value }]);
+  });
+
+  test.each<[RawQuery, string]>([
+    [{ 'views[exists]': '1' }, 'The query parameter "views[exists]" must be true or false'],
+    [{ views: 'x' }, 'The query parameter "views" has a value of the wrong type'],
+    [
+      { 'title[like]': 'x' },
+      'The field "title" cannot be filtered with "like"; its operators: eq, ne, in, nin, exists',
+    ],
+    [{ secret: 'x' }, 'Unknown query parameter "secret"; filterable fields: title, views, tags, private, pay'],
+    [{ 'title[in': 'x' }, 'Unknown query parameter "title[in"; filterable fields: title, views, tags, private, pay'],
+    [{ 'title[]': 'x' }, 'Unknown query parameter "title[]"; filterable fields: title, views, tags, private, pay'],
+    [{ views: '1', 'views[eq]': '1' }, 'The query parameter "views" must be given once'],
+  ])('%j is refused: %s', (query, message) => {
+    expect(refusal(() => list(query))).toBe(message);
+  });
+
+  test('by a field that not everybody sees are about the records on which the viewer sees it', () => {
+    const comparison = { field: 'private', op: 'eq', value: 'x' };
+    const own = { field: 'author', op: 'eq', value: ID };
+    expect(list({ private: 'x' }).conditions).toEqual([{ never: true }, comparison]);
+    expect(list({ private: 'x' }, ann).conditions).toEqual([own, comparison]);
+    expect(list({ private: 'x' }, 'system').conditions).toEqual([comparison]);
+    expect(list({ pay: '1' }, ann).conditions).toEqual([{ never: true }, { field: 'pay', op: 'eq', value: 1 }]);
+    expect(list({ pay: '1' }, { id: ID, roles: ['admin'] }).conditions).toHaveLength(1);
+  });
+});
+
+describe('filters of code', () => {
+  const byCode = (query: RawQuery, viewer: QueryViewer = 'system', resource = note!) =>
+    parseListQuery(resource, query, viewer, { limits, resourceOf, byCode: true }).conditions;
+
+  test.each<[RawQuery, unknown]>([
+    [{ title: 5 }, { field: 'title', op: 'eq', value: '5' }],
+    [{ title: true }, { field: 'title', op: 'eq', value: 'true' }],
+    [{ title: { in: ['a', 5] } }, { field: 'title', op: 'in', value: ['a', '5'] }],
+    [{ 'title[nin]': 'a,b' }, { field: 'title', op: 'nin', value: ['a', 'b'] }],
+    [{ views: null }, { field: 'views', op: 'exists', value: false }],
+    [{ views: { ne: null } }, { field: 'views', op: 'exists', value: true }],
+    [{ views: { exists: 'true' } }, { field: 'views', op: 'exists', value: true }],
+    [{ views: { exists: 'false' } }, { field: 'views', op: 'exists', value: false }],
+    [{ createdAt: new Date(0) }, { field: 'createdAt', op: 'eq', value: '1970-01-01T00:00:00.000Z' }],
+  ])('%j compares as the field stores its values', (query, condition) => {
+    expect(byCode(query)).toEqual([condition]);
+  });
+
+  test.each<[RawQuery, string]>([
+    [{ title: new Date(0) }, 'The filter "title" has a value of the wrong type'],
+    [{ views: { gt: null } }, 'The filter "views" has a value of the wrong type'],
+    [{ views: { exists: null } }, 'The operator "exists" of the filter "views" takes true or false'],
+    [{ 'title[in': 'x' }, 'There is no field "title[in" to filter by; fields: '],
+  ])('%j is refused: %s', (query, message) => {
+    expect(refusal(() => byCode(query))).toContain(message);
+  });
+
+  test('take 1,000 values and no more', () => {
+    expect(byCode({ views: Array(1000).fill(1) })).toMatchObject([{ op: 'in', value: { length: 1000 } }]);
+    expect(refusal(() => byCode({ views: Array(1001).fill(1) }))).toBe('The filter "views" takes at most 1000 values');
+  });
+
+  test('for the system are by every field except passwords', () => {
+    const fields = user!.fields.map(({ name }) => name).filter((name) => name !== 'password');
+    for (const name of ['password', 'nope']) {
+      expect(refusal(() => byCode({ [name]: 'x' }, 'system', user!))).toBe(
+        `There is no field "${name}" to filter by; fields: id, ${fields.join(', ')}`,
+      );
+    }
+  });
+
+  test('for a user are those of the user: fields that clients may filter by, on records where the user sees them', () => {
+    expect(byCode({ private: 'x' }, ann)).toEqual([
+      { field: 'author', op: 'eq', value: ID },
+      { field: 'private', op: 'eq', value: 'x' },
+    ]);
+    for (const name of ['plain', 'secret', 'nope']) {
+      expect(refusal(() => byCode({ [name]: 'x' }, ann))).toContain(`Unknown query parameter "${name}"`);
+    }
+  });
+
+  test.each([undefined, { gt: undefined }, [1, undefined], { in: [undefined] }])('are never undefined: %j', (views) => {
+    expect(() => byCode({ views })).toThrow(TypeError);
+  });
+});
+
+describe('a search', () => {
+  test('is over every searchable field, where the viewer sees it, and takes 500 characters', () => {
+    const [title, hidden] = [
+      { field: 'title', contains: 'x' },
+      { field: 'private', contains: 'x' },
+    ];
+    expect(list({ q: 'x' }).conditions).toEqual([{ any: [title, { every: [{ never: true }, hidden] }] }]);
+    expect(list({ q: 'x' }, 'system').conditions).toEqual([{ any: [title, hidden] }]);
+    expect(list({ q: '' }).conditions).toEqual([]);
+    expect(list({ q: 'x'.repeat(500) }).conditions).toHaveLength(1);
+    expect(refusal(() => list({ q: 'x'.repeat(501) }))).toBe('The query parameter "q" takes at most 500 characters');
+    expect(refusal(() => list({ q: 'x' }, undefined, kept!))).toContain('this resource is not searchable');
+  });
+});
+
+describe('an order', () => {
+  test('is by the fields that are named, each up or down, and last by the id', () => {
+    expect(list({ sort: '-views,title' }).sort).toMatchObject([
+      { field: 'views', column: 'views', descending: true },
+      { field: 'title', column: 'title', descending: false },
+      { field: 'id', column: 'id' },
+    ]);
+  });
+
+  test('is by fields that the viewer sees on every record, and its cursors carry only what everybody sees', () => {
+    const mine = 'Cannot sort by "pay"; sortable fields: title, views, createdAt, updatedAt';
+    for (const viewer of [undefined, ann]) expect(refusal(() => list({ sort: 'pay' }, viewer))).toBe(mine);
+    expect(list({ sort: 'pay' }, { id: ID, roles: ['admin'] }).open).toBe(true);
+    expect(list({ sort: 'pay' }, 'system').open).toBe(false);
+    expect(list({ sort: 'secret' }, 'system').open).toBe(false);
+    expect(list({ sort: 'plain,views' }, 'system').open).toBe(true);
+    expect(refusal(() => list({ sort: 'tags' }, 'system'))).toContain('Cannot sort by "tags"');
+    expect(refusal(() => list({ sort: 'createdAt' }, undefined, counted!))).toContain('sortable fields: none');
+  });
+
+  test('of code is by fields whose values have an order: not by JSON, encrypted texts and passwords', () => {
+    const names = 'long, words, once, prefix, id, createdAt, updatedAt';
+    for (const field of ['data', 'sealed']) {
+      expect(refusal(() => list({ sort: field }, 'system', prose!))).toBe(
+        `Cannot sort by "${field}"; sortable fields: ${names}`,
+      );
+    }
+    expect(refusal(() => list({ sort: 'password' }, 'system', user!))).toContain('Cannot sort by "password"');
+  });
+
+  test('takes 8 fields, none of them twice', () => {
+    const eight = 'title,views,plain,author,private,pay,secret,id';
+    expect(list({ sort: eight }, 'system').sort).toHaveLength(8);
+    expect(refusal(() => list({ sort: `${eight},createdAt` }, 'system'))).toBe(
+      'The query parameter "sort" takes at most 8 fields',
+    );
+    expect(refusal(() => list({ sort: 'title,-title' }))).toBe('The query parameter "sort" names a field twice');
+  });
+});
+
+describe('fields and include', () => {
+  test('select what is returned: the id always, and the references that are expanded', () => {
+    expect([...list({ fields: 'title' }).fields!]).toEqual(['id', 'title']);
+    expect([...list({ fields: 'title', include: 'author' }).fields!]).toEqual(['id', 'title', 'author']);
+    expect(list({ include: 'author' }).fields).toBeUndefined();
+    expect([...list({ include: 'author' }).include.keys()]).toEqual(['author']);
+    expect([...list({}).include]).toEqual([]);
+  });
+
+  test.each([
+    [note!, 'id, createdAt, updatedAt, title, views, tags, plain, author, private, pay'],
+    [kept!, 'id, createdAt, updatedAt, deletedAt, name'],
+    [counted!, 'id, count'],
+  ])('a field that cannot be selected is refused with those that can', (resource, fields) => {
+    expect(refusal(() => list({ fields: 'secret' }, undefined, resource))).toBe(
+      `Cannot select the field "secret"; fields: ${fields}`,
+    );
+  });
+
+  test('are all that the read of one record takes', () => {
+    expect(parseReadQuery(note!, {}, resourceOf)).toEqual({ include: new Map(), fields: undefined });
+    const both = parseReadQuery(note!, { fields: 'views', include: 'author' }, resourceOf);
+    expect([...both.fields!]).toEqual(['id', 'views', 'author']);
+    for (const name of ['title', 'sort', 'page']) {
+      expect(refusal(() => parseReadQuery(note!, { [name]: 'x' }, resourceOf))).toBe(
+        `Unknown query parameter "${name}"; allowed here: include, fields`,
+      );
+    }
+  });
+});

@@ -1,0 +1,49 @@
+// The examples of docs/queries.md are asked as they stand there, of the resource that it declares.
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { LONGEST_SEARCH, MAX_VALUES } from '../../../src/records/query/filter.ts';
+import { MAX_LEVELS, MAX_PATHS } from '../../../src/records/query/include.ts';
+import { MAX_TERMS } from '../../../src/records/query/sort.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const page = readFileSync(new URL('../../../docs/queries.md', import.meta.url), 'utf8');
+const [, source] = /export const article = ([\s\S]*?;)\n```/.exec(page)!;
+const declare = new Function('defineResource', 'f', `return ${source}`);
+const open = { list: 'public', read: 'public' } as const;
+const { app, call, person } = await startTestApp({
+  resources: [
+    defineUser(),
+    defineResource('area', { fields: { name: f.string() }, policies: open }),
+    defineResource('topic', { fields: { name: f.string(), parent: f.ref('area') }, policies: open }),
+    declare(defineResource, f) as ReturnType<typeof defineResource>,
+  ],
+});
+const ann = await person('Ann');
+const service = app.service as (name: string) => ReturnType<typeof app.service>;
+for (let i = 0; i < 55; i++) {
+  await service('article').create({ title: `Bell ${i}`, views: i % 9, tags: ['news'], author: ann.id } as never);
+}
+
+const examples = [...page.matchAll(/^GET (\/api\/\S+)$/gm)].map((match) => match[1]!);
+
+test('there are examples of every part', () => expect(examples.length).toBeGreaterThan(10));
+
+test.each(examples)('GET %s', async (path) => {
+  const before = path.replace(/&after=.*/, '');
+  const cursor = path === before ? '' : (await call('GET', before)).body.meta.next;
+  const { status, body } = await call('GET', path.replace('<next>', cursor));
+  expect([status, body.error]).toEqual([200, undefined]);
+});
+
+test('the bounds are those that the page tells', () => {
+  for (const words of [
+    `up to ${MAX_VALUES.toLocaleString('en')} values`,
+    `up to ${LONGEST_SEARCH} characters`,
+    `up to ${MAX_TERMS} \`sortable()\` fields`,
+    `up to ${MAX_PATHS} paths`,
+  ]) {
+    expect(page.replaceAll(/\s+/g, ' ')).toContain(words);
+  }
+  expect([MAX_LEVELS, page.includes('over up to three references')]).toEqual([3, true]);
+});

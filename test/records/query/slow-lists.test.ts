@@ -1,0 +1,64 @@
+import pg from 'pg';
+import { expect, test, vi } from 'vitest';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const open = { list: 'public', read: 'public' } as const;
+const book = defineResource('book', {
+  fields: { title: f.string().searchable().sortable(), number: f.integer().sortable() },
+  policies: open,
+});
+const note = defineResource('note', { fields: { text: f.string().searchable() }, policies: open });
+const { app, call, env } = await startTestApp({
+  resources: [defineUser(), book, note],
+  settings: { pagination: { maxLimit: 1000 } },
+});
+await app.service('note').create({ text: 'quick' });
+for (let number = 0; number < 30; number++) await app.service('book').create({ title: `Book ${number % 3}`, number });
+
+test('a search that takes too long answers 503 and says what helps; lists, reads and writes go on meanwhile', async () => {
+  // What waits for a table that is locked takes as long as one wants.
+  const locker = new pg.Client({ connectionString: env.DATABASE_URL });
+  await locker.connect();
+  await locker.query('begin');
+  await locker.query('lock table books in access exclusive mode');
+  const searches = Array.from({ length: 6 }, () => call('GET', '/api/books?q=a'));
+  let ended = 0;
+  for (const search of searches) void search.then(() => ended++);
+  let rounds = 0;
+  while (ended === 0 && rounds < 20) {
+    const id = (await app.service('note').create({ text: `note ${rounds}` })).id;
+    expect((await call('GET', `/api/notes/${id}`)).status).toBe(200);
+    expect((await call('GET', '/api/notes?limit=1')).body.meta.total).toBe(rounds + 2);
+    if (ended === 0) rounds += 1;
+  }
+  // However slow the machine is: a round that waited for the searches would have ended after them.
+  expect(rounds).toBeGreaterThan(0);
+  const answers = await Promise.all(searches);
+  await locker.query('rollback');
+  await locker.end();
+  for (const { status, body, headers } of answers) {
+    expect([status, body.error.code, headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '5']);
+    expect(JSON.stringify(body)).not.toMatch(/statement|timeout|select|lock/i);
+  }
+  const messages = answers.map(({ body }) => body.error.message);
+  expect(messages).toContainEqual(expect.stringMatching(/takes too long; narrow it by a filter, search for a longer/));
+  expect((await call('GET', '/api/books?q=book')).body.meta.total).toBe(30);
+});
+
+test('a page far past the end is not looked for: the count says that it is empty', async () => {
+  const sent = vi.spyOn(pg.Client.prototype, 'query');
+  const asked = async (query: string) => {
+    sent.mockClear();
+    const { body } = await call('GET', `/api/books?${query}`);
+    // The relay's, too: some of them are texts.
+    const texts = sent.mock.calls.map(([statement]) => (statement as unknown as { text?: string }).text);
+    return { body, texts: texts.filter((text) => text?.includes('from "books"')) };
+  };
+  const far = await asked('page=1000000000&limit=1000');
+  expect([far.body.data, far.body.meta]).toEqual([[], { total: 30, page: 1e9, limit: 1000, pages: 1 }]);
+  expect(far.texts).toEqual([expect.stringContaining('count(*)')]);
+  expect((await asked('page=3&limit=20')).texts).toHaveLength(2);
+  expect((await asked('count=none')).texts).toEqual([expect.not.stringContaining('count(*)')]);
+  sent.mockRestore();
+});
