@@ -219,7 +219,7 @@ const MAX_NAMES = 500;
  * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. Beyond a bound statements stay unnamed: clients choose which filters are combined, and every
  * name costs memory in each connection.
  */
-export function createStatementNames(): (text: string, values: unknown[]) => Statement {
+function createStatementNames(): (text: string, values: unknown[]) => Statement {
   const names = new Map<string, string>();
   return (text, values) => {
     let name = names.get(text);

@@ -99,7 +99,7 @@ export function declaredTables(resources: readonly CompiledResource[], statement
 }
 
 /** A value as it goes to its column, written out in SQL with the column's type: for statements that take no parameters. */
-export function literal(value: unknown, type: string): string {
+function literal(value: unknown, type: string): string {
   if (Array.isArray(value)) return `ARRAY[${value.map(scalar).join(', ')}]::${type}`;
   return `${scalar(value)}::${type}`;
 }

@@ -143,7 +143,7 @@ const INDEX_TERMS = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)" USING (?:btr
  * @param before with everything renamed already
  * @param indexes the statements that make them
  */
-export function tightIndexes(
+function tightIndexes(
   before: Snapshot,
   indexes: readonly string[],
   declared: Declared,

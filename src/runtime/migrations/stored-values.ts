@@ -26,7 +26,7 @@ function isOpen(kind: string, typeOf: TypeOf): boolean {
 }
 
 /** Whether every value of a kind is a valid one of another. */
-export function takesAll(from: string, to: string): boolean {
+function takesAll(from: string, to: string): boolean {
   return from === to || (fits(from, to, fieldTypeNamed) && isOpen(to, fieldTypeNamed));
 }
 
