@@ -143,12 +143,7 @@ const INDEX_TERMS = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)" USING (?:btr
  * @param before with everything renamed already
  * @param indexes the statements that make them
  */
-function tightIndexes(
-  before: Snapshot,
-  indexes: readonly string[],
-  declared: Declared,
-  renames: Renames,
-): Unchecked[] {
+function tightIndexes(before: Snapshot, indexes: readonly string[], declared: Declared, renames: Renames): Unchecked[] {
   const found = new Map<string, Unchecked>();
   for (const statement of indexes) {
     const [, table, terms] = INDEX_TERMS.exec(statement) ?? [];
