@@ -52,6 +52,23 @@ export async function wakeUpLater(queues: Queues, endpointId: string, lane: Lane
 /** The queue of endpoints that have requested deliveries. Its jobs do not wait behind those of other endpoints. */
 export const REQUESTED_QUEUE = 'webhooks-requested';
 
+/** Asks for the requested deliveries of endpoints to be sent. @param requestId tells apart the requests of one endpoint */
+async function wakeUpRequests(queues: Queues, requests: readonly { id: string; requestId: string }[]): Promise<void> {
+  const jobs = requests.map(({ id, requestId }): NewJob => {
+    const deduplication = { id: `wa_${requestId}`, keepLastIfActive: true };
+    return { name: 'requested', data: { id }, opts: { deduplication } };
+  });
+  await queues.add(REQUESTED_QUEUE, jobs);
+}
+
+/** Asks for the requested deliveries of endpoints to be sent, after a release of their leases left some unsent. */
+export async function wakeUpRequested(queues: Queues, endpointIds: readonly string[]): Promise<void> {
+  await wakeUpRequests(
+    queues,
+    endpointIds.map((id) => ({ id, requestId: id })),
+  );
+}
+
 /**
  * Asks for one delivery, which must be due, to be sent before all others of its endpoint. The request is stored with the endpoint's lease:
  * if a worker holds the lease, it learns of the request at the latest when it renews. If the job is lost, the sweep finds the endpoint,
@@ -65,6 +82,5 @@ export async function requestDelivery(
 ): Promise<void> {
   const statement = { name: 'webhook_request', text: REQUEST_DELIVERY, values: [endpointId, deliveryId] };
   await database.write(statement);
-  const deduplication = { id: `wa_${deliveryId}`, keepLastIfActive: true };
-  await queues.add(REQUESTED_QUEUE, [{ name: 'requested', data: { id: endpointId }, opts: { deduplication } }]);
+  await wakeUpRequests(queues, [{ id: endpointId, requestId: deliveryId }]);
 }

@@ -49,7 +49,8 @@ export const REQUEST_DELIVERY = `
 
 /**
  * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 what they still claim: attempts by delivery, JSON, $4 the
- * rate state that they know, JSON or null. A lease that still claims something lasts until it expires.
+ * rate state that they know, JSON or null. A lease that still claims something lasts until it expires. Returns the endpoints, each with
+ * whether requested deliveries wait there.
  */
 const RELEASE_LEASES = `
   update webhook_turns t set sending = coalesce(r.claimed, '{}')::jsonb,
@@ -57,7 +58,8 @@ const RELEASE_LEASES = `
     lease_until = case when r.claimed is not null then t.lease_until end,
     rate = coalesce(r.rate::jsonb, t.rate)
   from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as r(endpoint_id, holder, claimed, rate)
-  where t.endpoint_id = r.endpoint_id and t.holder = r.holder`;
+  where t.endpoint_id = r.endpoint_id and t.holder = r.holder
+  returning t.endpoint_id, t.requested <> '{}'`;
 
 /** An endpoint as a renewal returns it: what a lease sends by. */
 export interface EndpointNow {
@@ -158,8 +160,16 @@ export interface ReleasedLease {
 
 const MAX_RELEASED = 500;
 
-/** Creates the function that releases leases, in batches. A lease that cannot be released lasts until it expires. */
-export function createLeaseRelease({ database, log }: Pick<Host, 'database' | 'log'>): AddToBatch<ReleasedLease> {
+/**
+ * Creates the function that releases leases, in batches. A lease that cannot be released lasts until it expires.
+ *
+ * @param onRequested called with the endpoints for which a delivery was requested while their leases ended: the worker that got its
+ *   job found the lease held, so nothing else would send it soon
+ */
+export function createLeaseRelease(
+  { database, log }: Pick<Host, 'database' | 'log'>,
+  onRequested: (endpointIds: string[]) => Promise<void>,
+): AddToBatch<ReleasedLease> {
   async function write(leases: ReleasedLease[]): Promise<void> {
     const values = [
       plainArray(leases.map(({ endpointId }) => endpointId)),
@@ -171,7 +181,9 @@ export function createLeaseRelease({ database, log }: Pick<Host, 'database' | 'l
     ];
     try {
       const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };
-      await retryTransient(() => database.write(statement), WRITE_RETRY_MS);
+      const rows = await retryTransient(() => database.write<[string, boolean]>(statement), WRITE_RETRY_MS);
+      const requested = rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : []));
+      if (requested.length > 0) await onRequested(requested);
     } catch (error) {
       log.error({ err: error, leases: leases.length }, 'leases of webhook endpoints last until they expire');
     }

@@ -8,7 +8,7 @@ import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalAccessCheck } from '../readability/readability.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 import { claims } from './claim.ts';
-import { type JobName, type Lane, QUEUES, REQUESTED_QUEUE, wakeUp } from './endpoint-jobs.ts';
+import { type JobName, type Lane, QUEUES, REQUESTED_QUEUE, wakeUp, wakeUpRequested } from './endpoint-jobs.ts';
 import { createLeaseRelease, createLeaseRenewals } from './lease-store.ts';
 import { processEndpoint, processRequested, type WorkerParts } from './process-endpoint.ts';
 import { createResultRecorder } from './record-results.ts';
@@ -48,7 +48,7 @@ export function startWebhookWorker(
       requested: requestedConcurrency,
     }),
     recordResult: metrics.counted(createResultRecorder(host, settings)),
-    releaseLease: createLeaseRelease(host),
+    releaseLease: createLeaseRelease(host, (ids) => wakeUpRequested(host.queues, ids)),
     maxInFlight: { fast: half(concurrency), slow: half(slowConcurrency) },
     chunk: { fast: Math.max(CHUNK, half(concurrency)), slow: SLOW_CHUNK },
     sliceMs: SLICE_MS,

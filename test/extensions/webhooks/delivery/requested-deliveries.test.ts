@@ -1,7 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { createLeaseRelease } from '../../../../src/extensions/webhooks/delivery/lease-store.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
+import { createLog } from '../../../../src/platform/log.ts';
+import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
 
@@ -153,4 +156,28 @@ test('a test of an endpoint that is deleted meanwhile is not sent, and the reque
   const other = await subscribe();
   expect((await other.who.call('POST', `${other.path}/test`)).body.data).toMatchObject({ status: 'succeeded' });
   expect(one.receiver.requests).toEqual([]);
+});
+
+test('releasing a lease reports the endpoints for which deliveries were requested in its last moment, and only those', async () => {
+  const log = createLog('silent', 'test');
+  const database = openDatabase(env.DATABASE_URL!, 'test', log);
+  opened.push(database);
+  const [requested, idle, stolen] = [await subscribe(), await subscribe(), await subscribe()];
+  await client.query(
+    `insert into webhook_turns (endpoint_id, holder, lease_until, requested) values
+     ($1, 'a', now() + interval '1 hour', '{d1,d2}'), ($2, 'b', now() + interval '1 hour', '{}'),
+     ($3, 'another', now() + interval '1 hour', '{d3}')`,
+    [requested.id, idle.id, stolen.id],
+  );
+  const reported: string[] = [];
+  const release = createLeaseRelease({ database, log }, async (ids) => void reported.push(...ids));
+  const holders = [
+    [requested, 'a'],
+    [idle, 'b'],
+    [stolen, 'c'],
+  ] as const;
+  await Promise.all(
+    holders.map(([{ id }, holder]) => release({ endpointId: id, holder, unwritten: new Map(), rate: undefined })),
+  );
+  expect(reported).toEqual([requested.id]);
 });
