@@ -3,7 +3,7 @@ import { comment } from './resources/comment.ts';
 import { post } from './resources/post.ts';
 import { user } from './resources/user.ts';
 
-/** This deployment: its resources, extensions and settings. Every process makes the same app. */
+/** This deployment: its resources, extensions and settings. Every process creates the same app. */
 export const app = (environment: Record<string, string | undefined>) =>
   createApp(
     {

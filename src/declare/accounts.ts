@@ -5,93 +5,93 @@ import type { StoredRecord } from './host.ts';
 import type { RouteContext } from './route.ts';
 import type { CallerTransaction } from './transaction.ts';
 
-/** A login whose password is right and whose session has not started. */
+/** A login with a correct password whose session has not started yet. */
 export interface CheckedLogin {
   user: StoredRecord;
-  /** Stands for the password that was right, and is worth nothing once another is set. It may be stored. */
+  /** Represents the correct password and becomes invalid once the user sets another one. It may be stored. */
   passwordProof: string;
   req: Request;
 }
 
-/** A further step of logins. */
+/** An additional login step, such as a second factor. */
 export interface SignInStep {
-  /** The shape of the answer that asks for the step, for the OpenAPI document. */
+  /** The schema of the response that asks for the step, for the OpenAPI document. */
   output: z.ZodType;
-  /** What the login answers with instead of a session; undefined when nothing more is asked of this user. */
+  /** Returns the login response to send instead of a session; undefined if this user needs no further step. */
   ask(login: CheckedLogin): Promise<object | undefined>;
 }
 
-/** Credentials that end together, and why. */
+/** Credentials that are revoked together, and the cause. */
 export interface Revocation {
   /**
    * - `password_reset`, `password_change`: the user has a new password.
    * - `logout_all`: all sessions of the user end.
-   * - `user_deleted`: the record of the user is deleted, by whatever path. It may be restored later; its credentials are not.
-   * - `key_revoked`: only the API keys in `keyIds` end. The other causes do not announce keys one by one.
+   * - `user_deleted`: the user's record is deleted, by any path. The record may be restored later; its credentials are not.
+   * - `key_revoked`: only the API keys in `keyIds` end. The other causes do not list individual keys.
    */
   cause: 'password_reset' | 'password_change' | 'logout_all' | 'user_deleted' | 'key_revoked';
   /** The owners of the credentials. */
   userIds: readonly string[];
-  /** The session that stays: the one that made the change. */
+  /** The session that is kept: the one that made the change. */
   exceptSession?: string | undefined;
-  /** Of `logout_all`: whether the user asked for their webhook endpoints to be disabled too. */
+  /** With `logout_all`: whether the user also asked to disable their webhook endpoints. */
   disableWebhooks?: boolean | undefined;
-  /** Of `key_revoked`: the keys. */
+  /** With `key_revoked`: the ids of the keys. */
   keyIds?: readonly string[] | undefined;
-  /** The client's address; undefined when no request caused it. */
+  /** The client's address; undefined if no request caused the revocation. */
   ip?: string | undefined;
 }
 
 /**
- * Ends the credentials of one feature: sessions, keys, endpoints or links. It runs in the transaction of the change that
- * causes the revocation, while the rows of the users are locked, so that both are committed or neither. A step ignores the causes
- * that do not concern it. It must take its own row locks in the order of ids.
+ * Revokes the credentials of one feature: sessions, keys, endpoints or links. It runs in the transaction of the change that causes the
+ * revocation, while the rows of the users are locked, so both are committed or neither is. A step ignores causes that do not concern it. It
+ * must acquire its own row locks in id order.
  */
 export type RevocationStep = (revocation: Revocation, tx: CallerTransaction) => Promise<void>;
 
 /**
- * What else than the password a user shows before they do what cannot be taken back.
+ * Checks an additional proof, besides the password, before the user does something irreversible.
  *
- * @param code what they gave beside the password; undefined: nothing
- * @param field of the body, for the error
- * @throws ApiError VALIDATION_ERROR naming the field when it is asked of them and missing or wrong; RATE_LIMITED after too many
+ * @param code the code that the user sent along with the password; undefined if none
+ * @param field the field of the body to name in the error
+ * @throws ApiError VALIDATION_ERROR naming the field if the code is required and missing or wrong; RATE_LIMITED after too many attempts
  */
 export type ConfirmStep = (ctx: RouteContext, code: string | undefined, field: string) => Promise<void>;
 
-/** What accounts offer to extensions. */
+/** The account functions that extensions can call. */
 export interface Accounts {
   /**
-   * Runs the revocation steps of all features in the caller's transaction. It locks the rows of the users first; a caller that locks
-   * other rows does so after theirs.
+   * Runs the revocation steps of all features in the caller's transaction. It locks the users' rows first; a caller that locks other rows
+   * must do so afterwards.
    */
   revoke: RevocationStep;
   /**
-   * Delays revocations of the signed-in user's credentials until the caller's transaction ends, and makes sure that the session
-   * or key of the request has not been revoked. Call it first in every transaction that stores a new credential: otherwise the
-   * credential would outlive a revocation that runs at the same time. Transactions of one user that call it run one after the other.
+   * Delays revocations of the signed-in user's credentials until the caller's transaction ends, and checks that the session or key of the
+   * request has not been revoked. Call it first in every transaction that stores a new credential; otherwise the credential would survive a
+   * concurrent revocation. Transactions of the same user that call it run one after the other.
    *
-   * @throws ApiError UNAUTHORIZED when the session, key or user no longer exists
+   * @throws ApiError UNAUTHORIZED if the session, key or user no longer exists
    */
   holdCredential(ctx: Pick<RouteContext, 'user' | 'auth'>, tx: Executor): Promise<void>;
   /**
-   * Starts the session of a login that waited for a step. Emits `auth.login`. Returns the value of the login route, for the handler to return:
-   * the endpoint serializes the user in it.
+   * Starts the session of a login that waited for a step. Emits `auth.login`. Returns the value that the login route returns; the endpoint
+   * serializes the user in it.
    *
-   * @throws ApiError FORBIDDEN when the account is not active; UNAUTHORIZED when it is gone or its password was changed since
+   * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if it no longer exists or its password has changed since
    */
   resumeLogin(login: Pick<CheckedLogin, 'passwordProof'> & { userId: string }, ctx: RouteContext): Promise<object>;
   /**
-   * Makes sure that the signed-in user knows their password. Wrong ones are counted for each user, in all processes together.
+   * Checks the signed-in user's password. Wrong attempts are counted per user, across all processes.
    *
-   * @param field of the body, for the error
-   * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many
+   * @param field the field of the body to name in the error
+   * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many attempts
    */
   confirmPassword(userId: string, password: string, field: string): Promise<void>;
   /**
-   * Makes sure that it is the signed-in user: by their password and, where they have one, their second factor.
+   * Confirms the signed-in user's identity by their password and, if they have one, their second factor.
    *
-   * @param fields of the body, for errors
-   * @throws ApiError VALIDATION_ERROR naming a field; RATE_LIMITED after too many
+   * @param fields the fields of the body to name in errors
+   * @throws ApiError VALIDATION_ERROR naming a field; RATE_LIMITED after too many attempts
    */
   confirmIdentity(
     ctx: RouteContext,

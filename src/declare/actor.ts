@@ -2,23 +2,23 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Request } from 'express';
 import { requestIdOf } from '../platform/http/request-id.ts';
 
-/** The signed-in user as policies see them: their stored record. */
+/** The signed-in user as policies receive it: the stored record. */
 export interface Viewer {
   id: string;
   roles?: readonly string[];
   [field: string]: unknown;
 }
 
-/** Whether an account may be used: it is neither disabled nor being erased. Without a field `status` every account may. */
+/** Whether an account may be used: it is neither disabled nor being erased. Without a `status` field, every account may be used. */
 export function isActive({ status }: Readonly<Record<string, unknown>>): boolean {
   return status === undefined || status === 'active';
 }
 
-/** The user and the request behind the code that runs: events and audit record them, whatever the privilege of a call. */
+/** The user and request on whose behalf code runs. Events and the audit log record them, whatever the privilege of a call. */
 export interface Actor {
-  /** Undefined for a caller who is not signed in. */
+  /** Undefined for a caller that is not signed in. */
   user: Viewer | undefined;
-  /** The request of `user`. */
+  /** The request that `user` sent. */
   req: Request | undefined;
   requestId: string | undefined;
 }
@@ -30,7 +30,7 @@ export function runAs<T>(actor: Actor, work: () => T): T {
   return running.run(actor, work);
 }
 
-/** The actor of the code that runs now; undefined outside of requests and of calls made for a user. */
+/** The current actor; undefined outside of requests and of calls on behalf of a user. */
 export function currentActor(): Actor | undefined {
   return running.getStore();
 }

@@ -2,43 +2,43 @@ import type { Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
-/** What happens to records, as the second word of an event's name. */
+/** Changes of records, as the second word of event names. */
 const RECORD_ACTIONS = ['created', 'updated', 'deleted', 'restored'] as const;
 
-/** What happens to the records of a resource. Whatever lists events asks here. */
+/** The actions for which a resource emits events. The single source for every list of events. */
 export function recordActions({ softDelete }: AnyResource): readonly RecordAction[] {
   return softDelete ? RECORD_ACTIONS : RECORD_ACTIONS.filter((action) => action !== 'restored');
 }
 
-/** One of them. */
+/** A change of a record. */
 export type RecordAction = (typeof RECORD_ACTIONS)[number];
 
-/** What a listener of `<resource>.<action>` gets. Runs after the commit. */
+/** The payload for listeners of `<resource>.<action>`, which run after the commit. */
 export interface RecordEvent<Name extends string, Action extends RecordAction, Data> {
   resource: Name;
   action: Action;
-  /** As it is now; of a deletion, as it was. */
+  /** The record after the change; for a deletion, the record as it was. */
   record: Data;
-  /** As it was before an update. */
+  /** The record before an update. */
   previous: Action extends 'updated' ? Data : undefined;
-  /** Who changed it; undefined for the system and for callers who are signed out. */
+  /** The user who made the change; undefined for the system and for callers that are not signed in. */
   user: Viewer | undefined;
   requestId: string | undefined;
 }
 
-/** Events of accounts, push and the extensions that come with the platform. */
+/** Events of accounts, push and the built-in extensions. */
 export type PlatformEvent = `${'auth' | 'security' | 'webhook' | 'push'}.${string}`;
 
-/** An event that is posted to the addresses that users have registered, as the OpenAPI document tells of it. */
+/** An event that is posted to the endpoints that users have registered, as described in the OpenAPI document. */
 export interface SentEvent {
-  /** `post.created`. */
+  /** Example: `post.created`. */
   name: string;
   summary: string;
-  /** The request's headers, and what each says. */
+  /** The request's headers with their descriptions. */
   headers: Readonly<Record<string, string>>;
-  /** What it tells. */
+  /** The schema of the event's data. */
   data: StandardSchema;
-  /** The JSON Schema of the request's body, around that of the data. */
+  /** The JSON Schema of the request's body, built around the schema of the data. */
   body(data: object): object;
   tags: readonly string[];
 }

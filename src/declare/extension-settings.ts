@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { compilePolicy, type Policy } from './policy.ts';
 
-/** A setting of an extension that is a policy. */
+/** An extension setting that is a policy. */
 export const policySetting = z.custom<Policy>().superRefine((value, context) => {
   const report = (message: string) => context.addIssue({ code: 'custom', message });
   if (typeof value === 'string' || typeof value === 'function' || Array.isArray(value)) compilePolicy(value, report);
@@ -11,7 +11,7 @@ export const policySetting = z.custom<Policy>().superRefine((value, context) => 
 /** A policy setting, compiled. */
 export const compiledPolicySetting = policySetting.transform((policy) => compilePolicy(policy, () => undefined));
 
-/** A setting of an extension that is a whole number from 1 to `max`. */
+/** An extension setting that is an integer from 1 to `max`. */
 export const wholeSetting = (max: number) => {
   const error = `must be a whole number from 1 to ${max}`;
   return z.number({ error }).int({ error }).min(1, { error }).max(max, { error });

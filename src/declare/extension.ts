@@ -13,101 +13,100 @@ import { camelCase } from './naming.ts';
 import type { ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
 
-/** The roles that a process can play. */
+/** The roles that a process can have. */
 export const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Work that a queue hands out, whose rows are in tables of the extension. */
+/** A queued job whose rows are in the extension's tables. */
 export interface Job {
-  /** The processes that do it. Default: `push-worker`. */
+  /** The roles of the processes that run it. Default: `push-worker`. */
   role?: Role;
-  /** How many at once in each process. Default 5. */
+  /** Concurrent runs in each process. Default 5. */
   concurrency?: number;
-  /** How often it is tried, with growing pauses from a second on. Default 5. */
+  /** Attempts, with a growing backoff that starts at one second. Default 5. */
   attempts?: number;
   /**
-   * Does it. It may run twice (a process died, a sweep was early), so it claims its row, or does no harm the second time.
+   * Runs the job. It may run twice (a process died, a sweep ran early), so it claims its row or is idempotent.
    *
-   * @param id what was given to `jobs.add`: the id of a row
+   * @param id the id that was passed to `jobs.add`: the id of a row
    */
   run(id: string): Promise<unknown>;
 }
 
-/** What a feature brings to a running app; `Api` is what it offers to code. */
+/** What a feature contributes to a running app. `Api` is its API for code. */
 export interface FeatureParts<Api extends object = object> {
   routes?: readonly Route[];
-  /** Routes whose paths are whole and not below `/api`: pages, and what these load. They are in no document. */
+  /** Routes with full paths that are not below `/api`: pages and their assets. They are not in the OpenAPI document. */
   pages?: readonly Route[];
-  /** Further ways to sign in. */
+  /** Additional ways to sign in. */
   authenticators?: readonly Authenticator[];
-  /** Asks more of a user than their password. */
+  /** Requires an additional login step besides the password. */
   signInStep?: SignInStep;
-  /** Ends its credentials of a user in the transaction that resets a password, deletes the user, or the like. */
+  /** Revokes the feature's credentials of a user, in the transaction that resets a password, deletes the user, or the like. */
   revocationStep?: RevocationStep;
-  /** Asks more than the password before what cannot be taken back. */
+  /** Requires an additional proof besides the password before irreversible actions. */
   confirmStep?: ConfirmStep;
   /** Turn outbox rows into work, in the relay. */
   consumers?: readonly OutboxConsumer[];
   /** Periodic work of the relay. */
   sweeps?: readonly Sweep[];
-  /** Jobs by name. `host.jobs.add` hands them out. */
+  /** Jobs by name. `host.jobs.add` enqueues them. */
   jobs?: Readonly<Record<string, Job>>;
   /**
-   * Starts workers of a role in this process, where `jobs` are not enough. Those of `web` are started after its server, and stopped
-   * before it.
+   * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of `web` start after its server and stop before it.
    */
   workers?: Partial<Record<Role, () => RunningWorker | Promise<RunningWorker>>>;
-  /** Make e-mails when they are sent, by the kinds that `mail.sendComposed` names. */
+  /** Compose e-mails when they are sent, by the kinds that `mail.sendComposed` names. */
   mails?: Readonly<Record<string, MailComposer>>;
-  /** Every column that holds ciphertexts of the host's keyring: rotations put them under the newest key. */
+  /** Every column that holds ciphertexts of the host's keyring. Key rotations re-encrypt them with the newest key. */
   encrypted?: readonly EncryptedColumn[];
-  /** What it holds of users outside of resources: what they are given of it, and how it is erased. */
+  /** The feature's data about users outside of resources, for data exports and erasures. */
   userData?: readonly UserData[];
   /** Listeners of in-process events, by name. */
   listeners?: Record<string, (payload: never) => unknown>;
-  /** What it sends to the addresses of others, for the OpenAPI document. */
+  /** The events that it sends to external endpoints, for the OpenAPI document. */
   sent?: readonly SentEvent[];
-  /** What the feature offers to code, as `app.<name>`. */
+  /** The feature's API for code, as `app.<name>`. */
   api?: Api;
-  /** Reports configuration errors that need the whole app to be found. Called once all routes are known. */
+  /** Reports configuration errors that can only be found with the whole app at hand. Called once all routes are known. */
   checkConfig?(errors: ConfigErrors): void;
 }
 
-/** What an extension works with. */
+/** The platform functions that an extension can use. */
 export interface ExtensionHost extends Host {
   /** Undefined when accounts are not enabled. */
   accounts: Accounts | undefined;
   jobs: {
     /**
-     * Hands out jobs of this extension, by name, in one round trip. While Redis is away this does nothing: what must not be lost is
-     * a row, and a sweep adds the rows that wait.
+     * Enqueues jobs of this extension, by name, in one round trip. It does nothing while Redis is down: work that must not be lost needs a
+     * row, and a sweep enqueues the waiting rows.
      */
     add(name: string, ids: readonly string[]): Promise<void>;
   };
-  /** All routes of the app, in the order in which they are mounted. Not known before every feature is set up. */
+  /** All routes of the app, in mount order. Not available before every feature is set up. */
   routes(): readonly Route[];
-  /** What all features hold of users outside of resources. Not known before every feature is set up. */
+  /** All features' data about users outside of resources. Not available before every feature is set up. */
   userData(): readonly UserData[];
-  /** All ways to sign in. Not known before every feature is set up. */
+  /** All ways to sign in. Not available before every feature is set up. */
   authenticators(): readonly Authenticator[];
 }
 
-/** A feature that an app can be made with: tables, and parts made once the app stands. Made with `defineExtension`. */
+/** A feature that an app can include: tables, and parts that are created with the app. Created with `defineExtension`. */
 export interface Extension<Name extends string = string, Api extends object = object> {
-  /** Also where its `api` stands: `app.<name>`. */
+  /** Also the name of its `api`: `app.<name>`. */
   name: Name;
-  /** The versions of Belfry that it works with, as a semver range: `>=0.1.0 <2`. Default: every one. */
+  /** The versions of Belfry that it supports, as a semver range: `>=0.1.0 <2`. Default: all versions. */
   requires?: string;
-  /** Tables in drizzle, by their SQL names. Migrations make and change them like those of resources. */
+  /** Drizzle tables by SQL name. Migrations create and change them like the tables of resources. */
   tables?: Record<string, PgTable>;
   /**
-   * SQL that tables in drizzle have no words for: functions, triggers. Migrations run each once the tables are there, and again when
-   * its text has changed, so it must do no harm the second time: `create or replace`. What it made stays when the extension goes.
+   * SQL for objects that drizzle cannot describe: functions, triggers. Migrations run each statement after the tables exist, and again when
+   * its text has changed, so it must be idempotent: `create or replace`. The objects stay when the extension is removed.
    */
   statements?: readonly string[];
   /**
-   * Options that it adds to resources, each with a zod schema that checks its value. Their types are declared by merging:
-   * `declare module … { interface ExtensionResourceOptions { retention?: number } }`. Read them from `host.resources`, as `declaration`.
+   * Options that it adds to resources, each with a zod schema that checks its value. Declare their types by declaration merging: `declare
+   * module … { interface ExtensionResourceOptions { retention?: number } }`. Read them from `declaration` in `host.resources`.
    */
   resourceOptions?: {
     readonly [Option in keyof ExtensionResourceOptions]?: z.ZodType<
@@ -119,12 +118,12 @@ export interface Extension<Name extends string = string, Api extends object = ob
   setup(host: ExtensionHost): FeatureParts<Api>;
 }
 
-/** An extension with settings: its `statements` and `setup` get them checked and completed. */
+/** An extension with settings: its `statements` and `setup` receive them checked and completed. */
 export interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
   extends Omit<Extension<Name, Api>, 'statements' | 'setup'> {
   /** The schema of its settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
   settings?: Schema;
-  /** The settings as the app wrote them: what the function that makes the extension was called with. */
+  /** The settings as the app wrote them: the argument of the function that creates the extension. */
   options?: z.input<Schema>;
   statements?: readonly string[] | ((settings: z.output<Schema>) => readonly string[]);
   setup(host: ExtensionHost, settings: z.output<Schema>): FeatureParts<Api>;
@@ -141,7 +140,7 @@ export function defineExtension<
   Schema extends z.ZodType = z.ZodUndefined,
 >(declaration: ExtensionDeclaration<Name, Api, Schema>): Extension<Name, Api> {
   const { settings: schema, options = {}, statements = [], ...extension } = declaration;
-  // Untyped code may leave out parts of it; `createApp` reports those.
+  // Untyped code may leave out some properties; `createApp` reports those.
   if (schema === undefined) return declaration as Extension<Name, Api>;
   const { data, error } = schema.safeParse(options);
   const settings = data as z.output<Schema>;

@@ -4,7 +4,7 @@ import type { StandardSchema } from './standard-schema.ts';
 
 export type { Operator } from './operator.ts';
 
-/** A field type, as the declaration language knows it. What it means is in `FieldType` (src/records/fields/field-type.ts). */
+/** A field type, as the declaration language knows it. Its behaviour is defined by `FieldType` (src/records/fields/field-type.ts). */
 export interface DeclaredType {
   /** Its name: `string`, `date`, … */
   readonly kind: string;
@@ -12,7 +12,7 @@ export interface DeclaredType {
 
 type Verdict = true | string | false;
 
-/** A custom rule: true, or the message of what is wrong. `record` is the record as it would become. */
+/** A custom rule: returns true or the error message. `record` is the record as it would be after the change. */
 export type Check<T> = (value: T, record: Record<string, unknown>) => Verdict | Promise<Verdict>;
 
 interface Bound {
@@ -20,7 +20,7 @@ interface Bound {
   message?: string | undefined;
 }
 
-/** Everything that a declaration says about a field. Made by the factories of `f` and the modifiers of `Field`. */
+/** The full declaration of a field. Created by the factories of `f` and the modifiers of `Field`. */
 export interface FieldSpec {
   type: DeclaredType;
   values?: readonly string[];
@@ -58,12 +58,12 @@ export interface FieldSpec {
   renamedFrom?: readonly string[];
 }
 
-/** Whether a value is there on create and in answers: drives the inferred types only. */
+/** Whether a value is present on create and in responses. Used by the inferred types only. */
 export type Presence = 'optional' | 'required' | 'defaulted';
 
 /**
- * Who may set a field, as far as the types tell: `open` to clients, `immutable` once it is there, `closed` to them, `owner`
- * set by the sign-in. A `password` is set on create only, and not returned. Drives the inferred types only.
+ * Who may set a field, as far as types can express it: `open` to clients; `immutable` after it is set; `closed` to clients; `owner`, which
+ * is set from the signed-in user. A `password` is set only on create and never returned. Used by the inferred types only.
  */
 export type Access = 'open' | 'immutable' | 'closed' | 'owner' | 'password';
 
@@ -77,10 +77,11 @@ export type AnyField = Field<any, Presence, any, any, Access>;
 export type Fields = Record<string, AnyField>;
 
 /**
- * A typed field of a declaration. Every modifier returns a new field; none changes the one that it is called on.
+ * A typed field of a declaration. Every modifier returns a new field and leaves the original unchanged.
  *
- * `T` is what records hold, `P` whether it is there, `I` what create and update take, `C` what a `check` sees: the value after
- * the built-in rules and the custom rules of what is in it, before the field's own `schema`. `W` is who may set it.
+ * `T` is the type in records, `P` whether the value is present, `I` the input type of create and update, and `C` the argument type of a
+ * `check`: the value after the built-in rules and after the custom rules of nested fields, before the field's own `schema`. `W` is who may
+ * set it.
  */
 export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends Access = 'open'> {
   /** Type-level only. */
@@ -109,47 +110,47 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends A
   optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional', I, C, W> {
     return this.#with({ required: false });
   }
-  /** Value of a create that leaves the field out. A function is called per record; objects are cloned per record. */
+  /** The value if a create leaves the field out. A function is called per record; objects are cloned per record. */
   default(value: I | (() => I)): Field<T, 'defaulted', I, C, W> {
     return this.#with({ default: value });
   }
-  /** Least string length, number, date (ISO, Date or epoch ms) or item count. */
+  /** Minimum string length, number, date (ISO, Date or epoch ms) or item count. */
   min(value: number | string | Date, message?: string): Field<T, P, I, C, W> {
     return this.#with({ min: { value, message } });
   }
-  /** Greatest string length, number, date (ISO, Date or epoch ms) or item count. */
+  /** Maximum string length, number, date (ISO, Date or epoch ms) or item count. */
   max(value: number | string | Date, message?: string): Field<T, P, I, C, W> {
     return this.#with({ max: { value, message } });
   }
-  /** Strings must match. */
+  /** The pattern that strings must match. */
   pattern(regex: RegExp, message?: string): Field<T, P, I, C, W> {
     return this.#with({ pattern: { regex, message } });
   }
-  /** Whether white space at both ends is removed before validation. */
+  /** Whether leading and trailing white space is removed before validation. */
   trim(on = true): Field<T, P, I, C, W> {
     return this.#with({ trim: on });
   }
-  /** Lower-cases before validation. */
+  /** Converts to lower case before validation. */
   lowercase(): Field<T, P, I, C, W> {
     return this.#with({ lowercase: true });
   }
-  /** Upper-cases before validation. */
+  /** Converts to upper case before validation. */
   uppercase(): Field<T, P, I, C, W> {
     return this.#with({ uppercase: true });
   }
-  /** Unique index; a duplicate answers 409. */
+  /** Adds a unique index; a duplicate fails with 409. */
   unique(): Field<T, P, I, C, W> {
     return this.#with({ unique: true });
   }
-  /** Plain index. */
+  /** Adds a non-unique index. */
   index(): Field<T, P, I, C, W> {
     return this.#with({ index: true });
   }
-  /** Custom rule: returns true, or the message of what is wrong. `message` is told instead, and where it returns false. */
+  /** Custom rule: returns true or the error message. `message` replaces that message, and is used if the rule returns false. */
   check(check: Check<C>, message?: string): Field<T, P, I, C, W> {
     return this.#with({ checks: [...(this.spec.checks ?? []), { check: check as Check<never>, message }] });
   }
-  /** Extra validation by a Standard Schema library; runs after the built-in rules, its output replaces the value. */
+  /** Extra validation by a Standard Schema library. Runs after the built-in rules; its output replaces the value. */
   schema<Output, Input>(standard: StandardSchema<Output, Input>): Field<Output, P, I & Input, C, W> {
     return new Field<Output, P, I & Input, C, W>({ ...this.spec, standard });
   }
@@ -193,7 +194,7 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends A
   visibleTo(policy: Policy): Field<T, P, I, C, W> {
     return this.#with({ visibleTo: policy });
   }
-  /** Lets clients filter with `?field=value` and `?field[op]=value`; the type's own operators when none are given. */
+  /** Lets clients filter with `?field=value` and `?field[op]=value`. Default operators: those of the field type. */
   filterable(operators?: readonly Operator[]): Field<T, P, I, C, W> {
     return this.#with({ filterable: operators ?? true });
   }
@@ -209,11 +210,11 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends A
   owner(): Field<T, 'defaulted', I, C, 'owner'> {
     return this.#with({ owner: true });
   }
-  /** Populates the reference on every read, as if `?include=<field>` were sent. */
+  /** Expands the reference on every read, as if `?include=<field>` were sent. */
   populate(): Field<T, P, I, C, W> {
     return this.#with({ populate: true });
   }
-  /** Names that the field had before, latest first: migrations rename its column. Without effect once that is done. */
+  /** Former names of the field, latest first: migrations rename its column. No effect once that is done. */
   renamedFrom(...names: readonly string[]): Field<T, P, I, C, W> {
     return this.#with({ renamedFrom: names });
   }

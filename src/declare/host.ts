@@ -9,148 +9,148 @@ import type { Transact, Transaction } from './transaction.ts';
 
 /** Rows about users outside of resources: sessions, devices, keys, endpoints. */
 export interface UserData {
-  /** In camelCase and the plural: names its file in an export and its line in a report: `apiKeys`. */
+  /** Plural, in camelCase: `apiKeys`. Names its file in an export and its line in a report. */
   name: string;
-  /** What it holds, for people. */
+  /** A description of the data, for people. */
   description: string;
-  /** The tables that it stands in, for the report. */
+  /** The tables that hold the data, for the report. */
   tables?: readonly string[];
-  /** Why some of it stays when it is erased, for people; left out: nothing does. */
+  /** Why an erasure keeps some of the data, for people; left out: it keeps none. */
   kept?: string;
-  /** All that is held about a user, as an export tells it: no secrets, no hashes. A page at a time from the database. */
+  /** All data about a user for an export, without secrets or hashes. Read from the database in pages. */
   rows(userId: string): AsyncIterable<Record<string, unknown>>;
-  /** Removes it, or makes it nobody's, in bounded batches. Does no harm the second time. Gives how many rows. */
+  /** Deletes or anonymizes the data in bounded batches. Idempotent. Returns the number of rows. */
   erase(userId: string): Promise<number>;
 }
 
-/** A record as stored, every field included except passwords. Made by the resource that it belongs to. */
+/** A record as stored, with every field except passwords. Created by its resource. */
 export interface StoredRecord {
   id: string;
   [field: string]: unknown;
 }
 
-/** Who looks at a record, and through which request. */
+/** The viewer of a record, and the request through which it is viewed. */
 export interface ViewContext {
   user: Viewer | undefined;
   req?: Request | undefined;
-  /** What scope and policy functions get as `service`; left out: that of the app. */
+  /** The `service` argument of scope and policy functions; left out: the app's services. */
   service?: Services;
-  /** What several who look at the same moment read alike is read once for all of them. */
+  /** Caches reads that several viewers at the same moment share, so that each runs only once. */
   sharedReads?: Map<string, Promise<StoredRecord[]>> | undefined;
 }
 
-/** A record that is expanded in the place of a reference. */
+/** A record that is expanded in place of a reference. */
 export interface ExpandedRecord {
   resource: string;
   id: string;
 }
 
-/** What `serialize` made of a record at some earlier time. */
+/** An earlier result of `serialize`. */
 export interface SerializedBefore {
   data: Readonly<Record<string, unknown>>;
-  /** The record as it is now, or as it was last. Undefined if it is unknown, or if `needsRecord` returned false. */
+  /** The current record, or its last state. Undefined if it is unknown, or if `needsRecord` returned false. */
   record: StoredRecord | undefined;
   /** Finds the current records that are expanded in the data. */
   find(resource: string, id: string): StoredRecord | undefined;
 }
 
-/** Which records of a resource somebody follows. */
+/** The records of a resource to which a viewer subscribes. */
 export interface SubscriptionRequest {
-  /** A single record; undefined for those that a list would show. */
+  /** A single record; undefined to subscribe to the records of a list. */
   id: string | undefined;
-  /** The parameters of a list that are filters. */
+  /** The list parameters that are filters. */
   filters: Readonly<Record<string, unknown>>;
-  /** Whether it was followed before: that a record is gone by now is no reason to refuse. */
+  /** Whether the subscription existed before: then a deleted record is no reason to refuse it. */
   resumed?: boolean;
 }
 
-/** What a viewer follows. */
+/** A viewer's subscription to records. */
 export interface RecordSubscription {
-  /** Equal texts include the same records. */
+  /** Subscriptions with equal keys include the same records. */
   key: string;
-  /** Whether list policy and filters leave a record, as it is given. Who may read it is another question: see `readableBy`. */
+  /** Whether list policy and filters include this state of a record. It does not check read access: see `readableBy`. */
   includes(record: StoredRecord): boolean;
-  /** Whether that may be so of a record of which the values of some fields are not known: any filter on one of those leaves it. */
+  /** Whether they may include a record for which some field values are unknown. Filters on unknown fields count as met. */
   mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): boolean;
 }
 
 /**
- * The compiled view of a resource: the one way by which a record leaves the system, whatever the channel. HTTP answers,
- * webhook payloads, realtime and exports all take their data through it.
+ * The compiled access to a resource: the only way for a record to leave the system, whatever the channel. HTTP responses, webhook payloads,
+ * realtime and exports all get their data through it.
  */
 export interface ResourceGateway {
   readonly name: string;
   readonly declaration: AnyResource;
   readonly readPolicy: CompiledPolicy;
-  /** The record's owner, or undefined when it has none. */
+  /** The record's owner; undefined if it has none. */
   ownerOf(record: StoredRecord): string | undefined;
   /** Whether this viewer may read the record: scope filter, then read policy. */
   readableBy(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
-  /** Whether the record is inside the service scope filter of this viewer. */
+  /** Whether the record is inside this viewer's service scope filter. */
   inScope(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
   /**
-   * Plans which of some fields this viewer sees. The returned function decides for one record that they may read; hidden, write-only and
-   * password fields are never visible.
+   * Plans which of the given fields this viewer sees. The returned function decides for a record that the viewer may read. Hidden,
+   * write-only and password fields are never visible.
    */
   visibleFields(
     names: ReadonlySet<string>,
     viewContext: ViewContext,
   ): (record: StoredRecord) => Promise<ReadonlySet<string>>;
-  /** The records as this viewer would get them from `GET /api/<resource>/:id`, in the same order. */
+  /** The records as `GET /api/<resource>/:id` would return them to this viewer, in the same order. */
   serialize(records: readonly StoredRecord[], viewContext: ViewContext): Promise<Record<string, unknown>[]>;
   /**
-   * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, the visibility of each
-   * field, and the same for the records expanded in it. An expanded record that no longer exists is not readable.
+   * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, the visibility of each field,
+   * and the same for the records expanded in it. An expanded record that no longer exists is not readable.
    *
-   * @param anyRecord whether the read policy is not asked
+   * @param anyRecord true skips the read policy
    */
   stillReadable(before: SerializedBefore, viewContext: ViewContext, anyRecord: boolean): Promise<boolean>;
-  /** Whether `stillReadable` needs the record for this viewer: without it, all records are alike. */
+  /** Whether `stillReadable` needs the record for this viewer. If not, its result is the same for all records. */
   needsRecord(viewer: Viewer | undefined, anyRecord: boolean): boolean;
   /** The records that are expanded in serialized data. */
   expandedIn(data: Readonly<Record<string, unknown>>): ExpandedRecord[];
-  /** Whether serialized data has values of `encrypted()` fields. */
+  /** Whether serialized data contains values of `encrypted()` fields. */
   holdsEncrypted(data: Readonly<Record<string, unknown>>): boolean;
   /**
-   * Begins to follow records, on behalf of a viewer.
+   * Subscribes a viewer to records.
    *
-   * @throws ApiError as a list does, or the read of a single record; BAD_REQUEST for a filter that this viewer may not use
+   * @throws ApiError the errors of a list or of reading a single record; BAD_REQUEST for a filter that this viewer may not use
    */
   subscribe(followed: SubscriptionRequest, viewContext: ViewContext): Promise<RecordSubscription>;
-  /** Viewers with equal keys are shown the same of every record, but for those whom `ownersIn` names. */
+  /** Viewers with equal keys see the same of every record, except for the users that `ownersIn` returns. */
   visibilityKey(viewer: Viewer | undefined): string;
-  /** Users who may be shown more of a record than others with the same key. */
+  /** Users who may see more of a record than others with the same key. */
   ownersIn(record: StoredRecord): string[];
   /** The name of its table. */
   readonly table: string;
   /** The name of the table of its deleted records, with soft delete. */
   readonly archiveTable: string | undefined;
-  /** The select list of its records, each column of the table `alias`. */
+  /** The select list of its records; each column is qualified with `alias`. */
   columns(alias: string): string;
-  /** A row of that list as a record. */
+  /** Converts a row of that select list to a record. */
   fromRow(row: readonly unknown[]): StoredRecord;
-  /** The JSON of a row of the table `alias` as events hold it, as SQL. */
+  /** The SQL expression for the JSON of a row of the table `alias`, as stored in events. */
   rowJson(alias: string): string;
-  /** A validated value of a field as the parameter of its column: what is encrypted is bound to the record with that id. */
+  /** Converts a validated value to the parameter of its column. Encrypted values are bound to the record with that id. */
   toColumn(field: string, value: unknown, id: string): unknown;
-  /** The record in an outbox payload. */
+  /** Converts the record in an outbox payload. */
   fromOutbox(columns: Record<string, unknown>): StoredRecord;
   /** Stored records by id, without policy. Unknown ids are left out. */
   load(ids: readonly string[]): Promise<StoredRecord[]>;
 }
 
-/** What a feature or an extension works with: the platform, and what the app's declarations became. */
+/** What a feature or an extension works with: the platform and the compiled declarations of the app. */
 export interface Host extends Platform {
   /** The records of a resource, for code. Throws for an unknown name. */
   service: Services;
   resources: readonly ResourceGateway[];
-  /** The user resource when accounts are enabled. */
+  /** The user resource if accounts are enabled. */
   users: ResourceGateway | undefined;
   push: PushSender;
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
   transaction: Transact;
-  /** The transaction in whose function, or `before` hook, the caller runs: what belongs to it is stored by its statements. */
+  /** The transaction in whose function or `before` hook the caller runs. Writes that belong to it must use its statements. */
   currentTransaction(): Pick<Transaction, 'database' | 'afterCommit'> | undefined;
 }

@@ -3,12 +3,12 @@ import type { RunningWorker } from '../platform/queues.ts';
 import type { SignInStep } from './accounts.ts';
 import type { FeatureParts } from './extension.ts';
 
-/** Puts lists one after the other. */
+/** Concatenates lists. */
 function concatenate<T>(lists: readonly (readonly T[])[]): readonly T[] {
   return lists.flat();
 }
 
-/** Puts records together. Throws for a name that two have: one would silently replace the other. */
+/** Merges objects. Throws for a duplicate name: one value would silently replace the other. */
 function record<T>(records: readonly Readonly<Record<string, T>>[]): Record<string, T> {
   const entries = records.flatMap((one) => Object.entries(one));
   const merged = Object.fromEntries(entries);
@@ -17,7 +17,7 @@ function record<T>(records: readonly Readonly<Record<string, T>>[]): Record<stri
   return merged;
 }
 
-/** Merges what records have under the same name. */
+/** Merges the values that objects have under the same name. */
 function byName<T>(merge: (values: readonly T[]) => T) {
   return (records: readonly Readonly<Record<string, T>>[]): Record<string, T> => {
     const entries = records.flatMap((one) => Object.entries(one));
@@ -34,7 +34,7 @@ function byName<T>(merge: (values: readonly T[]) => T) {
   };
 }
 
-/** A single value stays as it is. */
+/** Returns a single value unchanged. */
 function single<T>(merge: (values: readonly T[]) => T, values: readonly T[]): T {
   return values.length === 1 ? values[0]! : merge(values);
 }
@@ -46,7 +46,7 @@ function chain<Arguments extends unknown[]>(steps: readonly ((...given: Argument
   };
 }
 
-/** The first step that asks for something holds up the login. */
+/** The first step that requires something stops the login. */
 function firstToAsk(steps: readonly SignInStep[]): SignInStep {
   return {
     output: z.xor(steps.map(({ output }) => output)),
@@ -62,7 +62,7 @@ function firstToAsk(steps: readonly SignInStep[]): SignInStep {
 
 type Listener = (payload: never) => unknown;
 
-/** Calls every listener, whether or not another one fails. */
+/** Calls every listener, even if another one fails. */
 function callAll(listeners: readonly Listener[]): Listener {
   return async (payload) => {
     const results = await Promise.allSettled(listeners.map(async (listener) => listener(payload)));
@@ -74,7 +74,7 @@ function callAll(listeners: readonly Listener[]): Listener {
 
 type StartWorker = () => RunningWorker | Promise<RunningWorker>;
 
-/** Starts workers in order and stops them in reverse order. When one does not start, those that run are stopped. */
+/** Starts workers in order and stops them in reverse order. If one fails to start, the running ones are stopped. */
 function startAll(starts: readonly StartWorker[]): StartWorker {
   return async () => {
     const running: RunningWorker[] = [];
@@ -91,7 +91,7 @@ function startAll(starts: readonly StartWorker[]): StartWorker {
   };
 }
 
-/** How parts of each kind become one. */
+/** How parts of each kind are merged. */
 const MERGE: { [Kind in keyof FeatureParts]-?: (parts: readonly NonNullable<FeatureParts[Kind]>[]) => unknown } = {
   routes: concatenate,
   pages: concatenate,
@@ -114,7 +114,7 @@ const MERGE: { [Kind in keyof FeatureParts]-?: (parts: readonly NonNullable<Feat
   },
 };
 
-/** The parts of several features as those of one. Throws when two bring a job, an e-mail or a member of `api` of the same name. */
+/** Merges the parts of several features. Throws if two define a job, an e-mail or a member of `api` with the same name. */
 export function mergeParts(...parts: readonly FeatureParts[]): FeatureParts {
   const merged: Record<string, unknown> = {};
   for (const kind of Object.keys(MERGE) as (keyof FeatureParts)[]) {

@@ -13,7 +13,7 @@ type LaterLower = 'n' | 'o' | 'p' | 'q' | 'r' | 's' | 't' | 'u' | 'v' | 'w' | 'x
 type Upper = Uppercase<Lower>;
 type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9';
 
-/** Whether a word begins at the capital that stands between these two. */
+/** Whether a word begins at the capital letter between these two characters. */
 type BeginsWord<Before extends string, Rest extends string> = Before extends Lower | Digit
   ? true
   : Before extends Upper
@@ -38,7 +38,7 @@ type Hyphenated<
           : string
   : Made;
 
-/** What `resourceName` makes of a name, for the compiler; `string` for a name that is not known or not plain. */
+/** The compile-time result of `resourceName`; `string` for a name that is unknown or not plain. */
 export type ResourceName<N extends string> = N extends string
   ? string extends N
     ? string
@@ -47,7 +47,7 @@ export type ResourceName<N extends string> = N extends string
 
 /** `ProductCategory`, `product_category` and `product-category` all become `product-category`. */
 export function resourceName(declared: string): string {
-  // What is no text becomes a name that the start refuses.
+  // A value that is not a string becomes a name that the start refuses.
   return underscored(
     String(declared)
       .trim()

@@ -1,2 +1,2 @@
-/** Comparisons that a list query may make. */
+/** Comparison operators of list queries. */
 export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'all' | 'exists';

@@ -5,27 +5,27 @@ import type { Services } from './service.ts';
 export type { Viewer } from './actor.ts';
 
 /**
- * What a policy function is called with. `doc` is the stored record for item routes and field rules, for the field rules of a
- * create the record as it would be stored; else undefined.
+ * The argument of a policy function. `doc` is the stored record for item routes and field rules; for the field rules of a create, it is the
+ * record as it would be stored; otherwise undefined.
  */
 export interface PolicyArguments {
   user: Viewer | undefined;
   action: string;
   // biome-ignore lint/suspicious/noExplicitAny: a policy function is written against its own resource's fields
   doc: any;
-  /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
+  /** Undefined without a request: webhooks, realtime, code that acts for a user. */
   req: Request | undefined;
-  /** The service of a resource: with the privilege of the system unless a call says otherwise. */
+  /** The service of a resource, with system privilege unless a call says otherwise. */
   service: Services;
 }
 
-/** A custom rule: returning true allows outright. */
+/** A custom rule: returning true allows the action outright. */
 export type PolicyFunction = (args: PolicyArguments) => boolean | Promise<boolean>;
 
 /** `'owner | admin'`, a function, or an array that mixes both. Alternatives only: there is no AND. */
 export type Policy = string | PolicyFunction | readonly (string | PolicyFunction)[];
 
-/** A policy taken apart, once, at startup. */
+/** A policy, parsed once at startup. */
 export interface CompiledPolicy {
   /** As written, for messages and documents. */
   text: string;
@@ -37,7 +37,7 @@ export interface CompiledPolicy {
 }
 
 const ROLE = /^(?:role:)?([a-z][a-z0-9_-]*)$/i;
-/** Words with a meaning of their own, and the words that they stand for. */
+/** Words with a special meaning, and the words that they stand for. */
 const WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
   public: 'public',
   authenticated: 'authenticated',
@@ -49,7 +49,7 @@ const WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
   nobody: 'none',
 };
 
-/** What is wrong with a word as the name of a role; undefined for one that policies can name. `user` is everybody's role. */
+/** The error in a role name; undefined if policies can use it. `user` is the role of every user. */
 export function roleFault(word: unknown): string | undefined {
   if (typeof word !== 'string' || ROLE.exec(word)?.[1] !== word)
     return `"${String(word)}" is not a role: a role is made of letters, digits, - and _, and begins with a letter`;
@@ -58,9 +58,9 @@ export function roleFault(word: unknown): string | undefined {
 }
 
 /**
- * Takes a policy apart.
+ * Parses a policy.
  *
- * @param fault called with the text of every mistake in it
+ * @param fault called with the message of each error in it
  */
 export function compilePolicy(policy: Policy, fault: (text: string) => void): CompiledPolicy {
   const parts = (Array.isArray(policy) ? policy : [policy]) as readonly (string | PolicyFunction)[];
@@ -90,26 +90,26 @@ export function compilePolicy(policy: Policy, fault: (text: string) => void): Co
   };
 }
 
-/** Whether a policy allows nobody, whoever asks and whatever the record. */
+/** Whether a policy allows no viewer, whatever the record. */
 export function allowsNobody(policy: CompiledPolicy): boolean {
   if (policy.public || policy.authenticated || policy.owner) return false;
   return policy.roles.length === 0 && policy.functions.length === 0;
 }
 
-/** Whether a policy allows nobody but those who have a role. */
+/** Whether a policy allows only viewers with certain roles. */
 export function isForRoles(policy: CompiledPolicy): boolean {
   if (policy.public || policy.authenticated || policy.owner) return false;
   return policy.roles.length > 0 && policy.functions.length === 0;
 }
 
-/** Whether a policy allows this viewer whatever the record: by `public`, by being signed in, or by a role. */
+/** Whether a policy allows this viewer for every record: by `public`, by being signed in, or by a role. */
 export function allowsEveryRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   if (policy.public) return true;
   if (viewer === undefined) return false;
   return policy.authenticated || policy.roles.some((role) => viewer.roles?.includes(role) ?? false);
 }
 
-/** The default handler for errors of a rule: it throws them to the caller. */
+/** The default handler for errors of a rule: throws them to the caller. */
 export function rethrow(error: unknown): never {
   throw error;
 }
@@ -117,9 +117,8 @@ export function rethrow(error: unknown): never {
 /**
  * Whether a policy allows an action on one record.
  *
- * @param owns whether the viewer owns that record
- * @param onError called with the error of a function that throws. If it returns, the function allows nothing. Left out: the error is
- *   thrown
+ * @param owns whether the viewer owns the record
+ * @param onError called with the error of a function that throws. If it returns, the function allows nothing. Left out: the error is thrown
  */
 export async function allows(
   policy: CompiledPolicy,

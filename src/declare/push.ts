@@ -3,19 +3,19 @@ import type { Transaction } from './transaction.ts';
 /** `app.push`. */
 export interface PushSender {
   /**
-   * Sends a push message and waits for its result. After `push.waitMs`, and at once for more than 10,000 devices, it gives the
-   * status `queued`. Delivery problems are told in the result and never thrown.
+   * Sends a push message and waits for its result. After `push.waitMs`, and immediately for more than 10,000 devices, it returns the status
+   * `queued`. Delivery problems are reported in the result and never thrown.
    *
    * @throws ApiError VALIDATION_ERROR with a message per field
    */
   send(message: unknown): Promise<PushResult>;
-  /** Stores a push message to be sent and does not wait. */
+  /** Stores a push message for sending and does not wait. */
   enqueue(message: unknown): Promise<{ id: string }>;
 }
 
-/** A sender that stores pushes in transactions, too. */
+/** A sender that can also store pushes in transactions. */
 export interface TransactionalPushSender extends PushSender {
-  /** Stores a push in a transaction; it is sent once that is committed. */
+  /** Stores a push in a transaction; it is sent after the commit. */
   enqueueWithin(tx: Pick<Transaction, 'database' | 'afterCommit'>, message: unknown): Promise<{ id: string }>;
 }
 
@@ -23,12 +23,12 @@ export interface TransactionalPushSender extends PushSender {
 export interface PushResult {
   id: string;
   status: 'captured' | 'sent' | 'partial' | 'failed' | 'no-devices' | 'queued';
-  /** With `queued` and a large audience: those that are found so far. */
+  /** With `queued` and a large audience: the number of devices found so far. */
   devices: number;
   results: { device: string | null; ok: boolean; id?: string; error?: string }[];
 }
 
-/** How a simulated device takes notifications. */
+/** How a simulated device handles notifications. */
 export const SIMULATED_BEHAVIORS = [
   'delivers',
   'offline',
@@ -38,23 +38,23 @@ export const SIMULATED_BEHAVIORS = [
   'rate-limited',
 ] as const;
 
-/** One of them. */
+/** A behaviour of a simulated device. */
 export type SimulatedBehavior = (typeof SIMULATED_BEHAVIORS)[number];
 
 /** A notification on a simulated device. */
 export interface SimulatedNotification {
   id: string;
-  /** Of the push. */
+  /** The id of the push. */
   push: string;
-  /** `held`: until the device is brought online; `hidden`: it arrived, and its user sees nothing. */
+  /** `held`: until the device goes online; `hidden`: it arrived, and the user does not see it. */
   state: 'shown' | 'held' | 'hidden';
-  /** As transports get it. */
+  /** The payload as passed to transports. */
   message: Record<string, unknown>;
   at: string;
   tappedAt: string | null;
 }
 
-/** A phone or browser that is not there. */
+/** A simulated phone or browser. */
 export interface SimulatedDevice {
   id: string;
   user: string;
@@ -66,12 +66,12 @@ export interface SimulatedDevice {
   notifications: SimulatedNotification[];
 }
 
-/** Simulated devices: they are sent to like others, and nothing leaves the machine. For development. */
+/** Simulated devices, for development. They receive pushes like other devices, but nothing leaves the machine. */
 export interface SimulatedDevices {
   /**
-   * Registers one for a user.
+   * Registers a simulated device for a user.
    *
-   * @param device by default it is an `ios` one that delivers
+   * @param device default: an `ios` device that delivers
    * @throws ApiError VALIDATION_ERROR
    */
   create(device: {
@@ -80,15 +80,15 @@ export interface SimulatedDevices {
     name?: string;
     behavior?: SimulatedBehavior;
   }): Promise<SimulatedDevice>;
-  /** All of them, newest first. Those whose provider reported them gone are removed, like other devices. */
+  /** All simulated devices, newest first. Devices that their provider reported gone are removed, like other devices. */
   list(): Promise<SimulatedDevice[]>;
   /**
-   * Changes how it takes notifications. What it held while it was offline arrives, unless its `ttl` ran out.
+   * Changes how it handles notifications. Notifications held while it was offline arrive unless their `ttl` has expired.
    *
    * @throws ApiError NOT_FOUND, VALIDATION_ERROR
    */
   setBehavior(id: string, behavior: SimulatedBehavior): Promise<SimulatedDevice>;
-  /** Taps a notification that is shown: `push.opened`. Throws ApiError NOT_FOUND when there is none. */
+  /** Taps a visible notification: `push.opened`. Throws ApiError NOT_FOUND if there is none. */
   tap(notificationId: string): Promise<void>;
   /** Throws ApiError NOT_FOUND. */
   remove(id: string): Promise<void>;

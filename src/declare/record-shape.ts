@@ -1,20 +1,20 @@
 import { z } from 'zod';
 
-/** A view of a resource's records. `register`: the body of a registration. */
+/** A representation of a resource's records. `register`: the body of a registration. */
 export type RecordView = 'read' | 'create' | 'update' | 'register';
 
-/** What a shape made by `recordShape` stands for. */
+/** The resource and representation that a `recordShape` stands for. */
 export interface RecordShape {
   resource: string;
   view: RecordView;
 }
 
-/** The shapes that stand for records, and what for. */
+/** The resource and representation of each shape. */
 export const recordShapes = z.registry<RecordShape>();
 
 /**
- * Stands for a record of a resource in the shape of an answer or a body. It describes only: records are validated and shown
- * by the declaration itself.
+ * Stands for a record of a resource in the schema of a response or a body. It is descriptive only: records are validated and serialized by
+ * the declaration itself.
  *
  * @example output: z.object({ user: recordShape('user'), token: z.string() })
  */

@@ -18,37 +18,40 @@ import type { RecordService, Services } from './service.ts';
 /** The actions of a resource that have a route and a policy. */
 export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
 
-/** One of them. */
+/** An action of a resource. */
 export type Action = (typeof ACTIONS)[number];
 
 /**
- * A service scope filter: only records that match exist for the caller. `{ status: 'published', views: { gte: 10 } }`; a list
- * of such filters means that any of them is enough.
+ * A service scope filter: for the caller, only matching records exist. `{ status: 'published', views: { gte: 10 } }`; in a list of such
+ * filters, a record must match at least one.
  */
 export type ScopeFilter = Record<string, unknown> | readonly Record<string, unknown>[];
 
-/** What a scope is called with. */
+/** The arguments of a scope function. */
 export interface ScopeArguments {
   user: Viewer | undefined;
-  /** Absent where no request is at hand: webhooks, realtime, code that acts for a user. */
+  /** Undefined without a request: webhooks, realtime, code that acts for a user. */
   req: Request | undefined;
-  /** The service of a resource, as the system unless a call says otherwise. */
+  /** The service of a resource, with system privilege unless a call says otherwise. */
   service: Services;
 }
 
-/** What a hook gets. */
+/** The context of a hook. */
 export interface HookContext {
-  /** The user whose change it is, whatever its privilege: inside a request the caller. */
+  /** The user who makes the change, whatever its privilege: inside a request, the caller. */
   user: Viewer | undefined;
   req: Request | undefined;
-  /** The privilege of the change: `user` where policies and field rules have allowed it. */
+  /** The privilege of the change: with `user`, policies and field rules have allowed it. */
   as: 'system' | 'user';
   service: Services;
-  /** `app.push`; what a `before` hook enqueues is part of the change, and is sent once that is committed. */
+  /** `app.push`. Pushes that a `before` hook enqueues are part of the change and are sent after the commit. */
   push: PushSender;
 }
 
-/** Code around writes. A hook refuses by throwing `ApiError` (returning false is an error); a `before` hook may return changed values. */
+/**
+ * Code that runs around writes. A hook refuses by throwing `ApiError` (returning false is an error); a `before` hook may return changed
+ * values.
+ */
 export interface Hooks<F extends Fields, T extends boolean = true> {
   beforeCreate?(values: CreateValues<F>, ctx: HookContext): Anything;
   afterCreate?(record: RecordOf<F, T>, ctx: HookContext): Anything;
@@ -58,15 +61,15 @@ export interface Hooks<F extends Fields, T extends boolean = true> {
   afterDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
 }
 
-/** Options of resources that extensions add: see `resourceOptions` of an extension. */
+/** Resource options that extensions add: see `resourceOptions` of an extension. */
 // biome-ignore lint/suspicious/noEmptyInterface: extensions add members to it by declaration merging
 export interface ExtensionResourceOptions {}
 
-/** Everything that a resource declares besides its name. */
+/** The declaration of a resource besides its name. */
 export interface ResourceOptions<F extends Fields, T extends boolean = boolean> extends ExtensionResourceOptions {
   fields: F;
   description?: string;
-  /** Who may do what. `reference`: who sees a record expanded in another one. */
+  /** The policies by action. `reference`: which viewers see a record expanded in another one. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
   /** Which records exist for a caller, on every channel. */
   scope?: (args: ScopeArguments) => ScopeFilter | undefined | Promise<ScopeFilter | undefined>;
@@ -76,7 +79,7 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   path?: string;
   /** Table name. Default plural snake_case name. */
   collection?: string;
-  /** Names (or tables) that the resource had before, latest first: migrations rename its table. Without effect once that is done. */
+  /** Former names (or table names) of the resource, latest first: migrations rename its table. No effect once that is done. */
   renamedFrom?: string | readonly string[];
   /** Whether records carry createdAt and updatedAt. Default true. */
   timestamps?: T;
@@ -85,7 +88,7 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   /** Which CRUD routes exist. Default all. */
   crud?: boolean | readonly Action[];
   indexes?: readonly { fields: readonly string[]; unique?: boolean }[];
-  /** The owner field when no field is marked `owner()`; `_id` means that a record owns itself. */
+  /** The owner field if no field is marked `owner()`; `_id` means that a record owns itself. */
   owner?: string;
   /** false excludes the resource from webhooks. */
   webhooks?: boolean;
@@ -103,12 +106,12 @@ export interface Resource<N extends string = string, F extends Fields = Fields, 
 // biome-ignore lint/suspicious/noExplicitAny: stands for a resource of any fields
 export type AnyResource = Resource<string, any, any>;
 
-/** Names (or tables) that a resource had before, latest first. */
+/** Former names (or table names) of a resource, latest first. */
 export function earlierNames({ renamedFrom }: AnyResource): readonly string[] {
   return typeof renamedFrom === 'string' ? [renamedFrom] : (renamedFrom ?? []);
 }
 
-/** Declares a resource. `createApp` reports the configuration errors in it, all at once. */
+/** Declares a resource. `createApp` reports all configuration errors in it at once. */
 export function defineResource<const N extends string, F extends Fields, T extends boolean = true>(
   name: N,
   options: ResourceOptions<F, T>,
@@ -117,7 +120,7 @@ export function defineResource<const N extends string, F extends Fields, T exten
 }
 
 /**
- * The records of one resource, for code. Every method throws `ApiError` as the HTTP route would answer. `T` is the resource's
+ * The records of one resource, for code. Every method throws the `ApiError` that the HTTP route would respond with. `T` is the resource's
  * option `timestamps`.
  */
 export type Service<F extends Fields, T extends boolean = true> = RecordService<

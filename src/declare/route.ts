@@ -9,7 +9,7 @@ import type { Services } from './service.ts';
 import type { StandardSchema } from './standard-schema.ts';
 import type { Transact } from './transaction.ts';
 
-/** How a request is signed in. `id` is that of the session or key; a session has scopes `['*']`. A key without scopes may do nothing. */
+/** How a request is signed in. `id` is the id of the session or key; a session has scopes `['*']`. A key without scopes may do nothing. */
 export interface Auth {
   via: 'session' | 'api-key';
   scopes: readonly string[];
@@ -17,51 +17,51 @@ export interface Auth {
 }
 
 /**
- * What a handler of a custom route, or a hook, gives. Not `unknown`: what may be anything the compiler does not ask for, and so
- * the function can use declarations that are made with it, the one that it stands in among them.
+ * The return type of custom route handlers and of hooks. Not `unknown`: with `any`, the compiler does not infer the return type, so the
+ * function can use declarations that depend on it, including the one that contains it.
  */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Anything = any;
 
-/** A query string as it came: flat, with null prototype; a repeated parameter is an array. */
+/** A raw query string: flat, with null prototype; a repeated parameter is an array. */
 export type RawQuery = Record<string, string | string[]>;
 
-/** What every handler gets, built in or custom. */
+/** The context of every handler, built in or custom. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers are written against their own input and record
 export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   user: Viewer | undefined;
   auth: Auth | undefined;
   /**
-   * The body after `input` has checked it. Without an `input`: the JSON body as it came, or what the route's middleware has left in
-   * `req.body`; undefined when there is neither.
+   * The body, checked by `input`. Without an `input`: the raw JSON body, or the value that the route's middleware left in `req.body`;
+   * undefined if there is neither.
    */
   input: Input;
-  /** The JSON body as it came, of a route that takes one. */
+  /** The raw JSON body, if the route accepts one. */
   body: unknown;
   params: Record<string, string>;
-  /** The query string after `query` has checked it; as it came where the route declares none. */
+  /** The query string, checked by `query`; the raw one if the route declares none. */
   query: Query;
-  /** The stored record of a custom route with `:id`, or what the route's `load` gave; else undefined. */
+  /** The stored record of a custom route with `:id`, or the result of the route's `load`; else undefined. */
   doc: Doc;
   req: Request;
   res: Response;
-  /** The service of a resource, as the system unless a call says otherwise. */
+  /** The service of a resource, with system privilege unless a call says otherwise. */
   service: Services;
-  /** Changes of several records, all or nothing. */
+  /** Runs changes of several records in one transaction. */
   transaction: Transact;
   push: PushSender;
   log: Logger;
 }
 
-/** What is known of a request before its body is read. */
+/** The request data that is available before the body is read. */
 export type Asking = Pick<RouteContext, 'user' | 'auth' | 'params' | 'req' | 'service'>;
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** The one shape of everything that has a route. */
+/** The common type of all routes. */
 export interface Route {
   method: HttpMethod;
-  /** Below `/api` (that of a page is whole), express style: `/posts/:id/publish`. */
+  /** Below `/api` (a page has its full path), in express style: `/posts/:id/publish`. */
   path: string;
   /** Default `authenticated`. */
   policy?: Policy | undefined;
@@ -69,58 +69,58 @@ export interface Route {
   authorize?: 'handler';
   /** Checks the body; its output is `ctx.input`. A route without it does not read the body, unless `body` says otherwise. */
   input?: StandardSchema;
-  /** Checks the parameters of the query string; its output is `ctx.query`. Without it the handler gets what came. */
+  /** Checks the parameters of the query string; its output is `ctx.query`. Without it, the handler gets the raw query. */
   query?: StandardSchema;
   /**
-   * `json`: the handler checks `ctx.body` itself. `any`: a JSON body is parsed unless middleware has read it; other bodies are not read.
+   * - `json`: the handler checks `ctx.body` itself. `any`: a JSON body is parsed unless middleware has read it; other bodies are not read.
    * `raw`: no body is read; the handler reads `ctx.req`. Default: no body is read.
    */
   body?: 'json' | 'any' | 'raw';
-  /** The shape of a body that the handler checks itself, for the OpenAPI document. */
+  /** The schema of a body that the handler checks itself, for the OpenAPI document. */
   bodyShape?: z.ZodType;
   /** The query parameters that the handler checks itself, for the OpenAPI document. */
   queryShape?: z.ZodObject;
-  /** The shape of `data` in the answer, for the OpenAPI document. */
+  /** The schema of `data` in the response, for the OpenAPI document. */
   output?: z.ZodType;
-  /** The answer is a stream of server-sent events, which the handler writes. */
+  /** The response is a stream of server-sent events, written by the handler. */
   eventStream?: boolean;
-  /** The answer has `meta` with `limit` and `next`, for the OpenAPI document. */
+  /** The response has `meta` with `limit` and `next`, for the OpenAPI document. */
   paged?: boolean;
-  /** The answer may be 202, as long as what was asked for is not there, for the OpenAPI document. */
+  /** The response may be 202 while the requested result is not ready, for the OpenAPI document. */
   pending?: boolean;
-  /** The answer is a file of this media type, which the handler sends itself, for the OpenAPI document. */
+  /** The response is a file of this media type, sent by the handler itself, for the OpenAPI document. */
   file?: string;
-  /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any. */
+  /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any error. */
   errors?: readonly ErrorCode[];
-  /** Status of an answer with a value, which 204, 205 and 304 leave out. Default 200; an answer without a value is 204. */
+  /** The status of a response with a value; not 204, 205 or 304. Default 200; a response without a value is 204. */
   status?: number;
-  /** Name of the operation in the OpenAPI document, and so of a client's method. Default: made from method and path. */
+  /** The operation name in the OpenAPI document, and therefore the client's method name. Default: derived from method and path. */
   operationId?: string;
   summary?: string;
   description?: string;
   tags?: readonly string[];
   middleware?: readonly RequestHandler[];
-  /** Of each client on this route, on top of the global limit. `auth`: the setting `rateLimit.auth`. */
+  /** The limit per client on this route, in addition to the global limit. `auth`: the setting `rateLimit.auth`. */
   rateLimit?: LimitRule | 'auth';
   /**
-   * Of a POST: repeated with the same `Idempotency-Key`, it is carried out once. `create`: it makes a record with the id that
-   * is reserved for the request.
+   * For a POST: repeated requests with the same `Idempotency-Key` are carried out once. `create`: it creates a record with the id that is
+   * reserved for the request.
    */
   idempotent?: boolean | 'create';
-  /** An API key needs this scope. */
+  /** The scope that an API key needs. */
   scope?: string;
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
   /**
-   * Finds what a path names, before the body is read and anything of it or of the query is checked: who may not know of it is
-   * told so (NOT_FOUND), and not what is wrong with a body. Its result is `ctx.doc`. Not for routes of a `resource`.
+   * Finds what the path names, before the body is read and before body and query are checked: a caller that may not know of the object gets
+   * NOT_FOUND, not the errors of a body. Its result is `ctx.doc`. Not for routes of a `resource`.
    */
   load?: (asking: Asking) => Promise<unknown>;
-  /** The resource whose `:id` record is loaded, checked against the policy and handed over as `doc`. */
+  /** The resource whose `:id` record is loaded, checked against the policy and passed as `doc`. */
   resource?: string;
-  /** Which of the resource's CRUD actions it is. */
+  /** The CRUD action of the resource that this route performs. */
   crud?: 'list' | 'read' | 'create' | 'update' | 'delete';
-  /** The route's own name in policy functions' `action`. */
+  /** The route's own action name, passed to policy functions as `action`. */
   action?: string;
   /** Returns the response's `data`, in which stored records are serialized for the caller; undefined for 204. */
   handler: (ctx: RouteContext) => unknown;
@@ -144,16 +144,16 @@ export type RouteOptions = Pick<
   | 'hidden'
   | 'scope'
 > & {
-  /** false: a POST is carried out each time it comes, whatever its `Idempotency-Key`. */
+  /** false: a POST is carried out every time, whatever its `Idempotency-Key`. */
   idempotent?: boolean;
   /** `raw`: the body is not read, not even JSON; the handler reads `ctx.req`. */
   body?: 'raw';
 };
 
-/** A path with `:id` has a record. */
+/** Whether a path has `:id` and therefore a record. */
 type DocOf<P extends string, D> = P extends `${string}/:id` | `${string}/:id/${string}` ? D : undefined;
 
-/** Options of a route whose body, checked, is `I` and whose query string, checked, is `Q`. */
+/** Options of a route whose checked body is `I` and whose checked query string is `Q`. */
 type TypedOptions<I, Q> = Omit<RouteOptions, 'input' | 'query'> & {
   input?: StandardSchema<I> | undefined;
   query?: StandardSchema<Q> | undefined;
@@ -168,14 +168,14 @@ interface AddRoute<D> {
   ): Route;
 }
 
-/** Makes custom routes of a resource, whose records are `D`; paths are below the resource's own. */
+/** Creates custom routes of a resource with records of type `D`. Paths are below the resource's own. */
 // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
 export type RouteBuilder<D = any> = Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute<D>>;
 
 /** Methods whose requests have bodies. */
 const WITH_BODY: ReadonlySet<HttpMethod> = new Set(['POST', 'PUT', 'PATCH']);
 
-/** A builder of routes below `base`, for the given resource. */
+/** Creates a builder of routes below `base`, for the given resource. */
 export function routeBuilder(base: string, resource: string): RouteBuilder {
   const add =
     // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource

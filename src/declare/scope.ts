@@ -4,10 +4,10 @@ import type { Auth, Route } from './route.ts';
 
 const SCOPE = /^[A-Za-z0-9][\w.-]*(?::[A-Za-z0-9][\w.-]*)*$/;
 
-/** What a scope must look like, in words. */
+/** A description of the scope format, for messages. */
 export const SCOPE_FORM = 'words of letters, digits, -, _ and ., joined by colons, as posts:publish';
 
-/** Whether a route may ask for this scope. */
+/** Whether a route may require this scope. */
 export function isScope(value: unknown): value is string {
   return typeof value === 'string' && SCOPE.test(value);
 }
@@ -46,10 +46,10 @@ export function scopesNeeded(route: Pick<Route, 'method' | 'path'>, own: string 
 }
 
 /**
- * Creates the check whether a route accepts a credential. The needed scopes are computed here, once: those that the authenticators
- * ask for, and for a credential other than a session at least those of the route.
+ * Creates the check whether a route accepts a credential. The required scopes are computed once, here: those that the authenticators
+ * require and, for a credential other than a session, at least those of the route.
  *
- * @param authenticators those that the credential may belong to; it needs a scope of each
+ * @param authenticators the authenticators that the credential may belong to; it needs a scope of each
  * @returns throws ApiError FORBIDDEN, naming the scope, for a credential that lacks it
  */
 export function createScopeCheck(route: Route, authenticators: readonly Authenticator[]): (auth: Auth) => void {

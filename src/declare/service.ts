@@ -5,32 +5,31 @@ import type { Operator } from './operator.ts';
 /** The privilege of a service call, and the user and the request that events and audit record for it. */
 export interface ActAs {
   /**
-   * `system`: everything is validated, no policy applies, and hidden and read-only fields may be set. `user`: policies, scope
-   * filter and field rules apply as to a request of the user. Default: `user` where `user` is given, else `system`.
+   * `system`: everything is validated, no policy applies, and hidden and read-only fields may be set. `user`: policies, scope filter and
+   * field rules apply as in a request of the user. Default: `user` if `user` is given, else `system`.
    */
   as?: 'system' | 'user' | undefined;
   /**
-   * Default: the caller of the request in which the call is made. An explicit undefined (`{ user: ctx.user }` of a visitor) is a
-   * caller who is not signed in.
+   * Default: the caller of the current request. An explicit undefined (`{ user: ctx.user }` without a signed-in user) means a caller that
+   * is not signed in.
    */
   user?: Viewer | undefined;
   /**
-   * The request of that user: policy functions and scope filters see it, events carry its id. Default: the request in which
-   * the call is made.
+   * The request of that user: policy functions and scope filters see it, events carry its id. Default: the current request.
    */
   req?: Request | undefined;
 }
 
-/** With the privilege of the system. */
+/** With system privilege. */
 type AsSystem = ActAs & ({ as: 'system' } | { as?: 'system' | undefined; user?: never });
 
-/** On whose behalf a record is changed. */
+/** The caller of a change, and its condition. */
 export interface ActAsOn extends ActAs {
-  /** Only while its `updatedAt` is still this; else PRECONDITION_FAILED. */
+  /** Change the record only if its `updatedAt` still has this value; otherwise PRECONDITION_FAILED. */
   ifMatch?: string | undefined;
 }
 
-/** The words of a list query that are no filters. */
+/** The parameters of a list query that are not filters. */
 interface ListWords {
   page?: number | string | undefined;
   limit?: number | string | undefined;
@@ -39,13 +38,13 @@ interface ListWords {
   q?: string | undefined;
   fields?: string | undefined;
   include?: string | undefined;
-  /** Of a resource with `softDelete`: the deleted records alone, or together with the others. */
+  /** With `softDelete`: only the deleted records, or all records. */
   deleted?: 'only' | 'with' | undefined;
 }
 
 type Compared = string | number | boolean | Date | null;
 
-/** What a field is compared with: a value, a list of which it is one, null for none, or operators: `{ gte: 3, lt: 5 }`. */
+/** The value that a field is compared with: a value, a list of alternatives, null for no value, or operators: `{ gte: 3, lt: 5 }`. */
 type FilterInput<V> = V extends undefined
   ? never
   : V extends Compared | readonly Compared[]
@@ -53,75 +52,75 @@ type FilterInput<V> = V extends undefined
     : { [K in keyof V]: K extends Operator ? Compared | readonly Compared[] : never };
 
 /**
- * A list query: `{ status: 'draft', points: { gte: 3 }, sort: '-createdAt', limit: 10 }`. As in a query string,
- * `{ 'points[gte]': 3 }` says the same. A filter that is undefined is refused: left out, it would find everybody's records.
+ * A list query: `{ status: 'draft', points: { gte: 3 }, sort: '-createdAt', limit: 10 }`. `{ 'points[gte]': 3 }` is equivalent, as in a
+ * query string. A filter that is undefined is refused: leaving it out would return the records of all users.
  */
 type ListInput<Q> = {
   [K in keyof Q]: K extends keyof ListWords ? ListWords[K] : K extends 'count' ? Q[K] : FilterInput<Q[K]>;
 };
 
-/** A list query without its part: `each` reads all of it. */
+/** A list query without paging parameters: `each` reads the whole list. */
 type WholeListInput<Q> = { [K in keyof ListInput<Q>]: K extends 'page' | 'limit' | 'after' ? never : ListInput<Q>[K] };
 
-/** What is said of a numbered page. */
+/** The metadata of a numbered page. */
 export interface PageMeta {
   total: number;
   page: number;
   limit: number;
   pages: number;
-  /** The cursor that goes on behind this page; absent on the last one. */
+  /** The cursor of the next page; absent on the last page. */
   next?: string;
-  /** Whether the page holds fewer records than `limit` because more would be too large; only in answers to clients. */
+  /** Whether the page holds fewer records than `limit` because more would be too large; only in responses to clients. */
   truncated?: true;
 }
 
-/** What is said of a page behind a cursor, and of one without the total. */
+/** The metadata of a page after a cursor, and of a page without the total. */
 export interface CursorMeta {
   limit: number;
-  /** What `after` takes to go on; null when there is no more. */
+  /** The `after` value for the next page; null on the last page. */
   next: string | null;
   /** As in `PageMeta`. */
   truncated?: true;
 }
 
-/** What is said of the answer to a list query: `after` and `count: 'none'` leave out the total. */
+/** The metadata of a list: `after` and `count: 'none'` leave out the total. */
 export type MetaOf<Q> = Q extends { after: string } | { count: 'none' } ? CursorMeta : PageMeta;
 
-/** A page of records, as the query `Q` asked for it. */
+/** A page of records, as requested by the query `Q`. */
 export interface Page<R, Q = unknown> {
   data: R[];
   meta: MetaOf<Q>;
 }
 
 /**
- * What a service does, by what it takes to create a record and to change one, and what records hold; `Body` and `Changed` are
- * what it takes on behalf of a user.
+ * The methods of a service, by its input types for create and update and by its record type. `Body` and `Changed` are the input types on
+ * behalf of a user.
  */
 export interface RecordService<Input, Changes, Data, Body = Input, Changed = Changes> {
   /** Validates and stores a record, emits `<resource>.created`. */
   create(input: Input, as?: AsSystem): Promise<Data>;
   create(input: Body, as: ActAs | undefined): Promise<Data>;
-  /** @throws ApiError NOT_FOUND when there is no such record or it is out of reach */
+  /** @throws ApiError NOT_FOUND if the record does not exist or is out of reach */
   read(id: string, as?: ActAs): Promise<Data>;
-  /** `limit` goes up to 1,000. As the system any stored field may be filtered and sorted by. */
+  /** `limit` is at most 1,000. With system privilege, the query may filter and sort by any stored field. */
   list<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Page<Data, Q>>;
   /**
-   * Every record of a list, by id unless `sort` says otherwise. A hundred are read at a time, so that a list of any length takes
-   * little memory. Policy and scope are asked once, at the beginning.
+   * Iterates over every record of a list, by id unless `sort` says otherwise. It reads a hundred at a time, so a list of any length needs
+   * little memory. Policy and scope are evaluated once, at the beginning.
    *
    * @example for await (const ticket of service('ticket').each({ state: 'open' })) { … }
    */
   each<const Q extends object>(query?: Q & WholeListInput<Q>, as?: ActAs): AsyncIterable<Data>;
-  /** The first record of a list; undefined when it is empty. */
+  /** The first record of a list; undefined if it is empty. */
   first<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Data | undefined>;
-  /** How many records a list has in all. */
+  /** The total number of records in a list. */
   count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
   /** Changes the given fields, emits `<resource>.updated`. */
   update(id: string, input: Changes, as?: AsSystem & ActAsOn): Promise<Data>;
   update(id: string, input: Changed, as: ActAsOn | undefined): Promise<Data>;
-  /** Removes a record, emits `<resource>.deleted`. Gives the record as it was. */
+  /** Deletes a record, emits `<resource>.deleted`. Returns the record as it was. */
   delete(id: string, as?: ActAsOn): Promise<Data>;
-  /** Takes a deleted record of a resource with `softDelete` back, emits `<resource>.restored`. Gives the record as it is now. */
+  /** Restores a deleted record of a resource with `softDelete`, emits `<resource>.restored`. Returns the restored record. */
   restore(id: string, as?: ActAs): Promise<Data>;
 }
 
@@ -131,13 +130,13 @@ type AnyValues = Record<string, any>;
 /** A service whose fields aren't known at compile time. */
 export type AnyService = RecordService<AnyValues, AnyValues, AnyValues & { id: string }>;
 
-/** Gives the service of a resource: typed, by its declaration, or by its name. Throws for one that the app does not have. */
+/** Returns the service of a resource: typed if found by its declaration, untyped by its name. Throws for an unknown resource. */
 export interface Services {
   <S>(resource: Serviced<S>): S;
   (name: string): AnyService;
 }
 
-/** A declaration, as far as services need it. */
+/** The part of a declaration that services need. */
 export interface Serviced<S, N extends string = string> {
   name: N;
   /** Type-level only. */

@@ -12,14 +12,14 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** What is wrong with a value, and where in it. */
+/** A validation error: its message and its path in the value. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The path of an issue, as the keys that lead to it. */
+/** The path of an issue, as a list of keys. */
 export function issuePath({ path }: StandardIssue): string[] {
-  // Not by map(): a library's path may be an array of a class of its own, whose map() makes another path of it.
+  // Not with map(): a library's path may be a subclass of Array whose map() returns that subclass.
   return Array.from(path ?? [], (part) => String(typeof part === 'object' ? part.key : part));
 }

@@ -1,6 +1,6 @@
 import { defineResource, f, recordShape } from '../../index.ts';
 
-/** Articles. Drafts exist for their authors and for editors only; what is published is for everybody. */
+/** Articles. Only their authors and editors can read drafts; everybody can read published posts. */
 export const post = defineResource('post', {
   description: 'An article',
   fields: {
