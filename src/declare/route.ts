@@ -72,8 +72,11 @@ export interface Route {
   /** Checks the parameters of the query string; its output is `ctx.query`. Without it, the handler gets the raw query. */
   query?: StandardSchema;
   /**
-   * - `json`: the handler checks `ctx.body` itself. `any`: a JSON body is parsed unless middleware has read it; other bodies are not read.
-   * `raw`: no body is read; the handler reads `ctx.req`. Default: no body is read.
+   * - `json`: the handler checks `ctx.body` itself.
+   * - `any`: a JSON body is parsed unless middleware has read it; other bodies are not read.
+   * - `raw`: no body is read; the handler reads `ctx.req`.
+   *
+   * Left out: no body is read, except for `input`.
    */
   body?: 'json' | 'any' | 'raw';
   /** The schema of a body that the handler checks itself, for the OpenAPI document. */

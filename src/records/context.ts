@@ -10,21 +10,21 @@ import type { Archive } from './store/archive.ts';
 import type { Codec } from './store/codec.ts';
 import type { Store } from './store/store.ts';
 
-/** A resource with its store: what the operations work on. */
+/** A resource with its store, as operations use it. */
 export interface Entity {
   resource: CompiledResource;
   store: Store;
   codec: Codec;
   versionOf: VersionOf;
   queue: KeyedQueue;
-  /** Its deleted records, with soft delete. */
+  /** The archive of its deleted records, with soft delete. */
   archive: Archive | undefined;
 }
 
 /**
- * A further step of deletions, in the same transaction, after the records are deleted.
+ * An additional step of deletions, in the same transaction, after the records are deleted.
  *
- * @param ids of the deleted records
+ * @param ids the ids of the deleted records
  * @param operation the context of the deletion
  */
 export type DeletionStep = (
@@ -33,40 +33,40 @@ export type DeletionStep = (
   tx: CallerTransaction,
 ) => Promise<void>;
 
-/** The transaction that operations run in. */
+/** The transaction in which operations run. */
 export interface OperationTransaction extends Pick<Transaction, 'database' | 'afterCommit'> {
   /** Rolls the transaction back at its end, even if the caller of the operation catches the error. */
   abort(error: unknown): unknown;
 }
 
-/** What operations need beside the entity. */
+/** The dependencies of operations besides the entity. */
 export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log'> {
   entities: Pick<ReadonlyMap<string, Entity>, 'get'>;
-  /** Of all resources. */
+  /** The names of all resources. */
   names: readonly string[];
   service: Services;
-  /** What hooks push by. */
+  /** The push sender of hooks. */
   push: TransactionalPushSender;
-  /** By resource name. A resource without one is deleted by a single statement, outside of any transaction. */
+  /** By resource name. A resource without a step is deleted by a single statement, outside of any transaction. */
   deletionSteps: Map<string, DeletionStep>;
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
-  /** @throws Error in a transaction, of services that are not of it */
+  /** @throws Error if called inside a transaction for a service that does not belong to it */
   assertOutsideTransaction(): void;
   /** Hashes a password field's value before it is stored. */
   hashPassword(password: string): Promise<string>;
   /**
-   * Does what follows a change once it is committed: at once, or, in a transaction, after that.
+   * Runs the work that follows a change: immediately, or, inside a transaction, after its commit.
    *
-   * @param work gets the context outside of any transaction
+   * @param work receives the context outside of any transaction
    */
   afterCommit(work: (outside: RecordsContext) => Promise<void>): Promise<void>;
   /**
-   * Does a write that has a `before` hook, so that what the hook writes by its service is committed with it or not at all: not when
-   * `work` rejects, nor when it gives undefined.
+   * Runs a write that has a `before` hook, so that the writes of the hook's service are committed together with it or not at all. They are
+   * rolled back if `work` rejects or returns undefined.
    *
-   * @param work gets what to work with
-   * @param options `always`: the write needs a transaction even where the hook writes nothing
+   * @param work receives the context, entity and operation to use
+   * @param options `always`: the write needs a transaction even if the hook writes nothing
    */
   withTransaction<T>(
     entity: Entity,

@@ -9,7 +9,7 @@ import { serializeSeparately } from './serialize/serialize.ts';
 import { planVisibleFields } from './serialize/serialize-fields.ts';
 import { rowJson } from './store/event.ts';
 
-/** The compiled view of a resource, for every channel besides its own routes. */
+/** The compiled access to a resource, for every channel besides its own routes. */
 export function createResourceGateway(context: RecordsContext, entity: Entity): ResourceGateway {
   const { resource, store, codec, archive } = entity;
   const { service } = context;

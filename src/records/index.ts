@@ -21,7 +21,7 @@ import { createTransactionGuard, type TransactionGuard } from './transaction/tra
 export { compileResources } from './schema/compile.ts';
 export { withArchives } from './store/archive.ts';
 
-/** What an app's resources became. */
+/** The runtime of an app's resources. */
 export interface Records {
   context: RecordsContext;
   entities: ReadonlyMap<string, Entity>;
@@ -36,7 +36,7 @@ export function resourceTables(resources: readonly CompiledResource[]): Record<s
   return Object.fromEntries(withArchives(resources).map((resource) => [resource.table, resourceTable(resource)]));
 }
 
-/** Makes stores, services, views and routes of compiled resources. */
+/** Creates stores, services, gateways and routes of compiled resources. */
 export function createRecords(
   platform: Platform,
   resources: readonly CompiledResource[],

@@ -1,7 +1,10 @@
 import { ApiError } from '../platform/errors.ts';
 
-/** What is wrong with the input of a write, or with a query. */
+/** The validation errors of a write's input or of a query. */
 export class InputError extends ApiError {
-  /** Whether the system gave it: then no client can mend it, and none hears of it. Decided by the service that was called. */
+  /**
+   * Whether the system supplied the input. If so, no client can fix the error, so clients do not receive it. Set by the service that was
+   * called.
+   */
   bySystem: boolean | undefined;
 }

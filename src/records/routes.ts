@@ -21,8 +21,8 @@ function guarded(ctx: RouteContext): OperationContext {
 }
 
 /**
- * The CRUD routes of a resource. Their handlers authorize the request themselves, often inside the statement that they run, and return stored
- * records, which the endpoint serializes.
+ * The CRUD routes of a resource. Their handlers authorize the request themselves, often inside the statement that they run, and return
+ * stored records, which the endpoint serializes.
  */
 export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const { resource } = entity;
@@ -120,7 +120,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   ];
 }
 
-/** The custom routes of a resource: mounted before its CRUD routes. */
+/** The custom routes of a resource, mounted before its CRUD routes. */
 export function customRoutes({ resource }: Entity): readonly Route[] {
   const routes = resource.declaration.routes?.(routeBuilder(resource.path, resource.name)) ?? [];
   return routes.map((route) => ({ tags: [resource.name], ...route }));

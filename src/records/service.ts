@@ -15,8 +15,8 @@ import { updateRecord } from './operations/update.ts';
 import { versionOfTime } from './operations/versions.ts';
 
 /**
- * What a service throws of an error: the database's as an ApiError, with the error as its cause; what project code threw as it
- * is.
+ * Converts an error for the caller of a service: a database error becomes an ApiError with the original as its cause; an error of project
+ * code stays unchanged.
  *
  * @param bySystem whether the call was made as the system
  */
@@ -36,10 +36,10 @@ export function serviceError(error: unknown, bySystem: boolean): unknown {
 }
 
 /**
- * Gives services by declaration or by name, which may be written in any case.
+ * Returns services by declaration or by name. A name may be written in any case.
  *
- * @param find gives the service of a normalised name
- * @param names of all that there are, for the error
+ * @param find returns the service of a normalised name
+ * @param names all existing names, for the error
  */
 export function servicesBy(find: (name: string) => AnyService | undefined, names: readonly string[]): Services {
   return (resource: string | Serviced<unknown>): never => {
@@ -54,13 +54,13 @@ function guarded(operation: OperationContext, as: ActAsOn | undefined): Operatio
   return as?.ifMatch === undefined ? operation : { ...operation, ifMatch: [versionOfTime(as.ifMatch)] };
 }
 
-/** The records of a resource, for code: `app.service(name)`. Every error of the database is an ApiError. */
+/** The records of a resource, for code: `app.service(name)`. Every database error becomes an ApiError. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
   async function run(as: ActAs | undefined, work: (operation: OperationContext) => Promise<unknown>) {
     context.assertOutsideTransaction();
     const operation = serviceCallContext(as, context.service);
     try {
-      // Hooks and policies of the call carry the actor that it names.
+      // Hooks and policies of the call carry the actor that the call names.
       const done = as === undefined ? work(operation) : runAs(actorOf(operation), () => work(operation));
       return (await done) as StoredRecord & never;
     } catch (error) {

@@ -10,18 +10,18 @@ import { policyArguments, type ResolvedViewContext } from './operation-context.t
 import { actionRule } from './rule-errors.ts';
 import { owns } from './visibility.ts';
 
-/** Whether a policy cannot be met without being signed in, whatever the record. */
+/** Whether a policy requires a signed-in user for every record. */
 export function needsUser(policy: CompiledPolicy): boolean {
   return !policy.public && policy.functions.length === 0;
 }
 
-/** The refusal of a collection route: 401 for who is signed out, 403 for who is not allowed. */
+/** The refusal of a collection route: 401 if the caller is signed out, 403 if the caller is not allowed. */
 function refusal(viewContext: ResolvedViewContext): ApiError {
   return new ApiError(viewContext.user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
 }
 
 /**
- * Asks the policy of a create, or of another route without a record. `owner` always passes on create, for who is signed in.
+ * Checks the policy of a create, or of another route without a record. On create, `owner` allows every signed-in user.
  *
  * @param onError handles the error of a policy function: see `allows`
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
@@ -37,7 +37,7 @@ export async function authorizeCollection(
 }
 
 /**
- * The conditions of a list: what the policy leaves of the collection. `owner` filters rather than rejects.
+ * The conditions that the policy puts on a list. `owner` filters rather than rejects.
  *
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
@@ -53,11 +53,11 @@ export async function listConditions(
 }
 
 /**
- * Loads the record of an item route and asks the policy of `action`: 401 when a user is required,
- * 404 when there is no such record or it may not be read, 403 when it may be read but not be acted on. A caller who is signed out gets
- * the same 401 for a record that a policy function refuses and for one that does not exist: they look alike.
+ * Loads the record of an item route and checks the policy of `action`. Fails with 401 if a user is required, 404 if the record does not
+ * exist or may not be read, and 403 if it may be read but not acted on. A signed-out caller gets the same 401 for a record that a policy
+ * function refuses and for one that does not exist, so the two are indistinguishable.
  *
- * @param policy of the action; the read policy decides between 403 and 404
+ * @param policy the policy of the action; the read policy decides between 403 and 404
  */
 export async function loadAuthorized(
   resource: CompiledResource,
@@ -80,7 +80,8 @@ export async function loadAuthorized(
   const reads = () =>
     allows(resource.policies.read, { ...args, action: 'read' }, own, actionRule(resource, 'read', args));
   if (await allows(policy, args, own, actionRule(resource, action, args))) {
-    // For who may not read it there is no such record to change or remove. Custom routes are as open as their own policy.
+    // A viewer that may not read a record must not learn that it exists when changing or deleting it. Custom routes use only their own
+    // policy.
     if ((action !== 'update' && action !== 'delete') || (await reads())) return record;
     throw new ApiError(missing);
   }
@@ -89,16 +90,15 @@ export async function loadAuthorized(
   throw new ApiError('NOT_FOUND');
 }
 
-/** Whether this viewer may read all that the policy lets them change, as far as roles and ownership decide. */
+/** Whether this viewer may read every record that the policy lets them change, as far as roles and ownership decide. */
 function coversReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return allowsEveryRecord(read, viewer) || (read.owner && !allowsEveryRecord(policy, viewer));
 }
 
 /**
- * The conditions under which a write may go ahead without loading the record first; undefined when the policy can only be
- * decided with the record at hand (a function).
+ * The conditions under which a write may run without loading the record first; undefined if the policy needs the record (a function).
  *
- * @throws ApiError UNAUTHORIZED when a user is required
+ * @throws ApiError UNAUTHORIZED if a user is required
  */
 export async function writeConditions(
   resource: CompiledResource,

@@ -8,9 +8,9 @@ import { writeConditions } from './authorize.ts';
 import { type OperationContext, policyArguments } from './operation-context.ts';
 import { actionRule } from './rule-errors.ts';
 
-/** Deleted by its owner, or where the policy is public or authenticated: the delete policy alone decides about restoring. */
+/** Deleted by its owner, or under a public or authenticated policy: the delete policy alone decides about restoring. */
 const BY_POLICY = ['owner', 'anyone'];
-/** Deleted under a function of the policy, or by code: owning the record is not enough to restore it. */
+/** Deleted under a policy function, or by code: owning the record is not enough to restore it. */
 const BY_OTHERS = ['function', 'system'];
 
 const roleOf = (role: string) => `role:${role}`;
@@ -32,7 +32,7 @@ function restorable(viewer: Viewer | undefined, others: boolean): string[] {
   return [...BY_POLICY, ...(others ? BY_OTHERS : []), ...(viewer?.roles ?? []).map(roleOf)];
 }
 
-/** The deleted records whose deletion a viewer may undo, of those that the delete policy allows them by role or ownership. */
+/** The deleted records that a viewer may restore, among those that the delete policy allows them by role or ownership. */
 function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
   return { deletedUnder: restorable(viewer, allowsEveryRecord(policy, viewer)) };
 }
@@ -40,7 +40,7 @@ function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined
 /**
  * Checks that a viewer whom the delete policy allows may also undo this deletion.
  *
- * @returns the condition under which that holds when the record is restored
+ * @returns the condition to check when the record is restored
  * @throws ApiError FORBIDDEN
  */
 export async function assertRestorable(
@@ -62,9 +62,9 @@ export async function assertRestorable(
 }
 
 /**
- * What a list that shows deleted records is narrowed down to: those that the caller may restore.
+ * The conditions of a list of deleted records: only records that the caller may restore.
  *
- * @throws ApiError UNAUTHORIZED, or FORBIDDEN for those who may restore none, or only what a function decides record by record
+ * @throws ApiError UNAUTHORIZED; FORBIDDEN if the caller may restore no records, or only records that a function decides on one by one
  */
 export async function deletedConditions(
   resource: CompiledResource,

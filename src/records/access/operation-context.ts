@@ -7,24 +7,24 @@ import { identityOf } from '../../platform/http/identity.ts';
 import { requestIdOf } from '../../platform/http/request-id.ts';
 import type { IfMatch } from '../operations/versions.ts';
 
-/** A viewer, with the services that the project's functions get: inside a transaction, those of the transaction. */
+/** A viewer with the services that the project's functions receive: inside a transaction, those of the transaction. */
 export interface ResolvedViewContext extends ViewContext {
   service: PolicyArguments['service'];
 }
 
-/** What an operation runs with: the user and request that it is recorded for, and its privilege. Built by the functions below. */
+/** The context of an operation: its privilege, and the user and request that it is recorded for. Created by the functions below. */
 export interface OperationContext extends ResolvedViewContext {
   requestId?: string | undefined;
-  /** The privilege of the system: everything is validated, but no policy or scope applies. */
+  /** System privilege: everything is validated, but no policy or scope applies. */
   system: boolean;
-  /** Of an update or deletion: the record must have one of these versions. */
+  /** For an update or deletion: the record must have one of these versions. */
   ifMatch?: IfMatch | undefined;
 }
 
 /**
  * The arguments of policy functions.
  *
- * @param doc the record that is decided about, if there is one
+ * @param doc the record to decide on, if there is one
  */
 export function policyArguments(
   { user, req, service }: ResolvedViewContext,
@@ -39,7 +39,7 @@ export function actorOf({ user, req, requestId }: OperationContext): Actor {
   return { user, req, requestId };
 }
 
-/** The actor's request if `user` made it: rules must not read the headers of another user's request. */
+/** The actor's request if `user` sent it: rules must not read the headers of another user's request. */
 function requestOf(actor: Actor | undefined, user: Actor['user']): Actor['req'] {
   return actor?.user?.id === user?.id ? actor?.req : undefined;
 }
@@ -53,7 +53,7 @@ export function requestContext({
   return { user, req, requestId: requestIdOf(req), system: false, service };
 }
 
-/** The context of an operation of the system, on behalf of no user. */
+/** The context of an operation of the system, without a user. */
 export function systemContext(service: Services): OperationContext {
   return { user: undefined, system: true, service };
 }
@@ -62,12 +62,12 @@ export function systemContext(service: Services): OperationContext {
  * The context of a service call.
  *
  * @param as the options of the call
- * @param service the services that the project's functions get during the call
- * @throws TypeError for an unknown privilege; Error for `{ as: 'user' }` when there is no user to act as
+ * @param service the services that the project's functions receive during the call
+ * @throws TypeError for an unknown privilege; Error for `{ as: 'user' }` without a user to act as
  */
 export function serviceCallContext(as: ActAs | undefined, service: Services): OperationContext {
   const actor = currentActor();
-  // `{ user: ctx.user }` of a visitor who is not signed in must not become the system.
+  // `{ user: ctx.user }` without a signed-in user must not become the system.
   const named = as !== undefined && Object.hasOwn(as, 'user');
   const privilege = as?.as ?? (named ? 'user' : 'system');
   if (privilege !== 'user' && privilege !== 'system')
@@ -82,7 +82,7 @@ export function serviceCallContext(as: ActAs | undefined, service: Services): Op
   return { user, req, requestId, system: privilege === 'system', service };
 }
 
-/** How the user of an operation signed in, and by which session or key; undefined unless the request is the user's own. */
+/** How the user of an operation signed in, and by which session or key; undefined unless the user sent the request. */
 export function identityOfOperation({
   user,
   req,

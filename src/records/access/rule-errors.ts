@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/log.ts';
 import { isTransient } from '../../platform/postgres/errors.ts';
 import { InputError } from '../input-error.ts';
 
-/** A function of a declaration: `policies.read`, `scope`, or with `field` its `visibleTo`. */
+/** A function of a declaration: `policies.read`, `scope`, or the `visibleTo` of `field`. */
 export interface Rule {
   resource: string | undefined;
   rule: string;
@@ -14,22 +14,22 @@ export interface Rule {
   record?: string;
 }
 
-/** Logs the error of a rule. The record or field that it decides on stays hidden. */
+/** Logs the error of a rule. The record or field that the rule decides on stays hidden. */
 export type ReportRuleError = (error: unknown, rule: Rule, req: PolicyArguments['req']) => void;
 
-/** A resource, as far as its rules need it. */
+/** The part of a resource that its rules need. */
 interface Ruled {
   name: string;
   reportRuleError: ReportRuleError;
 }
 
-/** Handles the error of a rule: throws an error for the request, or returns, and the rule allows nothing. */
+/** Handles the error of a rule: throws an error for the request; if it returns, the rule allows nothing. */
 type OnRuleError = (error: unknown) => void;
 
-// A rule runs for each record and each viewer: a rule that always throws must not fill the log.
+// Rules run for each record and each viewer, so a rule that always throws could fill the log.
 const QUIET_MS = 1000;
 
-/** Creates the log of rule errors: at most one error a second for each rule, with the number of errors left out. */
+/** Creates the log of rule errors: at most one error per second for each rule, with the number of suppressed errors. */
 export function createRuleErrorLog(log: Logger): ReportRuleError {
   const reported = new Map<string, { until: number; leftOut: number }>();
   return (error, { record, ...rule }, req) => {
@@ -49,7 +49,7 @@ export function createRuleErrorLog(log: Logger): ReportRuleError {
   };
 }
 
-/** The project's code made a service call that fails whatever the client sends. Names the rule or hook, for the log. */
+/** An error in the project's code: a service call that fails whatever the client sends. Names the rule or hook, for the log. */
 class ProjectError extends Error {
   override readonly name = 'ProjectError';
   readonly resource: string;
@@ -66,13 +66,13 @@ class ProjectError extends Error {
 
 /**
  * The error of a rule or hook, for its caller. If a service refused its input, the project is at fault (500), because the client did not
- * send that input. An error that the project threw itself, also an ApiError, stays unchanged.
+ * send that input. Errors that the project itself threw, including ApiErrors, stay unchanged.
  */
 function errorOfRule(error: unknown, resource: string, rule: string): unknown {
   return error instanceof InputError ? new ProjectError(resource, rule, error) : error;
 }
 
-/** Runs a rule or hook. Its errors go through `errorOfRule`. */
+/** Runs a rule or hook. Its errors pass through `errorOfRule`. */
 export async function inRule<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
@@ -81,16 +81,16 @@ export async function inRule<T>(resource: string, rule: string, run: () => T | P
   }
 }
 
-/** For a rule that decides what is visible: when it throws, that part is hidden and the rest is shown. */
+/** For a rule that decides what is visible: if it throws, that part is hidden and the rest is shown. */
 export function hideOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
   return (error) => {
-    // Nothing was decided: the caller must retry.
+    // The rule made no decision: the caller must retry.
     if (isTransient(error)) throw error;
     report(error, rule, req);
   };
 }
 
-/** For a rule that decides about a request: an ApiError of the project becomes the answer; any other error refuses. */
+/** For a rule that decides about a request: an ApiError of the project becomes the response; any other error refuses the request. */
 export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
   const hide = hideOnError(report, rule, req);
   return (error) => {
@@ -117,7 +117,7 @@ export function visibilityRule(
   return hideOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
 }
 
-/** For a scope filter. When it throws, nothing is in the scope; if it decides about a request, its ApiError is the answer. */
+/** For a scope filter. If it throws, no record is in the scope; if it decides about a request, its ApiError is the response. */
 export function scopeRule(
   { name, reportRuleError }: Ruled,
   req: PolicyArguments['req'],

@@ -7,15 +7,15 @@ import { inScope, isFieldVisible, isVisible } from './visibility.ts';
 
 type Data = SerializedBefore['data'];
 
-/** Whether a policy needs the record to decide, for this viewer. */
+/** Whether a policy needs the record to decide for this viewer. */
 function asksForRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return !allowsEveryRecord(policy, viewer) && (policy.owner || policy.functions.length > 0);
 }
 
 /**
- * Whether this viewer's access to a resource can differ from record to record.
+ * Whether this viewer's access to a resource can differ between records.
  *
- * @param anyRecord whether the read policy is not asked
+ * @param anyRecord true skips the read policy
  */
 export function needsRecord(resource: CompiledResource, viewer: Viewer | undefined, anyRecord: boolean): boolean {
   return (
@@ -27,7 +27,7 @@ export function needsRecord(resource: CompiledResource, viewer: Viewer | undefin
   );
 }
 
-/** The values of a field in serialized data; of an array, its items. */
+/** The values of a field in serialized data; for an array, its items. */
 function valuesOf(data: Data, { name }: CompiledField): unknown[] {
   const value = data[name];
   return Array.isArray(value) ? value : [value];
@@ -46,12 +46,12 @@ function expanded(resource: CompiledResource, data: Data): { target: string; dat
   });
 }
 
-/** See `ResourceView.expandedIn`. */
+/** See `ResourceGateway.expandedIn`. */
 export function expandedIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
   return expanded(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
 }
 
-/** See `ResourceView.holdsEncrypted`. */
+/** See `ResourceGateway.holdsEncrypted`. */
 export function holdsEncrypted(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
   if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
   return expanded(resource, data).some((one) =>
@@ -59,7 +59,7 @@ export function holdsEncrypted(context: RecordsContext, resource: CompiledResour
   );
 }
 
-/** Whether the viewer sees a key of the serialized record: a field, the id or a time. */
+/** Whether the viewer may see a key of the serialized record: a field, the id or a timestamp. */
 async function isKeyVisible(
   resource: CompiledResource,
   name: string,
@@ -94,8 +94,8 @@ async function isAllVisible(
 }
 
 /**
- * See `ResourceView.stillReadable`. If `serialize` would leave out any part now, the whole data is unreadable, because serialized data is
- * sent whole.
+ * See `ResourceGateway.stillReadable`. If `serialize` would now leave out any part, the whole data is unreadable, because serialized data
+ * is sent whole.
  */
 export async function stillReadable(
   context: RecordsContext,

@@ -2,18 +2,18 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
-/** Tells which viewers are shown the same of a resource, so that one answer serves all of them. */
+/** Determines which viewers see the same of a resource, so that one response serves all of them. */
 export interface VisibilityKey {
   /**
-   * The key of a viewer. Viewers with equal keys are shown the same of every record, but for those whom `ownersIn` names. Where a
-   * function decides, each viewer has a key of their own.
+   * The key of a viewer. Viewers with equal keys see the same of every record, except for the users that `ownersIn` returns. If a function
+   * decides, each viewer has a key of their own.
    */
   of(viewer: Viewer | undefined): string;
-  /** The users to whom the word `owner` may show more of a record, or of what it holds, than others see. */
+  /** The users to whom `owner` rules may show more of a record, or of the records expanded in it, than other viewers see. */
   ownersIn(record: StoredRecord): string[];
 }
 
-/** The policies of the fields that some see and some do not. */
+/** The policies of the fields that only some viewers see. */
 function fieldPolicies(resource: CompiledResource): CompiledPolicy[] {
   return resource.fields.flatMap(({ secret, visibleTo }) => (secret || visibleTo === undefined ? [] : [visibleTo]));
 }
@@ -22,7 +22,7 @@ const hasFunction = (policies: readonly CompiledPolicy[]) => policies.some((poli
 const hasOwner = (policies: readonly CompiledPolicy[]) => policies.some((policy) => policy.owner);
 
 /**
- * Reads from the declarations on what it depends how a record looks.
+ * Finds in the declarations what the visibility of records depends on.
  *
  * @param resourceOf finds a resource by its name
  */
@@ -35,7 +35,7 @@ export function createVisibilityKey(
     const target = resourceOf(resource.field.get(name)!.target!);
     return { name, target, policies: [target.policies.reference, ...fieldPolicies(target)] };
   });
-  // Of a record that is expanded only its id is at hand: its owner is known where that is the same.
+  // Only the id of an expanded record is known here. Its owner is known if the record owns itself.
   const isOfUnknownOwner = ({ target, policies }: (typeof held)[number]) =>
     hasOwner(policies) && target.ownerField !== undefined && target.ownerField !== 'id';
   const isPersonal =

@@ -16,7 +16,7 @@ export function owns(
   return record?.[resource.ownerField] === viewContext.user.id;
 }
 
-/** Whether a record is in the viewer's scope. An unknown record is only if no scope filter applies to the viewer. */
+/** Whether a record is in the viewer's scope. An unknown record is in scope only if no scope filter applies to the viewer. */
 export async function inScope(
   resource: CompiledResource,
   record: StoredRecord | undefined,
@@ -27,7 +27,7 @@ export async function inScope(
   return conditions.length === 0 || (record !== undefined && conditions.every((one) => matches(one, record)));
 }
 
-/** Whether a policy lets the viewer see a record: `reference` for a record that is expanded inside another one. */
+/** Whether a policy lets the viewer see a record. `reference` is the policy for a record that is expanded inside another one. */
 export function isVisible(
   resource: CompiledResource,
   policy: 'read' | 'reference',
@@ -43,7 +43,7 @@ export function isVisible(
   );
 }
 
-/** Whether the viewer may see a field of a record that they may see. */
+/** Whether the viewer may see a field of a record that they may read. */
 export async function isFieldVisible(
   resource: CompiledResource,
   field: CompiledField,

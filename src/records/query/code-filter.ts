@@ -14,14 +14,16 @@ import type { Condition } from './list-query.ts';
 import { badQuery, names, single } from './parameter.ts';
 import { comparable, comparison, EQUAL, isOperators, specOf } from './scope.ts';
 
-/** A field that code may filter by here, and how. */
+/** A field that code may filter by, and its operators. */
 interface Filterable {
   name: string;
   spec: FieldSpec;
   operators: ReadonlySet<string>;
 }
 
-/** The system filters by all that is stored in a form that can be compared; who acts for a user, by what clients may. */
+/**
+ * The system filters by every stored field with comparable values. Code that acts for a user filters only by fields that clients may use.
+ */
 function filterable(resource: CompiledResource, name: string, viewer: QueryViewer): Filterable {
   if (viewer !== 'system') {
     if (!isFilterable(resource, name)) throw unknownFilter(resource, name);
@@ -37,7 +39,7 @@ function filterable(resource: CompiledResource, name: string, viewer: QueryViewe
 }
 
 function compared({ name, spec }: Filterable, value: unknown): unknown {
-  // As a query string has it: a text may stand for a number, and is trimmed and lower-cased as the field declares.
+  // As in a query string: a text may represent a number, and is trimmed and lower-cased as the field declares.
   const asText = () => fieldTypeOf(spec).fromQuery?.(single(name, String(value)), spec);
   const known = typeof value === 'string' ? asText() : comparable(spec, value);
   const found = known ?? (typeof value === 'number' || typeof value === 'boolean' ? asText() : undefined);
@@ -63,7 +65,7 @@ function termsOf(value: unknown): (readonly [string, unknown])[] {
   return isOperators(value) ? Object.entries(value) : [['eq', value]];
 }
 
-/** @throws TypeError for a value that could not be computed: without its condition a list would be everybody's */
+/** @throws TypeError for an undefined value: without its condition, the list would contain the records of all users */
 function assertDefined(parameter: string, value: unknown): void {
   const inside = isOperators(value) ? Object.values(value) : [value];
   if (!inside.flat().includes(undefined)) return;
@@ -71,11 +73,11 @@ function assertDefined(parameter: string, value: unknown): void {
 }
 
 /**
- * A filter that code gives, as conditions: what it says, and on which records the viewer may ask it.
+ * A filter of code as conditions: its comparisons, and the condition that limits it to records in which the viewer may see the field.
  *
  * @param parameter a field, or `field[op]`
- * @param value what a query string could say, or: a list, null, a Date, operators with their values
- * @throws ApiError BAD_REQUEST naming the field, and what is allowed; TypeError for undefined
+ * @param value any value that a query string can express, or a list, null, a Date, or operators with their values
+ * @throws ApiError BAD_REQUEST naming the field and the allowed filters; TypeError for undefined
  */
 export function codeFilter(
   resource: CompiledResource,

@@ -7,14 +7,14 @@ import { badQuery } from './parameter.ts';
 import { comparable, specOf } from './scope.ts';
 
 const SEAL_BYTES = 9;
-// Values of fields with an index fit many times; a longer text makes the cursor name its record instead.
+// Large enough for several values of indexed fields; for longer texts, the cursor names its record instead.
 const MAX_PAYLOAD = 4096;
 const LONGEST = 16_384;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /**
- * What ties a cursor to its resource and order, and shows that it came over whole. It is no signature: whoever makes a cursor
- * up learns nothing by it, since it holds only what they see anyway.
+ * A checksum that ties a cursor to its resource and order, and shows that it arrived complete. It is not a signature: a forged cursor
+ * reveals nothing, because cursors contain only values that the viewer can see anyway.
  */
 function seal(resource: CompiledResource, sort: readonly SortTerm[], payload: string): Buffer {
   const order = sort.map((term) => (term.descending ? '-' : '') + term.field).join(',');
@@ -22,8 +22,8 @@ function seal(resource: CompiledResource, sort: readonly SortTerm[], payload: st
 }
 
 /**
- * The cursor behind a record of a sorted list. It carries the values of the sort terms, so that the list goes on from there
- * even when the record is gone; where not everybody may see them, or they are too long, only the record's id.
+ * The cursor after a record of a sorted list. It carries the values of the sort terms, so the list can continue from there even if the
+ * record is deleted. If some viewers may not see the values, or they are too long, it carries only the record's id.
  */
 export function cursorAfter(
   resource: CompiledResource,
@@ -44,7 +44,7 @@ function parsed(payload: string): unknown {
   }
 }
 
-/** The value of a sort term, in the form in which records hold it; undefined for one of the wrong type. */
+/** The value of a sort term, in the form in which records hold it; undefined for a value of the wrong type. */
 function termValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
   if (value === null) return resource.field.has(field) ? null : undefined;
   return comparable(specOf(resource, field)!, value);
@@ -63,7 +63,7 @@ function opened(resource: CompiledResource, sort: readonly SortTerm[], open: boo
 }
 
 /**
- * Reads `after`.
+ * Parses `after`.
  *
  * @param open whether this viewer's cursors may carry values
  * @throws ApiError BAD_REQUEST for anything but a cursor of this resource and order

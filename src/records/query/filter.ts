@@ -5,12 +5,12 @@ import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { type Condition, compareField, type ListCondition } from './list-query.ts';
 import { badQuery, echo, names } from './parameter.ts';
 
-/** Who asks: a viewer, nobody, or the system, which sees every field. */
+/** The viewer of a query: a user, undefined for a signed-out caller, or the system, which sees every field. */
 export type QueryViewer = Viewer | 'system' | undefined;
 
 /**
- * Records whose field this viewer may see, as a condition; undefined when they see it on every one. A query must not reveal
- * values that an answer would leave out.
+ * The condition for records in which this viewer may see the field; undefined if the viewer sees it in every record. A query must not
+ * reveal values that a response would leave out.
  */
 export function visibilityCondition(
   resource: CompiledResource,
@@ -25,22 +25,22 @@ export function visibilityCondition(
   return { never: true };
 }
 
-/** Operators that take a comma list. */
+/** Operators that take a comma-separated list. */
 export const LIST_OPERATORS: ReadonlySet<Operator> = new Set<Operator>(['in', 'nin', 'all']);
-/** Values in one `in`, `nin` or `all`. */
+/** Maximum number of values in one `in`, `nin` or `all`. */
 export const MAX_VALUES = 1000;
-/** Characters of `q`. */
+/** Maximum length of `q` in characters. */
 export const LONGEST_SEARCH = 500;
-/** A field, and in brackets an operator. */
+/** A field with an optional operator in brackets. */
 export const PARAMETER = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
 
-/** Whether clients may filter by a field of this name. */
+/** Whether clients may filter by a field with this name. */
 export function isFilterable(resource: CompiledResource, name: string): boolean {
   const field = resource.field.get(name);
   return field !== undefined && !field.secret && field.operators.size > 0;
 }
 
-/** The refusal of a filter that clients may not use. */
+/** The error for a filter that clients may not use. */
 export function unknownFilter(resource: CompiledResource, parameter: string): ApiError {
   const filterable = resource.fields.map((field) => field.name).filter((one) => isFilterable(resource, one));
   return badQuery(`Unknown query parameter "${echo(parameter)}"; filterable fields: ${names(filterable)}`);
@@ -65,7 +65,7 @@ function comparedValue(field: CompiledField, parameter: string, op: Operator, te
   return parts.map(one);
 }
 
-/** `field=value` or `field[op]=value` as conditions: what it says, and on which records the viewer may ask it. */
+/** `field=value` or `field[op]=value` as conditions: the comparison, and the limit to records in which the viewer may see the field. */
 export function parseFilter(
   resource: CompiledResource,
   parameter: string,
@@ -86,7 +86,7 @@ export function parseFilter(
   return seen === undefined ? [comparison] : [seen, comparison];
 }
 
-/** `q` as a condition: any searchable field contains the text, and the viewer may see it there. */
+/** `q` as a condition: at least one searchable field that the viewer may see contains the text. */
 export function parseSearch(resource: CompiledResource, text: string, viewer: QueryViewer): ListCondition[] {
   const fields = resource.fields.filter((field) => field.spec.searchable && !field.secret);
   if (fields.length === 0) throw badQuery('Unknown query parameter "q"; this resource is not searchable');

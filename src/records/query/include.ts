@@ -2,9 +2,9 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import type { Includes } from './list-query.ts';
 import { badQuery, echo, names } from './parameter.ts';
 
-/** Paths in one `include`. */
+/** Maximum number of paths in one `include`. */
 export const MAX_PATHS = 20;
-/** References in one path. */
+/** Maximum number of references in one path. */
 export const MAX_LEVELS = 3;
 
 /** Finds a resource by its name. */
@@ -12,7 +12,7 @@ export type ResourceOf = (name: string) => CompiledResource;
 
 interface Tree extends Map<string, Tree> {}
 
-/** The references of a resource that a client may know of, by field: which resource they name. */
+/** The references of a resource that clients may know of: the target resource by field. */
 function references(resource: CompiledResource): Map<string, string> {
   return new Map(
     resource.fields.flatMap(({ name, secret, target }) => (secret || target === undefined ? [] : [[name, target]])),
@@ -20,8 +20,8 @@ function references(resource: CompiledResource): Map<string, string> {
 }
 
 /**
- * Adds a path to the tree. From its second reference on it must not come back to a resource that it has passed: what refers
- * to itself is expanded once.
+ * Adds a path to the tree. After its first reference, a path must not return to a resource that it has already passed: self-references are
+ * expanded once.
  */
 function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: ResourceOf): void {
   const refuse = (why: string) => badQuery(`Cannot include "${echo(path)}"; ${why}`);
@@ -45,7 +45,7 @@ function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: R
   }
 }
 
-/** Every path of at most `most` references that `include` may hold, the short ones first. */
+/** All paths of at most `most` references that `include` may contain, the short ones first. */
 export function includablePaths(resource: CompiledResource, resourceOf: ResourceOf, most: number): string[] {
   interface Way {
     path: string;
@@ -65,7 +65,7 @@ export function includablePaths(resource: CompiledResource, resourceOf: Resource
   return levels.slice(1).flatMap((ways) => ways.map((way) => way.path));
 }
 
-/** `include` as a tree of references: names of reference fields, or paths of them joined by dots. */
+/** Parses `include` into a tree of references: names of reference fields, or paths of them joined by dots. */
 export function parseInclude(resource: CompiledResource, text: string, resourceOf: ResourceOf): Includes {
   const paths = new Set(text.split(','));
   if (paths.size > MAX_PATHS) throw badQuery(`The query parameter "include" takes at most ${MAX_PATHS} names`);

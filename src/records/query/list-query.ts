@@ -7,7 +7,7 @@ export interface Comparison {
   field: string;
   op: Operator;
   value: unknown;
-  /** Compares values in memory as the column does. Left out: texts by code point, others by size. */
+  /** Compares values in memory as the column does. Left out: texts by code point, other values by size. */
   order?: (a: Scalar, b: Scalar) => number;
 }
 
@@ -17,12 +17,14 @@ export function compareField(field: string, spec: FieldSpec, op: Operator, value
   return order === undefined ? { field, op, value } : { field, op, value, order };
 }
 
-/** Narrows down which records there are: comparisons, alternatives, or nothing at all. Asked in SQL and in memory alike. */
+/**
+ * Narrows down the set of records: comparisons, alternatives, or no records at all. Evaluated in SQL and in memory with the same result.
+ */
 export type Condition = Comparison | { any: readonly Condition[] } | { every: readonly Condition[] } | { never: true };
 
 /**
- * A case-insensitive substring of a field. Only Postgres answers it: what is the same letter in upper and lower case (İ, ẞ, a
- * final sigma) is not the same there and in JavaScript.
+ * A case-insensitive substring of a field. Only Postgres evaluates it, because Postgres and JavaScript match upper and lower case
+ * differently (İ, ẞ, a final sigma).
  */
 export interface Search {
   field: string;
@@ -45,32 +47,32 @@ export type ListCondition =
   | { any: readonly ListCondition[] }
   | { every: readonly ListCondition[] };
 
-/** References to expand, by field; below each, those of the record that it names. */
+/** References to expand, by field; each value holds the references to expand in the target record. */
 export interface Includes extends ReadonlyMap<string, Includes> {}
 
-/** A place in a sorted list: for each sort term the value there, as records hold it; null where the field has none. */
+/** A position in a sorted list: the value of each sort term, in the form in which records hold it; null for a missing value. */
 export type Position = readonly unknown[];
 
-/** A list request taken apart. */
+/** A parsed list request. */
 export interface ListQuery {
   conditions: readonly ListCondition[];
   /** Ends with the id, so that the order is total. */
   sort: readonly SortTerm[];
-  /** From 1. */
+  /** Starts at 1. */
   page: number;
   limit: number;
-  /** Where the list goes on: a place, or the record that stands there. */
+  /** The start of the page: a position, or the record at that position. */
   after: Position | { record: string } | undefined;
-  /** Whether the total is asked for. */
+  /** Whether the total is requested. */
   counted: boolean;
-  /** Whether cursors may carry the values of the sort terms: everybody who may use this sort sees them. */
+  /** Whether cursors may carry the values of the sort terms, because every viewer who may use this sort sees them. */
   open: boolean;
-  /** References to expand, besides those that always are. */
+  /** References to expand, in addition to those that are always expanded. */
   include: Includes;
   /** Fields to return; undefined for all. */
   fields: ReadonlySet<string> | undefined;
-  /** Whether deleted records are meant, alone or with the others. */
+  /** Whether to return deleted records, alone or together with the others. */
   deleted: 'only' | 'with' | undefined;
-  /** Whether it may scan: a substring search, a page far down, an order without an index. */
+  /** Whether the query may scan: a substring search, a high page number, an order without an index. */
   slow: boolean;
 }

@@ -29,7 +29,7 @@ function compares({ op, value, order = defaultOrder }: Comparison, stored: unkno
   return op === 'lt' ? difference < 0 : difference <= 0;
 }
 
-/** Whether a stored record may meet a condition, where the values of some fields are not known. */
+/** Whether a stored record may meet a condition if the values of some fields are unknown. */
 export function mayMatch(condition: Condition, record: StoredRecord, unknown: ReadonlySet<string>): boolean {
   if ('never' in condition) return false;
   if ('any' in condition) return condition.any.some((one) => mayMatch(one, record, unknown));
@@ -39,7 +39,7 @@ export function mayMatch(condition: Condition, record: StoredRecord, unknown: Re
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** Whether a stored record meets a condition: the same answer as its SQL gives, for records that are at hand (or gone). */
+/** Whether a stored record meets a condition. Returns the same result as the SQL, for records in memory (or deleted ones). */
 export function matches(condition: Condition, record: StoredRecord): boolean {
   return mayMatch(condition, record, NOTHING);
 }

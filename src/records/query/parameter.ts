@@ -3,12 +3,12 @@ import { InputError } from '../input-error.ts';
 
 const LONGEST_ECHO = 100;
 
-/** The refusal of a query. */
+/** The error for an invalid query. */
 export function badQuery(message: string): InputError {
   return new InputError('BAD_REQUEST', message);
 }
 
-/** What a client called something, cut when it is too long to be said back. */
+/** A name that a client sent, shortened if it is too long to repeat in a message. */
 export function echo(name: string): string {
   return name.length > LONGEST_ECHO ? `${name.slice(0, LONGEST_ECHO).toWellFormed()}…` : name;
 }
@@ -18,7 +18,7 @@ export function names(list: Iterable<string>): string {
   return [...list].join(', ') || 'none';
 }
 
-/** The one text of a parameter. */
+/** The text of a parameter that may be given only once. */
 export function single(name: string, value: unknown): string {
   if (typeof value !== 'string') throw badQuery(`The query parameter "${echo(name)}" must be given once`);
   if (!isStorable(value))
@@ -26,7 +26,7 @@ export function single(name: string, value: unknown): string {
   return value;
 }
 
-/** Filters are given once each, however they are written: `views` and `views[eq]` are one. */
+/** Each filter may be given once, however it is written: `views` and `views[eq]` are the same filter. */
 export function assertOnce(parameters: readonly string[]): void {
   const seen = new Set<string>();
   for (const parameter of parameters) {

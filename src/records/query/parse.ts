@@ -8,7 +8,7 @@ import type { Includes, ListQuery } from './list-query.ts';
 import { assertOnce, badQuery, echo, names, positive, single } from './parameter.ts';
 import { isOpen, parseSort } from './sort.ts';
 
-/** A query string: flat, a repeated parameter is an array. */
+/** A query string: flat; a repeated parameter is an array. */
 export type RawQuery = Record<string, unknown>;
 
 interface Limits {
@@ -16,9 +16,9 @@ interface Limits {
   maxLimit: number;
 }
 
-/** The greatest `page`. */
+/** The highest `page`. */
 export const MAX_PAGES = 1_000_000_000;
-// Rows that Postgres passes over at about the cost of a page.
+// Postgres can skip this many rows at about the cost of reading a page.
 const FAR_DOWN = 10_000;
 
 /** The names that `fields` may hold. */
@@ -37,7 +37,7 @@ function parseFields(resource: CompiledResource, text: string): Set<string> {
   return new Set(['id', ...wanted]);
 }
 
-/** What is returned of the records: `include` and `fields`. A reference that is included is selected, too. */
+/** Which parts of the records to return: `include` and `fields`. An included reference is also selected. */
 function parseSelection(
   resource: CompiledResource,
   { include, fields }: { include?: string | undefined; fields?: string | undefined },
@@ -49,9 +49,9 @@ function parseSelection(
 }
 
 /**
- * Takes the parameters of one record's read apart: `include` and `fields`.
+ * Parses the parameters for reading one record: `include` and `fields`.
  *
- * @throws ApiError BAD_REQUEST naming the parameter, and what is allowed
+ * @throws ApiError BAD_REQUEST naming the parameter and its allowed values
  */
 export function parseReadQuery(
   resource: CompiledResource,
@@ -73,7 +73,7 @@ const OWN: ReadonlySet<string> = new Set(OWN_PARAMETERS);
 /** The parameters of a list that are not filters, as texts. */
 type Given = Partial<Record<(typeof OWN_PARAMETERS)[number], string>>;
 
-/** Which part of the list is wanted, and whether its total. */
+/** Which part of the list to return, and whether to return the total. */
 function parsePart(
   { page, limit, after, count }: Given,
   limits: Limits,
@@ -89,7 +89,7 @@ function parsePart(
   };
 }
 
-/** Which records are meant where deleted ones are kept. */
+/** Which records to return if deleted ones are kept. */
 function parseDeleted(deleted: string | undefined): ListQuery['deleted'] {
   if (deleted === undefined || deleted === 'only' || deleted === 'with') return deleted;
   throw badQuery('The query parameter "deleted" can only be "only" or "with"');
@@ -98,23 +98,23 @@ function parseDeleted(deleted: string | undefined): ListQuery['deleted'] {
 interface Options {
   limits: Limits;
   resourceOf: ResourceOf;
-  /** Whether code asks, in values of its own, and not a client in texts. */
+  /** Whether code passes the query, with typed values, rather than a client with texts. */
   byCode: boolean;
 }
 
-/** A field may be called `count`: where one may filter by it, it is the field that is meant. */
+/** A field may be named `count`. If the caller may filter by it, the parameter means the field. */
 function isCountFilter(resource: CompiledResource, value: unknown, viewer: QueryViewer): boolean {
   if (isFilterable(resource, 'count')) return true;
   return viewer === 'system' && resource.field.has('count') && value !== 'none';
 }
 
-/** Whether a parameter of the list's own is a filter after all. */
+/** Whether the name of a list parameter means a filter instead. */
 function isFilterOfThatName(resource: CompiledResource, name: string, value: unknown, viewer: QueryViewer): boolean {
   if (name === 'deleted') return !resource.softDelete;
   return name === 'count' && isCountFilter(resource, value, viewer);
 }
 
-/** Whether no index answers any of the filters that the system gave: it may filter by every field. */
+/** Whether no index serves any of the system's filters: the system may filter by every field. */
 function scans(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
   const indexed = resource.indexes
     .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')
@@ -124,9 +124,9 @@ function scans(resource: CompiledResource, filters: readonly (readonly [string, 
 }
 
 /**
- * Takes a list's query apart. Strict: what the declaration does not allow is refused.
+ * Parses a list query. Strict: anything that the declaration does not allow is refused.
  *
- * @throws ApiError BAD_REQUEST naming the parameter, and what is allowed; TypeError for a filter of code that is undefined
+ * @throws ApiError BAD_REQUEST naming the parameter and its allowed values; TypeError for a filter of code that is undefined
  */
 export function parseListQuery(
   resource: CompiledResource,

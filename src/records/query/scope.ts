@@ -11,18 +11,18 @@ import { type Condition, compareField } from './list-query.ts';
 
 const NEVER: Condition = { never: true };
 const LISTS: readonly Operator[] = ['in', 'nin', 'all'];
-/** Operators that ask for a field without a value, or with one, when they compare it with null. */
+/** Operators that test whether a field has a value if they compare it with null. */
 export const EQUAL: ReadonlySet<string> = new Set(['eq', 'ne']);
 
 /**
- * A value of a filter in the form in which records hold it, so that the database and `matches` compare alike; undefined for
- * one of the wrong type.
+ * A filter value in the form in which records hold it, so that the database and `matches` compare alike; undefined for a value of the wrong
+ * type.
  */
 export function comparable(spec: FieldSpec, value: unknown): Scalar | undefined {
   return fieldTypeOf(spec).comparable?.(value, spec);
 }
 
-/** `in`, `nin` and `all`. Null stands for a field without a value; undefined for a value that could not be computed. */
+/** `in`, `nin` and `all`. In the list, null stands for a field without a value, undefined for a value that could not be computed. */
 function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: readonly unknown[]): Condition {
   const values = wanted.filter((one) => one !== null).map((one) => comparable(spec, one));
   const known = values.filter((one) => one !== undefined);
@@ -34,12 +34,12 @@ function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: rea
 }
 
 /**
- * One comparison of code. Null stands for no value; one that could not be computed, or of the wrong type, is met by nothing.
+ * A comparison of code. Null stands for no value. No record meets a comparison with undefined or with a value of the wrong type.
  *
- * @throws Error for `exists` without a boolean, or an operator of lists without a list
+ * @throws Error for `exists` without a boolean, or a list operator without a list
  */
 export function comparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
-  // A value that the scope function could not compute must hide everything rather than nothing.
+  // If the scope function could not compute a value, hide everything rather than nothing.
   if (wanted === undefined) return NEVER;
   if (op === 'exists' || LISTS.includes(op)) {
     const fits = op === 'exists' ? typeof wanted === 'boolean' : Array.isArray(wanted);
@@ -52,12 +52,12 @@ export function comparison(field: string, spec: FieldSpec, op: Operator, wanted:
   return value === undefined ? NEVER : compareField(field, spec, op, value);
 }
 
-/** Whether a value of a filter holds operators, and is not itself what is compared. */
+/** Whether a filter value is an object of operators rather than a value to compare with. */
 export function isOperators(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** What kind of value it is, for a message. */
+/** The kind of a value, for a message. */
 function kindOf(value: unknown): string {
   if (value === null || value === undefined || typeof value === 'boolean') return String(value);
   if (typeof value !== 'object') return `a ${typeof value}`;
@@ -71,7 +71,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Makes sure that a scope gave a filter: anything else holds no comparisons, and would show every record. */
+/** Checks that a scope returned a filter: any other value contains no comparisons and would show every record. */
 function assertFilter(resource: CompiledResource, given: unknown): asserts given is ScopeFilter {
   const filters: readonly unknown[] = Array.isArray(given) ? given : [given];
   const wrong = filters.findIndex((one) => !isPlain(one));
@@ -85,7 +85,7 @@ function assertFilter(resource: CompiledResource, given: unknown): asserts given
 
 function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condition[] {
   const operators = isOperators(wanted);
-  // What holds no comparison (`{}`, a Promise, a Map) must not stand for none.
+  // A value without comparisons (`{}`, a Promise, a Map) must not count as an empty filter.
   if (operators && Object.keys(wanted).length === 0) {
     throw new Error(
       `the scope filter compares "${field}" with ${kindOf(wanted)}; it takes a value, a list or operators`,
@@ -102,14 +102,14 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
   });
 }
 
-/** What is declared of a field, the record's own among them; undefined for one that there is not. */
+/** The declaration of a field, including the record's own fields; undefined for an unknown field. */
 export function specOf(resource: CompiledResource, field: string): FieldSpec | undefined {
   if (field === 'id') return { type: idType };
   if (resource.timestamps && (field === 'createdAt' || field === 'updatedAt')) return { type: dateType };
   return resource.field.get(field)?.spec;
 }
 
-/** A scope filter as conditions. Throws for a field or operator that does not exist: a scope must never be half applied. */
+/** A scope filter as conditions. Throws for an unknown field or operator: a scope must never be applied in part. */
 function filterConditions(resource: CompiledResource, filter: ScopeFilter): Condition[] {
   if (Array.isArray(filter)) return [{ any: filter.map((one) => ({ every: filterConditions(resource, one) })) }];
   return Object.entries(filter).flatMap(([name, wanted]) => {
@@ -128,10 +128,10 @@ function given(resource: CompiledResource, filter: unknown): Condition[] {
   return filterConditions(resource, filter);
 }
 
-// By who looks: made anew for each operation, so that its scope is asked once in it and holds no longer.
+// By viewer. Each operation creates its own viewer, so the scope is evaluated once per operation and not kept longer.
 const pending = new WeakMap<ResolvedViewContext, Map<CompiledResource, Promise<Condition[]>>>();
 
-/** Wraps an error that a scope function threw, as opposed to the error of an invalid filter. */
+/** Wraps an error that a scope function threw, to distinguish it from the error of an invalid filter. */
 class ScopeThrew {
   readonly error: unknown;
   constructor(error: unknown) {
@@ -164,11 +164,11 @@ function ask(resource: CompiledResource, resolved: ResolvedViewContext): Conditi
 }
 
 /**
- * The conditions of the resource's service scope filter for this viewer; a promise where the scope gave one. A scope that throws lets
- * nothing through.
+ * The conditions of the resource's service scope filter for this viewer; a promise if the scope returned one. If the scope function throws,
+ * no record is in the scope.
  *
- * @param decides `visibility`: an invalid filter lets nothing through as well, so that the rest of the answer is not lost
- * @throws Error when it gave no filter, or one that cannot be applied; what `scopeRule` throws
+ * @param decides with `visibility`, an invalid filter hides every record too, so that the rest of the response is not lost
+ * @throws Error if the scope returned no filter or an invalid one; the errors of `scopeRule`
  */
 export function scopeConditions(
   resource: CompiledResource,

@@ -2,7 +2,7 @@ import { type CompiledField, type CompiledResource, columnOf, type SortTerm } fr
 import { type QueryViewer, visibilityCondition } from './filter.ts';
 import { badQuery, echo, names } from './parameter.ts';
 
-/** Fields in one `sort`. */
+/** Maximum number of fields in one `sort`. */
 export const MAX_TERMS = 8;
 
 function ownFields(resource: CompiledResource): string[] {
@@ -14,13 +14,13 @@ function isScalar({ spec, type }: CompiledField): boolean {
   return type.comparable !== undefined && spec.inner === undefined && !spec.encrypted;
 }
 
-/** The fields by which some client or other may sort. */
+/** The fields that at least some clients may sort by. */
 export function declaredSorts(resource: CompiledResource): string[] {
   const declared = resource.fields.filter((field) => field.spec.sortable && !field.secret);
   return [...declared.map((field) => field.name), ...ownFields(resource)];
 }
 
-/** The fields by which this viewer may sort. The system sorts by whatever has an order. */
+/** The fields that this viewer may sort by. The system may sort by every field with an order. */
 function sortable(resource: CompiledResource, viewer: QueryViewer): string[] {
   if (viewer === 'system') {
     return [...resource.fields.filter(isScalar).map((field) => field.name), 'id', ...ownFields(resource)];
@@ -31,7 +31,7 @@ function sortable(resource: CompiledResource, viewer: QueryViewer): string[] {
   });
 }
 
-/** `sort` as terms. By a field that is not visible to everybody sorts only who sees it on every record. */
+/** Parses `sort` into terms. A field with restricted visibility is only available to viewers who see it in every record. */
 export function parseSort(resource: CompiledResource, text: string, viewer: QueryViewer): SortTerm[] {
   const allowed = sortable(resource, viewer);
   const terms = text.split(',').map((term) => {
@@ -48,8 +48,8 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Quer
 }
 
 /**
- * Whether every value of an order may stand in a cursor. What the system lists may be handed to anybody: for this it sees as
- * little as somebody who is not signed in.
+ * Whether a cursor may contain all values of an order. Lists of the system may be passed on to anybody, so its cursors contain only values
+ * that a signed-out viewer may see.
  */
 export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], viewer: QueryViewer): boolean {
   const sight = viewer === 'system' ? undefined : viewer;

@@ -5,13 +5,13 @@ import type { Comparison, ListCondition, ListQuery, Position } from './list-quer
 
 const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
-/** Collects the values of a statement: each call of `add` gives the placeholder that stands for its value. */
+/** Collects the values of a statement. Each call of `add` returns the placeholder of its value. */
 export interface Parameters {
   values: unknown[];
   add(value: unknown): string;
 }
 
-/** @param values those that the statement has already: their placeholders are $1 … $n */
+/** @param values the values that the statement already has; their placeholders are $1 … $n */
 export function parameters(values: unknown[] = []): Parameters {
   return { values, add: (value) => `$${values.push(value)}` };
 }
@@ -30,22 +30,22 @@ function comparisonSql(resource: CompiledResource, { field, op, value }: Compari
     if (op === 'eq') return `${column} @> ${add([value])}::${type}`;
     if (op === 'all') return `${column} @> ${add(value)}::${type}`;
     if (op === 'in') return `${column} && ${add(value)}::${type}`;
-    // Like `ne`: a record without the field is one that does not hold the value.
+    // Like `ne`: a record without the field does not hold the value.
     return `(${column} is null or not ${column} && ${add(op === 'ne' ? [value] : value)}::${type})`;
   }
   if (op === 'in') return `${column} = any(${add(value)})`;
   if (op === 'nin') return `(${column} is null or ${column} <> all(${add(value)}))`;
   if (op === 'ne') return `${column} is distinct from ${add(value)}`;
-  // By code point, as in memory: the database's own order of letters depends on where it was made.
+  // By code point, as in memory: the database's own collation depends on how it was created.
   const order = op !== 'eq' && declared?.type.textual ? ' collate "C"' : '';
   return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${add(value)}${order}`;
 }
 
-/** Whether a text, or an item of an array of texts, is like a pattern. */
+/** Whether a text, or an item of an array of texts, matches a LIKE pattern. */
 function containsSql(resource: CompiledResource, field: string, pattern: string): string {
   const column = columnOf(resource, field);
   if (resource.field.get(field)?.spec.inner === undefined) return `${quoteIdentifier(column)} ilike ${pattern}`;
-  // The index is on the joined items. Check each item as well: a match may span two items.
+  // The index covers the joined items. Check each item as well, because a match may span two items.
   const items = `exists (select from unnest(${quoteIdentifier(column)}) _item where _item ilike ${pattern})`;
   return `(${arrayTextSql(column)} ilike ${pattern} and ${items})`;
 }
@@ -75,23 +75,23 @@ function joinConditions(
   return `(${conditions.map((one) => conditionSql(resource, one, params)).join(word)})`;
 }
 
-/** The condition that a row is as one of these transactions wrote it; only a statement can ask it. */
+/** The condition that one of these transactions wrote the row's current version. Only a statement can check it. */
 export interface Writers {
   writers: readonly string[];
 }
 
-/** The condition as SQL. `xmin`: https://www.postgresql.org/docs/current/ddl-system-columns.html */
+/** Converts the condition to SQL. `xmin`: https://www.postgresql.org/docs/current/ddl-system-columns.html */
 export function writersSql({ writers }: Writers, params: Parameters): string {
   return `"xmin" = any(${params.add(writers)}::xid[])`;
 }
 
 interface Term {
-  /** SQL. */
+  /** SQL expression. */
   column: string;
   descending: boolean;
-  /** Whether records without the value are possible: Postgres sorts them as the greatest. */
+  /** Whether the value may be missing: Postgres sorts nulls as the greatest. */
   nullable: boolean;
-  /** The placeholder of the value at the position; undefined when there is none. */
+  /** The placeholder of the value at the position; undefined if the value is missing. */
   value: string | undefined;
 }
 
@@ -117,12 +117,12 @@ function rangesAfterTerm({ column, descending, nullable, value }: Term): string[
   return nullable ? [`${column} > ${value}`, `${column} is null`] : [`${column} > ${value}`];
 }
 
-/** Terms of one direction and with values: one comparison of rows, which an index on them answers as one range. */
+/** For terms with the same direction, all with values: a single row comparison, which an index on them serves as one range scan. */
 function rangesAfterRow(terms: readonly Term[]): string[] {
   const [columns, values] = [terms.map((term) => term.column), terms.map((term) => term.value)];
   const row = `(${columns.join(', ')}) ${terms[0]!.descending ? '<' : '>'} (${values.join(', ')})`;
   if (terms[0]!.descending) return [row];
-  // A comparison of rows knows no records without a value.
+  // A row comparison never matches records with a missing value.
   const without = terms.flatMap((term, i) =>
     term.nullable ? [[...terms.slice(0, i).map(equal), `${term.column} is null`].join(' and ')] : [],
   );
@@ -138,8 +138,8 @@ function rangesOf(terms: readonly Term[]): string[] {
 }
 
 /**
- * What comes after a position in a sorted list, as conditions in SQL. They exclude each other and are all of it; each is one
- * range of an index on the sort terms, so that a page costs the same wherever it begins.
+ * The records after a position in a sorted list, as SQL conditions. The conditions are disjoint and together complete. Each is one range of
+ * an index on the sort terms, so a page costs the same wherever it begins.
  */
 function rangesAfter(
   resource: CompiledResource,
@@ -155,15 +155,15 @@ interface Unnamed {
   values: unknown[];
 }
 
-/** What the statements of a list are made from. */
+/** The parts of a list query that its statements need. */
 export type SelectedList = Pick<ListQuery, 'conditions' | 'sort'>;
 
-/** The part of a sorted list that is wanted. */
+/** The requested part of a sorted list. */
 export interface Slice {
   limit: number;
-  /** Rows to pass over. */
+  /** Rows to skip. */
   offset: number;
-  /** Where it begins; undefined for the start. */
+  /** The position before the first row; undefined for the start of the list. */
   after: Position | undefined;
 }
 
@@ -194,7 +194,7 @@ export function pageStatement(resource: CompiledResource, columns: string, list:
     `select ${columns} from ${fromSql(resource)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
   if (slice.offset > 0) return { text: `${rows([])} offset ${params.add(slice.offset)}`, values: params.values };
   if (ranges.length < 2) return { text: rows(ranges), values: params.values };
-  // Each range is read by itself, as far as the page could reach: joined by OR they would be read from the list's beginning.
+  // Read each range separately, up to the page limit: if they were joined by OR, Postgres would read from the start of the list.
   const parts = ranges.map((range) => `(${rows([range])})`).join(' union all ');
   return { text: `select * from (${parts}) _page order by ${order} limit ${limit}`, values: params.values };
 }

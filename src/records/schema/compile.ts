@@ -10,14 +10,14 @@ import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { withIndexes } from './indexes.ts';
 import { defaultOrderIndex } from './sort-index.ts';
 
-/** Whether a property is there somewhere in a field: on itself, or on what is in it. */
+/** Whether a field has a property, itself or in a nested field. */
 function holds(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
   if (spec[property] !== undefined) return true;
   if (spec.inner !== undefined) return holds(spec.inner.spec, property);
   return Object.values(spec.shape ?? {}).some((field) => holds(field.spec, property));
 }
 
-/** Bytes that a field may have so that it fits into the declared indexes over it; undefined for one that is in none. */
+/** Maximum bytes of a field's value so that it fits into the declared indexes over the field; undefined if it is in none. */
 function roomInIndexes(resource: AnyResource, name: string): number | undefined {
   const fieldOf = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
   const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(fieldOf));
@@ -63,7 +63,7 @@ function compileField(
   };
 }
 
-// Mistakes were reported by `findMistakes` before anything is compiled.
+// Declarations are checked for configuration errors before they are compiled.
 const ignore = () => undefined;
 
 /** The field that holds the owner's id, if the resource has one. */
@@ -141,10 +141,10 @@ function compileResource(
 }
 
 /**
- * Makes declarations ready for requests. They must be valid.
+ * Compiles declarations for use by requests. They must be valid.
  *
- * @param taken names that other tables and their indexes have
- * @param reportRuleError logs what a policy, `visibleTo` or scope function throws; left out, their errors are thrown
+ * @param taken names that other tables and their indexes use
+ * @param reportRuleError logs errors of policy, `visibleTo` and scope functions; left out, their errors are thrown
  */
 export function compileResources(
   resources: readonly AnyResource[],

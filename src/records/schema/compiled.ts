@@ -6,36 +6,36 @@ import type { ReportRuleError } from '../access/rule-errors.ts';
 import type { ColumnType } from '../fields/column-type.ts';
 import type { FieldType } from '../fields/field-type.ts';
 
-/** A field as the engine works with it. */
+/** A compiled field. */
 export interface CompiledField {
   name: string;
   column: string;
   spec: FieldSpec;
   type: FieldType;
   schema: z.ZodType;
-  /** Whether it, or a field inside it, has a `check` or `schema`. */
+  /** Whether the field or a nested field has a `check` or `schema`. */
   hasRules: boolean;
-  /** Whether it, or a field inside it, has a `schema`, whose output replaces the value. */
+  /** Whether the field or a nested field has a `schema`, whose output replaces the value. */
   transforms: boolean;
-  /** The type of its column, unless it is encrypted. */
+  /** The type of its column unless the field is encrypted. */
   columnType: ColumnType;
-  /** Converts a value to compare with to a Postgres parameter; undefined where they are the same. */
+  /** Converts a value to compare with to a Postgres parameter; undefined if no conversion is needed. */
   toParameter: ((value: unknown) => unknown) | undefined;
-  /** Bytes that a text in its column may have, so that indexes hold it; undefined where none does. */
+  /** Maximum bytes of a text in its column, so that it fits into the indexes; undefined if no index limits it. */
   maxBytes: number | undefined;
-  /** Whether lists are sorted by the start of its texts, because whole texts may not fit into an index. */
+  /** Whether lists sort by the beginning of its texts, because whole texts may not fit into an index. */
   sortsByPrefix: boolean;
-  /** Operators a query may use; empty when the field is not filterable. */
+  /** Operators that a query may use; empty if the field is not filterable. */
   operators: ReadonlySet<Operator>;
   visibleTo: CompiledPolicy | undefined;
   writableBy: CompiledPolicy | undefined;
-  /** Never accepted from any client. */
+  /** Never accepted from a client. */
   closed: boolean;
-  /** Never returned to any viewer. */
+  /** Never returned to a viewer. */
   secret: boolean;
   /** Whether it holds personal data. */
   personal: boolean;
-  /** The resource whose record it names, or whose records its items name. */
+  /** The target resource of the reference, or of the references in the array. */
   target: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export function sqlTypeOf({ spec, columnType }: CompiledField): string {
   return spec.encrypted ? 'text' : columnType.sql;
 }
 
-/** One term of a sort order. `column` is the database's name. */
+/** One term of a sort order. `column` is the name in the database. */
 export interface SortTerm {
   field: string;
   column: string;
@@ -54,44 +54,44 @@ export interface SortTerm {
 /** An index of a resource's table. */
 export interface Index {
   name: string;
-  /** `search`: finds substrings. `digest`: unique over texts of any length. `prefix`: orders texts by their start. */
+  /** `search`: finds substrings. `digest`: unique over texts of any length. `prefix`: orders texts by their beginning. */
   method: 'btree' | 'hash' | 'gin' | 'search' | 'digest' | 'prefix';
   unique: boolean;
   terms: readonly SortTerm[];
 }
 
-/** A declaration made ready at startup: everything that requests need and that does not depend on them. */
+/** A declaration compiled at startup: everything that requests need and that does not depend on them. */
 export interface CompiledResource {
   name: string;
   declaration: AnyResource;
   /** Below /api, with the leading slash. */
   path: string;
   table: string;
-  /** What its statements read from, where that is not the table alone: SQL. */
+  /** The SQL source of its statements if it is not just the table. */
   source?: string;
   timestamps: boolean;
   /** Whether its deleted records are kept. */
   softDelete: boolean;
-  /** Whether its events contain where a change came from, and which passwords are set. */
+  /** Whether its events record the origin of a change and which passwords are set. */
   audit: boolean;
   /** Whether these are the deleted records: each has `deletedAt`. */
   archived?: boolean;
   fields: readonly CompiledField[];
   field: ReadonlyMap<string, CompiledField>;
-  /** The field that holds the owner's id; `id` when a record owns itself. */
+  /** The field that holds the owner's id; `id` if a record owns itself. */
   ownerField: string | undefined;
   policies: Record<Action | 'reference', CompiledPolicy>;
   actions: ReadonlySet<Action>;
   defaultSort: readonly SortTerm[];
-  /** Columns of the index that gives the default order, the id last; undefined when an index cannot hold them. */
+  /** Columns of the index that serves the default order, the id last; undefined if an index cannot hold them. */
   defaultOrder: readonly SortTerm[] | undefined;
-  /** Fields that are the first of an index, so that sorting by them reads no more than a page. */
+  /** Fields that are the first column of an index, so that sorting by them reads only one page. */
   indexedSorts: ReadonlySet<string>;
-  /** Of its table, besides the primary key. */
+  /** Indexes of its table, besides the primary key. */
   indexes: readonly Index[];
   /** References that every read expands. */
   populated: readonly string[];
-  /** Logs what a policy, `visibleTo` or scope function threw. */
+  /** Logs errors of policy, `visibleTo` and scope functions. */
   reportRuleError: ReportRuleError;
 }
 

@@ -13,24 +13,24 @@ export interface EmptiedField {
   name: string;
   column: string;
   spec: FieldSpec;
-  /** The value that replaces it, as a create would store it: the default of a required field, else null. */
+  /** The value that replaces it, in the form in which a create would store it: the default of a required field, else null. */
   left: unknown;
-  /** The same as `->>` of a JSON record returns it. */
+  /** The same value as `->>` returns it from a JSON record. */
   emptied: string | null;
 }
 
-/** What becomes of a resource's records when the account of their owner is erased. */
+/** What happens to a resource's records when the account of their owner is erased. */
 export interface ErasurePlan {
-  /** Undefined: its records have no owner. */
+  /** Undefined if its records have no owner. */
   ownerField: string | undefined;
-  /** Of the owner field: `id` when a record owns itself. */
+  /** The column of the owner field: `id` if a record owns itself. */
   ownerColumn: string | undefined;
   action: 'delete' | 'anonymize' | 'keep';
-  /** Fields that hold personal data: marked, named like it, or listed in `personalFields`. */
+  /** Fields that hold personal data: marked `pii()`, named like personal data, or listed in `personalFields`. */
   personal: readonly EmptiedField[];
 }
 
-/** The value of an emptied field. A default that a function makes does not count: it would look like the person's own value. */
+/** The value of an emptied field. Defaults from functions are not used: they would look like the person's own value. */
 function leftIn(name: string, spec: FieldSpec): unknown {
   if (!spec.required || typeof spec.default === 'function') return null;
   return checkedDefault(name, spec, fieldSchema(spec, 'reject')) ?? null;
@@ -43,10 +43,10 @@ function emptiedField(name: string, spec: FieldSpec, action: ErasurePlan['action
 }
 
 /**
- * Reads the options `onOwnerDelete` and `personalFields`. Without the first, records go with their owner. The declaration must be free
- * of other errors.
+ * Evaluates the options `onOwnerDelete` and `personalFields`. Without the first, records are deleted with their owner. The declaration must
+ * be free of other errors.
  *
- * @param isUser of the user resource: there every text is personal
+ * @param isUser whether this is the user resource, in which every text is personal
  */
 export function erasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan {
   const ownerField = ownerFieldOf(resource);
@@ -71,7 +71,9 @@ export interface ErasureShare {
   plan: ErasurePlan;
 }
 
-/** The resources whose records an erasure deletes or anonymizes with the account of their owner. The user's own record is one of them. */
+/**
+ * The resources whose records an erasure deletes or anonymizes together with the account of their owner. Includes the user's own record.
+ */
 export function erasureShares(resources: readonly ResourceGateway[], users: ResourceGateway): ErasureShare[] {
   return resources.flatMap((gateway): ErasureShare[] => {
     const plan = erasurePlan(gateway.declaration, gateway === users);

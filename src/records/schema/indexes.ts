@@ -4,14 +4,14 @@ import { tableNames } from '../store/archive-table.ts';
 import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';
 import { totalOrder } from './sort-index.ts';
 
-/** An index that has no name yet. */
+/** An index without a name. */
 interface Wanted extends Omit<Index, 'name'> {
-  /** What the name is made of: terms, and a last word. */
+  /** The parts of its name: terms, and a last word. */
   named: readonly SortTerm[];
   kind: string;
 }
 
-/** What indexes are made from: a resource that has none yet. */
+/** A compiled resource without indexes. */
 type Resource = Omit<CompiledResource, 'indexes'>;
 
 const PLAIN = { kind: 'index', method: 'btree', unique: false } as const;
@@ -26,7 +26,7 @@ function fieldIndexes(resource: Resource, field: CompiledField): Wanted[] {
   const plain = { ...PLAIN, terms: own, named: own };
   const made: Wanted[] = [];
   if (spec.unique) made.push({ ...plain, kind: 'unique', unique: true, method: isLongText(spec) ? 'digest' : 'btree' });
-  // The id makes the order of a sorted page total, and lets the index give it.
+  // The id makes the order of a sorted page total and lets the index serve it.
   if (spec.sortable) {
     const method = field.sortsByPrefix ? 'prefix' : 'btree';
     made.push({ ...plain, kind: 'sort_index', terms: totalOrder(own), method });
@@ -35,7 +35,7 @@ function fieldIndexes(resource: Resource, field: CompiledField): Wanted[] {
   const compared = operators.size > 0 || spec.index === true;
   if (compared && method === 'gin') made.push({ ...plain, kind: 'gin_index', method });
   if (spec.searchable) made.push({ ...plain, kind: 'search_index', method: 'search' });
-  // An owner's records have an index of their own.
+  // The index for lists of an owner's records covers this field.
   if (field.name === resource.ownerField) return made;
   if (method === undefined || method === 'gin') return made;
   const sorted = spec.sortable && !field.sortsByPrefix;
@@ -47,15 +47,15 @@ function fieldIndexes(resource: Resource, field: CompiledField): Wanted[] {
 function declaredIndexes(resource: Resource): Wanted[] {
   return (resource.declaration.indexes ?? []).flatMap(({ fields, unique = false }) => {
     const terms = fields.map((name) => term(resource, name.replace(/^-/, ''), name.startsWith('-')));
-    // It has one already.
+    // The order by `createdAt` already has an index.
     if (!unique && resource.timestamps && terms.length === 1 && terms[0]!.field === 'createdAt') return [];
     return [{ ...PLAIN, kind: unique ? 'unique' : 'index', unique, terms, named: terms }];
   });
 }
 
 /**
- * The indexes that give the orders of lists: by the time of creation, the default one, that of an owner's records. None by the
- * last change: every update would have to write every index of the table (https://www.postgresql.org/docs/current/storage-hot.html).
+ * The indexes that serve the orders of lists: by creation time, the default order, and the order of an owner's records. There is none by
+ * `updatedAt`: every update would have to write every index of the table (https://www.postgresql.org/docs/current/storage-hot.html).
  */
 function orderIndexes(resource: Resource): Wanted[] {
   const { ownerField: owner, timestamps, defaultOrder } = resource;
@@ -72,7 +72,7 @@ function orderIndexes(resource: Resource): Wanted[] {
   return made;
 }
 
-// The id has an index, and a sortable field and the timestamps have one with the id.
+// The id has an index. Sortable fields and the timestamps have one together with the id.
 function needsOwnIndex({ timestamps, field }: Resource, order: readonly SortTerm[]): boolean {
   const [first] = order;
   if (first!.field === 'id') return false;
@@ -81,7 +81,7 @@ function needsOwnIndex({ timestamps, field }: Resource, order: readonly SortTerm
   return spec === undefined ? !timestamps : !spec.sortable;
 }
 
-/** The same for indexes of which each does what the other does: one is read backwards as well as forwards. */
+/** Equal for equivalent indexes: an index can be read in both directions. */
 function workOf({ method, terms }: Wanted): string {
   const backwards = terms[0]!.descending;
   return JSON.stringify([method, ...terms.map(({ column, descending }) => [column, descending !== backwards])]);
@@ -92,18 +92,18 @@ function wantedBy(resource: Resource): Wanted[] {
   return withoutRedundant([...fields, ...declaredIndexes(resource), ...orderIndexes(resource)]);
 }
 
-/** Leaves out what another one does already; a unique one does what a plain one does, and more. */
+/** Removes indexes that duplicate another one. A unique index also serves as a non-unique one. */
 function withoutRedundant(wanted: readonly Wanted[]): Wanted[] {
   const kept = new Map<string, Wanted>();
   for (const one of wanted) {
     const other = kept.get(workOf(one));
     if (other === undefined || (one.unique && !other.unique)) kept.set(workOf(one), one);
   }
-  // The primary key is one.
+  // The primary key already covers the id.
   return [...kept.values()].filter(({ terms }) => terms.length > 1 || terms[0]!.field !== 'id');
 }
 
-/** The names that an index may have, the one that it has as a rule first: with its directions, with what makes it unlike any other. */
+/** Candidate names of an index in order of preference: the plain name, the name with directions, then names with a digest. */
 function* namesOf({ table }: Resource, wanted: Wanted): Generator<string> {
   const { kind, named, unique } = wanted;
   const name = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
@@ -115,10 +115,10 @@ function* namesOf({ table }: Resource, wanted: Wanted): Generator<string> {
 }
 
 /**
- * Gives each resource the indexes of its table, with names that no other relation of the schema has. Whoever comes first has the
- * plain name, so that a further index does not rename those that are there.
+ * Adds each resource's indexes, with names that no other relation of the schema has. The first index gets the plain name, so that adding an
+ * index does not rename existing ones.
  *
- * @param taken names that other tables and their indexes have
+ * @param taken names that other tables and their indexes use
  */
 export function withIndexes(resources: readonly Resource[], taken: Iterable<string>): CompiledResource[] {
   const used = new Set([...taken, ...resources.flatMap(({ table, softDelete }) => tableNames(table, softDelete))]);
@@ -142,7 +142,7 @@ export function withIndexes(resources: readonly Resource[], taken: Iterable<stri
   }));
 }
 
-/** The fields that a unique index is over, none of the record's own among them; empty for any other index. */
+/** The declared fields of a unique index, without the record's own (`createdAt`); empty for any other index. */
 export function uniqueFieldsOf({ indexes, field }: CompiledResource, name: string): CompiledField[] {
   const index = indexes.find((one) => one.name === name && one.unique);
   return (index?.terms ?? []).flatMap((term) => field.get(term.field) ?? []);

@@ -3,24 +3,24 @@ import { fieldTypeOf } from '../fields/field-type.ts';
 import { MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
 import type { SortTerm } from './compiled.ts';
 
-/** Bytes that a value of a field takes at most in an index; undefined when one may not fit. The record's own fields are short. */
+/** Maximum bytes of a field's value in an index; undefined if a value may not fit. The record's own fields are short. */
 function indexedBytes(spec: FieldSpec | undefined): number | undefined {
   if (spec === undefined) return 0;
   return spec.encrypted ? undefined : fieldTypeOf(spec).indexedBytes?.(spec);
 }
 
-/** An order with the id as its last term, where it is not there already: no two records are equal in it. */
+/** The order with the id as its last term, unless it contains the id already: no two records are equal in it. */
 export function totalOrder(sorted: readonly SortTerm[]): SortTerm[] {
   if (sorted.some((term) => term.field === 'id')) return [...sorted];
-  // In the direction of the last term, so that an index on (field, id) serves both ways.
+  // The id has the direction of the last term, so that an index on (field, id) serves both directions.
   return [...sorted, { field: 'id', column: 'id', descending: sorted.at(-1)?.descending ?? false }];
 }
 
 /**
- * The columns of the index that gives a resource's default order; undefined when an index cannot hold them. One that descends
- * all the way is read backwards.
+ * The columns of the index that serves a resource's default order; undefined if an index cannot hold them. If all terms descend, the index
+ * is ascending and read backwards.
  *
- * @param specOf what is declared of a field; undefined for the record's own
+ * @param specOf returns the declaration of a field; undefined for the record's own fields
  */
 export function defaultOrderIndex(
   sorted: readonly SortTerm[],

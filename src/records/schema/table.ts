@@ -12,7 +12,7 @@ function column(field: CompiledField): PgColumnBuilderBase {
 
 type Columns = Record<string, ExtraConfigColumn>;
 
-// Where ORDER BY … DESC expects them; drizzle's own choice would be the other end, and an index that serves no sort.
+// The position that ORDER BY … DESC expects. drizzle's default is the opposite, and such an index would serve no sort.
 function directed(column: ExtraConfigColumn, descending: boolean) {
   return descending ? column.desc().nullsFirst() : column;
 }
@@ -47,7 +47,7 @@ export function resourceTable(resource: CompiledResource): PgTable {
   const fields = Object.fromEntries(resource.fields.map((field) => [field.name, column(field)]));
   const archived = {
     deletedAt: timestamptz('deleted_at').notNull(),
-    // Null: of rows that are older than the column.
+    // Null in rows that are older than the column.
     deletedUnder: text('deleted_under').array(),
   };
   const shape = {
