@@ -10,7 +10,7 @@ export function recordActions({ softDelete }: AnyResource): readonly RecordActio
   return softDelete ? RECORD_ACTIONS : RECORD_ACTIONS.filter((action) => action !== 'restored');
 }
 
-/** A change of a record. */
+/** A kind of record change. */
 export type RecordAction = (typeof RECORD_ACTIONS)[number];
 
 /** The payload for listeners of `<resource>.<action>`, which run after the commit. */

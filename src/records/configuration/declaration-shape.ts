@@ -4,14 +4,14 @@ import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config-errors.ts';
 import { knownNames } from '../../platform/did-you-mean.ts';
 
-/** The options of resources that extensions bring: by name, the schemas of the extensions that bring it. */
+/** The resource options that extensions add: by name, the schemas of the extensions that add the option. */
 export type ExtensionOptions = ReadonlyMap<string, readonly z.ZodType[]>;
 
 const anyFunction = z.custom((value) => typeof value === 'function');
 const anyObject = z.custom((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
 const anyList = z.array(z.unknown());
 
-/** What `defineResource` takes, and what each option must be. */
+/** The options of `defineResource` and their types. */
 const OPTIONS = {
   name: z.string().describe('a text'),
   fields: anyObject.describe('an object of fields, as { title: f.string() }'),
@@ -33,7 +33,7 @@ const OPTIONS = {
   webhooks: z.boolean().describe('true or false'),
 } satisfies Record<string, z.ZodType>;
 
-/** Belfry's extensions that bring options, for the error when an app sets one without them. */
+/** The built-in extensions that add options, for the error if an app sets an option without its extension. */
 const BROUGHT_BY: Record<string, string> = {
   softDelete: 'softDelete()',
   audit: 'audit()',
@@ -41,12 +41,12 @@ const BROUGHT_BY: Record<string, string> = {
   personalFields: 'privacy()',
 };
 
-/** Whether every resource has this option, whatever its extensions. */
+/** Whether every resource has this option, regardless of extensions. */
 export function isOwnOption(name: string): boolean {
   return Object.hasOwn(OPTIONS, name);
 }
 
-/** Checks an option that an extension brings, or would bring. Returns whether its value has the right type. */
+/** Checks an option that an extension adds or would add. Returns whether its value has the right type. */
 function checkExtensionOption(
   name: string,
   value: unknown,
@@ -68,9 +68,9 @@ function checkExtensionOption(
 }
 
 /**
- * Checks the types of what a declaration consists of.
+ * Checks the types of a declaration's parts.
  *
- * @returns whether all are right, so that what the declaration says can be checked
+ * @returns whether all types are right, so that the declaration can be checked further
  */
 export function checkShape(resource: AnyResource, extensions: ExtensionOptions, errors: ConfigErrors): boolean {
   let isWhole = true;

@@ -5,12 +5,12 @@ import { freshDefault } from '../fields/missing-values.ts';
 import type { SlowPattern } from './patterns/slow-pattern.ts';
 import { checkVisibility } from './visibility-errors.ts';
 
-/** The errors of a place inside a field; the empty path is the field itself. */
+/** The errors of a path inside a field; the empty path is the field itself. */
 type FieldErrors = (path: string) => ConfigErrors;
 
-/** What compares values, or needs to find them. */
+/** Modifiers that compare or find values. */
 const COMPARED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
-/** What holds for a record's own fields only. */
+/** Modifiers that only apply to a record's top-level fields. */
 const OUTERMOST = [
   ...COMPARED,
   'populate',
@@ -80,7 +80,7 @@ function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors):
     errors.report('schema() takes a Standard Schema: an object with "~standard"');
 }
 
-/** @param testable whether its schema makes sense, that of what stands inside it included */
+/** @param testable whether the field's schema is valid, including nested schemas */
 function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors): void {
   if (!('default' in spec) || typeof spec.default === 'function') return;
   if (spec.default === undefined || spec.default === null) {
@@ -106,7 +106,7 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
   if (broken !== undefined) errors.report(`default() does not pass the field's own rules: ${broken}`);
 }
 
-/** What custom rules say of a default, as far as they can be asked without a record and without waiting. */
+/** The error of custom rules for a default. Rules that need a record or are asynchronous are skipped. */
 function brokenRule({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
   for (const { check, message } of checks) {
     const verdict = check.length > 1 ? true : settled(() => (check as (value: unknown) => unknown)(value));
@@ -116,7 +116,7 @@ function brokenRule({ checks = [], standard }: FieldSpec, value: unknown): strin
   return (result as { issues?: readonly { message: string }[] } | undefined)?.issues?.[0]?.message;
 }
 
-/** What a function gives at once; undefined where it takes its time, or throws. */
+/** The result of a synchronous function; undefined if it returns a promise or throws. */
 function settled(ask: () => unknown): unknown {
   try {
     const given = ask();
@@ -128,7 +128,7 @@ function settled(ask: () => unknown): unknown {
   }
 }
 
-/** What has no meaning for a value inside an array or object. */
+/** Reports modifiers that have no meaning inside an array or object. */
 function checkNested(inner: FieldSpec, isItem: boolean, errors: ConfigErrors): void {
   for (const mark of OUTERMOST) {
     if (inner[mark]) errors.report(`${mark} has no effect inside an array or object; set it on the outer field`);
@@ -140,14 +140,14 @@ function checkNested(inner: FieldSpec, isItem: boolean, errors: ConfigErrors): v
   if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot stand inside an array or object`);
 }
 
-/** What stands in an array or object, with the path to it; undefined where it is no field. */
+/** The fields inside an array or object, with their paths; undefined for a value that is not a field. */
 function insideOf(spec: FieldSpec): [path: string, inner: FieldSpec | undefined][] {
   const specOf = (field: unknown) => (field instanceof Field ? (field.spec as FieldSpec) : undefined);
   if ('inner' in spec) return [['[]', specOf(spec.inner)]];
   return Object.entries(spec.shape ?? {}).map(([name, field]) => [`.${name}`, specOf(field)]);
 }
 
-/** Checks what stands in an array or object. Returns whether the field as a whole can be checked. */
+/** Checks the fields inside an array or object. Returns whether the field as a whole can be checked. */
 function checkInner(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
   if ('shape' in spec && (typeof spec.shape !== 'object' || spec.shape === null)) {
     at('').report('object() takes its fields, as { city: f.string() }');
@@ -170,9 +170,9 @@ function checkInner(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): bool
 }
 
 /**
- * Checks one field, with what is inside arrays and objects.
+ * Checks one field, including nested fields in arrays and objects.
  *
- * @returns whether it is made of fields throughout, so that a schema can be made of it
+ * @returns whether it consists of valid fields, so that a schema can be created from it
  */
 export function checkField(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
   const errors = at('');
@@ -185,7 +185,7 @@ export function checkField(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors
   const beforeRules = count();
   checkBounds(spec, errors);
   checkRules(spec, isSlow, errors);
-  // A schema of contradicting rules would say nothing of a default; nor would one that fills in a wrong default.
+  // Check the default only if the field's rules are valid: otherwise its schema would not give a meaningful result.
   if (count() === beforeRules) checkDefault(spec, isSoundInside, errors);
   return true;
 }

@@ -10,22 +10,22 @@ import type { SlowPattern } from './patterns/slow-pattern.ts';
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
 const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
 const FIELD = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
-/** Columns that Postgres has in every table. */
+/** System columns that Postgres has in every table. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
 
-/** Whether a name is taken: of a record's own fields, and of what every JavaScript object has. */
+/** Whether a name is reserved: by a record's own fields, or by the properties of every JavaScript object. */
 function isReserved(name: string): boolean {
   return RESERVED.has(name) || name in Object.prototype;
 }
 
-/** The resources that a field refers to, those inside arrays and objects included. */
+/** The resources that a field refers to, including references inside arrays and objects. */
 function targetsOf(spec: FieldSpec): string[] {
   if (spec.target !== undefined) return [spec.target];
   const inside = [...Object.values(spec.shape ?? {}), ...(spec.inner === undefined ? [] : [spec.inner])];
   return inside.flatMap((field) => targetsOf(field.spec));
 }
 
-/** The columns that a resource has besides its fields', with what they hold. */
+/** The columns that a resource has besides those of its fields, with descriptions of their values. */
 function ownColumns(resource: AnyResource): Map<string, string> {
   const columns = new Map(SYSTEM_COLUMNS.map((name) => [name, `Postgres's own ${name}`]));
   columns.set('id', 'id');
@@ -33,7 +33,7 @@ function ownColumns(resource: AnyResource): Map<string, string> {
   return columns;
 }
 
-/** Checks the names of a resource's fields, what they refer to, and each field itself. */
+/** Checks the names of a resource's fields, the targets of references, and each field itself. */
 export function checkFields(
   resource: AnyResource,
   { names, isSlow }: { names: ReadonlySet<string>; isSlow: SlowPattern },

@@ -11,7 +11,7 @@ import { checkRenames } from './rename-errors.ts';
 import { checkRoleField, knownRoles } from './roles.ts';
 import { checkCustomRoutes } from './route-errors.ts';
 
-/** A path at which a resource answers with one record: `/posts/:id` is every path one segment below `/posts`. */
+/** The path of a single record: `/posts/:id` covers every path one segment below `/posts`. */
 function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
@@ -19,7 +19,7 @@ function parentOf(path: string): string {
 /** The errors of a resource. */
 type ResourceErrors = (resource: AnyResource) => ConfigErrors;
 
-/** Reports names, paths and tables that two resources have. */
+/** Reports names, paths and tables that two resources share. */
 function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): void {
   const paths = new Map(resources.map((resource) => [placesOf(resource).path, resource.name]));
   const keys = new Map(resources.map((resource) => [primaryKeyName(placesOf(resource).table), resource.name]));
@@ -45,8 +45,8 @@ function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): vo
 /**
  * Checks the declarations of resources, and reports every error with the resource, the field and the fix.
  *
- * @param known `taken`: names that the tables which are not resources' have in the schema, their indexes and keys included.
- *   `options`: the options of resources that the extensions of the app bring, with their schemas
+ * @param known `taken`: names in the schema that belong to tables other than those of resources, including their indexes and keys.
+ *   `options`: the resource options that the app's extensions add, with their schemas
  */
 export function checkResources(
   resources: readonly AnyResource[],

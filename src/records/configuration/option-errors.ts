@@ -88,14 +88,14 @@ function checkIndexes(resource: AnyResource, errors: ConfigErrors): void {
   }
 }
 
-/** What keeps everybody from sending a field, in the words of the declaration. */
+/** The modifier that prevents all clients from sending a field, as written in the declaration. */
 function closedBy({ hidden, readOnly, writableBy }: FieldSpec): string | undefined {
   if (hidden) return 'hidden()';
   if (readOnly) return 'readOnly()';
   return writableBy !== undefined && isForNobody(writableBy) ? 'writableBy("none")' : undefined;
 }
 
-/** Fields that must be there and that nobody can send. Code that creates records needs no route for it. */
+/** Required fields that no client can send. Code that creates records needs no route for it. */
 function checkCreate(resource: AnyResource, errors: ConfigErrors): void {
   const { crud = true, hooks, policies } = resource;
   const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));
@@ -131,7 +131,7 @@ function checkSoftDelete(resource: AnyResource, errors: ConfigErrors): void {
   }
 }
 
-/** Checks the options of a resource, each of which has the right type. */
+/** Checks the options of a resource whose types are right. */
 export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
   checkPlace(resource, taken, errors);
   if (Array.isArray(resource.crud)) {

@@ -8,7 +8,7 @@ import { unknownRoles } from './roles.ts';
 
 const POLICIES: readonly string[] = [...ACTIONS, 'reference'];
 
-/** Rules that say nothing of an owner by option. Those of a field that is marked owner() are reported with it. */
+/** Reports rules that conflict with the option `owner`. For a field that is marked owner(), they are reported with the field. */
 function checkOwnerRules(spec: FieldSpec, errors: ConfigErrors): void {
   if (spec.writeOnly) errors.report('an owner is never accepted, writeOnly() never returned; write hidden()');
   if (spec.writableBy !== undefined) errors.report('an owner leaves writableBy() nobody who may set it; remove one');
@@ -16,7 +16,7 @@ function checkOwnerRules(spec: FieldSpec, errors: ConfigErrors): void {
     errors.report('an owner is never taken from clients, and immutable() binds nobody else; remove it');
 }
 
-/** Checks who owns a resource's records. */
+/** Checks the owner field of a resource. */
 export function checkOwner(resource: AnyResource, errors: ConfigErrors): void {
   const fields = resource.fields as Fields;
   const owners = Object.entries(fields).filter(([, field]) => field.spec.owner);
@@ -39,7 +39,7 @@ export function checkOwner(resource: AnyResource, errors: ConfigErrors): void {
 /**
  * Checks the policies of a resource and of its fields.
  *
- * @param roles those that users can have; undefined where any word may be one
+ * @param roles the roles that users can have; undefined if any word may be a role
  */
 export function checkPolicies(resource: AnyResource, roles: readonly string[] | undefined, errors: ConfigErrors): void {
   const owned = ownerFieldOf(resource) !== undefined;
@@ -57,7 +57,7 @@ export function checkPolicies(resource: AnyResource, roles: readonly string[] | 
     }
   }
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
-    // What is malformed in these is reported with the field.
+    // Malformed policies of fields are reported with the field.
     if (spec.visibleTo !== undefined) check(`field "${name}": visibleTo`, spec.visibleTo);
     if (spec.writableBy !== undefined) check(`field "${name}": writableBy`, spec.writableBy);
   }

@@ -4,18 +4,18 @@ import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config-errors.ts';
 import { knownNames } from '../../platform/did-you-mean.ts';
 
-/** The role words that users can have; undefined where no user resource lists them. */
+/** The roles that users can have; undefined if no user resource lists them. */
 export function knownRoles(resources: readonly AnyResource[]): readonly string[] | undefined {
   const user = resources.find((resource) => resource.name === 'user');
   return (user?.fields as Fields | undefined)?.roles?.spec.inner?.spec.values;
 }
 
-/** Checks the field `roles` of the user resource, from which policies read a user's roles. */
+/** Checks the field `roles` of the user resource, which holds the roles that policies check. */
 export function checkRoleField(resource: AnyResource, errors: ConfigErrors): void {
   const spec = resource.name === 'user' ? (resource.fields as Fields).roles?.spec : undefined;
   if (spec === undefined) return;
   const at = errors.at('field "roles"');
-  // In a text, a role would be found inside of another: "admin" in "not-admin".
+  // A text field would match a role inside another one: "admin" in "not-admin".
   if (spec.inner?.spec.type.kind !== 'enum') {
     at.report(`policies read roles from it; make it an array of an enum`);
     return;
@@ -34,7 +34,7 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
 /**
  * Roles in a policy that no user can have.
  *
- * @param known undefined where any word may be a role
+ * @param known undefined if any word may be a role
  */
 export function unknownRoles(policy: Policy, known: readonly string[] | undefined): string[] {
   if (known === undefined) return [];

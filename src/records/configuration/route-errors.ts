@@ -28,7 +28,7 @@ const OPTIONS = [
   'hidden',
   'scope',
 ];
-/** What the builder itself sets. */
+/** Properties that the builder itself sets. */
 const BUILT = ['method', 'path', 'resource', 'handler'];
 
 function pathError(path: string, base: string): string | undefined {
@@ -85,7 +85,7 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
   }
 }
 
-/** The routes among what `routes` gave. */
+/** The valid routes in the list that `routes` returned. */
 function listedRoutes(given: unknown, errors: ConfigErrors): Route[] {
   if (!Array.isArray(given)) {
     errors.at('routes').report('it must return a list of routes, as [route.get("/hello", () => "hello")]');
@@ -101,7 +101,7 @@ function listedRoutes(given: unknown, errors: ConfigErrors): Route[] {
 /**
  * Checks a resource's custom routes.
  *
- * @param roles those that users can have; undefined where any word may be one
+ * @param roles the roles that users can have; undefined if any word may be a role
  */
 export function checkCustomRoutes(
   resource: AnyResource,
@@ -119,7 +119,7 @@ export function checkCustomRoutes(
   for (const double of doubles(routes)) errors.at(`route ${double}`).report('is declared twice');
 }
 
-/** Routes that answer the same requests, as `GET /posts/:id`. A custom route of a resource may stand before its CRUD route. */
+/** Routes that match the same requests, as `GET /posts/:id`. A custom route of a resource may precede its CRUD route. */
 function doubles(routes: readonly Route[]): string[] {
   const shape = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
   return [...Map.groupBy(routes, shape).values()]
@@ -134,7 +134,7 @@ interface ExtensionRoutes {
 
 const FORMS = {
   route: { path: /^\//, error: 'the path must begin with /' },
-  // Requests are handed out by the first segment, and those of the server itself stay its own.
+  // Requests are dispatched by the first segment; the server's own segments are reserved.
   page: {
     path: /^\/(?!(?:api|healthz|readyz|metrics)(?:\/|$))(?:[\w.~-]+(?:\/|$)|$)/,
     error: 'the path must begin with / and a fixed word other than api, healthz, readyz and metrics',
@@ -142,9 +142,9 @@ const FORMS = {
 };
 
 /**
- * Checks the routes of extensions, and that no two features have the same.
+ * Checks the routes of extensions, and that no two features have the same route.
  *
- * @param kind `page`: routes whose paths are whole, not below `/api`
+ * @param kind `page`: routes with full paths, not below `/api`
  * @param core the routes of Belfry itself and of resources
  */
 export function checkExtensionRoutes(
@@ -161,7 +161,7 @@ export function checkExtensionRoutes(
       checkPolicy(route, route.resource !== undefined, at);
     }
   }
-  // Core routes were checked with their resources; a double among them is a custom route before a CRUD route, which is meant.
+  // Core routes were checked with their resources. A duplicate among them is a custom route before a CRUD route, which is allowed.
   const own = new Set(doubles(core));
   const all = [...core, ...extensions.flatMap((extension) => extension.routes)];
   for (const double of doubles(all)) {

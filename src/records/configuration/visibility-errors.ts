@@ -5,7 +5,7 @@ import { fieldTypeOf } from '../fields/field-type.ts';
 
 const QUERIES = ['filterable', 'sortable', 'searchable'] as const;
 
-/** What keeps a field from everybody, in the words of the declaration. */
+/** The modifier or type that hides a field from every viewer, as written in the declaration. */
 function secretOf(spec: FieldSpec): string | undefined {
   if (spec.hidden) return 'hidden()';
   if (spec.writeOnly) return 'writeOnly()';
@@ -16,7 +16,7 @@ function asksFunctions({ visibleTo }: FieldSpec): boolean {
   return visibleTo !== undefined && compilePolicy(visibleTo, () => undefined).functions.length > 0;
 }
 
-/** Whether a policy that is well formed allows nobody. */
+/** Whether a policy is valid and allows no viewer. */
 export function isForNobody(policy: Policy): boolean {
   let whole = true;
   const compiled = compilePolicy(policy, () => {
@@ -39,7 +39,7 @@ function checkQueries(spec: FieldSpec, secret: string | undefined, errors: Confi
   if (secret !== undefined && spec.populate) errors.report(`${secret} excludes populate(); remove one`);
 }
 
-/** Rules next to which another one never gets a word. */
+/** Reports rules that make another rule ineffective. */
 function checkContradictions(spec: FieldSpec, secret: string | undefined, errors: ConfigErrors): void {
   if (spec.hidden && (spec.writeOnly || spec.readOnly))
     errors.report('hidden() already says that it is never returned and never accepted; remove the other');
@@ -56,7 +56,7 @@ function checkContradictions(spec: FieldSpec, secret: string | undefined, errors
     errors.report('owner() is never accepted, writeOnly() never returned; write hidden()');
 }
 
-/** Checks who may see and set a field. */
+/** Checks the rules for reading and setting a field. */
 export function checkVisibility(spec: FieldSpec, errors: ConfigErrors): void {
   for (const rule of ['visibleTo', 'writableBy'] as const) {
     if (rule in spec && spec[rule] === undefined)

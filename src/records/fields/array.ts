@@ -7,18 +7,18 @@ import { boundKeywords } from './json-schema.ts';
 import { requiredSchema } from './missing-values.ts';
 import { indexRoom, lengthErrors } from './text-rules.ts';
 
-// Far more than any list needs, and few enough that validating them cannot occupy a server.
+// Far more than any list needs, and few enough that validating them cannot block a server.
 const MAX_ITEMS = 10_000;
 
 const itemOf = ({ inner }: FieldSpec) => inner!.spec;
 
-/** Whether the items are stored as jsonb: those that have no Postgres array of their own. */
+/** Whether the items are stored as jsonb, because their type has no Postgres array. */
 function holdsJson(spec: FieldSpec): boolean {
   const item = columnTypeOf(itemOf(spec));
   return item === JSONB || item.item !== undefined;
 }
 
-/** Converts each item with one of the conversions of its type, where it has one and the column holds the items themselves. */
+/** Converts each item with a conversion of its type, if there is one and the column holds the items themselves. */
 function eachItem(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value: unknown, spec: FieldSpec): unknown {
   const item = itemOf(spec);
   const type = fieldTypeOf(item);
@@ -26,7 +26,7 @@ function eachItem(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value: unk
   return (value as unknown[]).map((one) => type[conversion]!(one, item));
 }
 
-/** Arrays: scalar items in a Postgres array, others in jsonb. */
+/** Arrays: scalar items in a Postgres array, other items in jsonb. */
 export const arrayType = {
   kind: 'array',
   field: <T, I, C>(inner: Field<T, Presence, I, C, Access>): Field<T[], 'optional', I[]> =>

@@ -1,52 +1,52 @@
 import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
 import type { JsonSchema } from './json-schema.ts';
 
-/** Why a column cannot hold a value. */
+/** The reason why a column cannot hold a value. */
 export interface Rejected {
   /** The path inside the value to the part that the column cannot hold. */
   path: readonly number[];
-  /** The message for a client; undefined for a value of another kind altogether, which is an error in code. */
+  /** The message for a client; undefined for a value of the wrong type, which is an error in code. */
   message: string | undefined;
 }
 
-/** A value in the form in which a column holds it, or why the column cannot hold it. */
+/** A value in the form in which a column holds it, or the reason why the column cannot hold it. */
 export type Held = { value: unknown } | Rejected;
 
-/** What a conversion from another Postgres type loses, and the expression that a person may choose nevertheless. */
+/** The data that a conversion from another Postgres type loses, and the expression for a confirmed conversion. */
 export interface LossyCast {
   loss: string;
   example: string;
 }
 
-/** A type of Postgres columns: what it can hold, and how other columns become one. Field types share them. */
+/** A type of Postgres columns: the values that it holds, and the conversions from other types. Field types share column types. */
 export interface ColumnType {
-  /** Its name in Postgres. */
+  /** The Postgres name of the type. */
   readonly sql: string;
-  /** A value of it, in messages of migrations: `a whole number`. */
+  /** A noun for its values, in messages of migrations: `a whole number`. */
   readonly noun: string;
-  /** The JSON Schema of any value that it can hold. */
+  /** The JSON Schema that all of its values match. */
   readonly jsonSchema: JsonSchema;
-  /** Of an array: the type of its items. */
+  /** For an array, the type of its items. */
   readonly item?: ColumnType;
-  /** Whether its values are numbers, as far as casts to and from booleans and timestamps go. */
+  /** Whether its values are numbers for casts to and from booleans and timestamps. */
   readonly number?: true;
   /** Whether a cast to `text` loses nothing. */
   readonly castsToText?: true;
-  /** Whether JSON must hold its values as texts: a JSON number would lose digits. */
+  /** Whether JSON must hold its values as texts, because a JSON number would lose digits. */
   readonly jsonAsText?: true;
   /**
-   * Brings a value that code made (`schema()`) into the form in which the column holds it.
+   * Converts a value that code returned (`schema()`) to the form in which the column holds it.
    *
-   * @param maxBytes how many bytes its index has room for in a text, or in a text of an array
+   * @param maxBytes the maximum bytes of a text, or of a text in an array, that fits into its index
    */
   hold(value: unknown, maxBytes?: number): Held;
-  /** The casts, one after the other, that convert another Postgres type without losing anything; undefined when there are none. */
+  /** The casts, applied one after the other, that convert another Postgres type without loss; undefined if there are none. */
   exactCasts?(from: string): readonly string[] | undefined;
-  /** What a conversion from another Postgres type loses; undefined where nothing particular is known. */
+  /** The data that a conversion from another Postgres type loses; undefined if unknown. */
   lossyCast?(column: string, from: string): LossyCast | undefined;
 }
 
-/** The `hold` of a column that keeps values as they are. */
+/** The `hold` of a column that keeps values unchanged. */
 export function holdIf(isKind: (value: unknown) => boolean, fits: (value: never) => boolean, message: string) {
   return (value: unknown): Held => {
     if (!isKind(value)) return { path: [], message: undefined };
@@ -99,7 +99,7 @@ function createArrayColumn(item: ColumnType): ColumnType {
   };
 }
 
-/** Arrays of a column type. Equal items give the same object. */
+/** Arrays of a column type. The same item type returns the same object. */
 export function arrayColumn(item: ColumnType): ColumnType {
   let found = arrays.get(item);
   if (found === undefined) {

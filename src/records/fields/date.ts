@@ -10,8 +10,8 @@ const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * An ISO date (with or without a time; without a zone it is UTC) or whole epoch ms, as an ISO string in UTC with milliseconds.
- * Undefined for anything else, 30 February and the years 0 and 10000 included.
+ * Converts an ISO date (with or without a time; without a zone it is UTC) or integer epoch ms to an ISO string in UTC with milliseconds.
+ * Undefined for anything else, including 30 February and the years 0 and 10000.
  */
 export function parseDate(value: string | number | Date): string | undefined {
   if (typeof value === 'string') {
@@ -23,7 +23,7 @@ export function parseDate(value: string | number | Date): string | undefined {
   return Number.isInteger(ms) && ms >= FIRST && ms <= LAST ? new Date(ms).toISOString() : undefined;
 }
 
-// Date.parse rolls 30 February over into March.
+// Date.parse converts 30 February to a day in March.
 function dayExists(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }

@@ -3,31 +3,31 @@ import { Field, type FieldSpec } from '../../declare/field.ts';
 import type { ColumnType, Held } from './column-type.ts';
 import { type FieldType, ORDER } from './field-type.ts';
 
-/** How many digits a decimal field takes. */
+/** The precision and scale of a decimal field. */
 export interface DecimalOptions {
-  /** Digits in all, before and after the decimal point: 1 to 1000. Default 38. */
+  /** Total digits, before and after the decimal point: 1 to 1000. Default 38. */
   precision?: number;
-  /** Digits after the decimal point: 0 to the precision. Default 18; the precision, where that is less. */
+  /** Digits after the decimal point: 0 to the precision. Default 18, or the precision if that is less. */
   scale?: number;
 }
 
-/** As of a `numeric` with a declared precision (https://www.postgresql.org/docs/current/datatype-numeric.html). */
+/** The limit of a `numeric` with a declared precision (https://www.postgresql.org/docs/current/datatype-numeric.html). */
 const MAX_PRECISION = 1000;
-/** Digits of values that nothing declares (in filters, and of code), before and after the decimal point. */
+/** Maximum digits before and after the decimal point of values without a declaration (in filters, and from code). */
 const MAX_DIGITS = 1000;
-/** Far more than any valid number needs, exponent and redundant zeros included. A longer text is not examined. */
+/** Far more than any valid number needs, including exponent and redundant zeros. Longer texts are refused unparsed. */
 const MAX_CHARACTERS = 4 * MAX_DIGITS;
-/** A double holds every decimal number of so many digits, and JavaScript writes it with the same digits again. */
+/** A double holds every decimal number with this many digits, and JavaScript writes it with the same digits. */
 const EXACT_JSON_DIGITS = 15;
 
 const NOT_A_DECIMAL = 'Must be a decimal number, such as "12.5"';
 const INEXACT = `Must be a string: a number in JSON is exact only up to ${EXACT_JSON_DIGITS} digits`;
 
-/** The same for a JSON Schema. */
+/** The format of `DECIMAL` for a JSON Schema. */
 const WRITTEN = '^-?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d{1,4})?$';
 const DECIMAL = /^(-?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:e([+-]?\d{1,4}))?$/i;
 
-/** The digits of a decimal number: `whole` without leading, `fraction` without trailing zeros. */
+/** The digits of a decimal number: `whole` without leading zeros, `fraction` without trailing zeros. */
 interface Digits {
   negative: boolean;
   whole: string;
@@ -46,19 +46,19 @@ function withoutTrailingZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
-/** Reads a decimal number, in scientific notation too; undefined for anything else, and for one of too many digits. */
+/** Parses a decimal number, also in scientific notation; undefined for anything else, and for a number with too many digits. */
 function parse(text: string): Digits | undefined {
   if (text.length > MAX_CHARACTERS) return undefined;
   const match = DECIMAL.exec(text);
   if (match === null) return undefined;
   const [, sign, before = '', after, alone, exponent = '0'] = match;
   const fractional = after ?? alone ?? '';
-  // The digits without the point, and where it stands among them.
+  // The digits without the point, and the position of the point.
   const significant = withoutLeadingZeros(before + fractional);
   const point = significant.length - fractional.length + Number(exponent);
   const digits = withoutTrailingZeros(significant);
   if (digits === '') return { negative: false, whole: '', fraction: '' };
-  // A number of very many digits is written with few: `1e9999`.
+  // A short text can represent a number with very many digits: `1e9999`.
   if (point > MAX_DIGITS || digits.length - point > MAX_DIGITS) return undefined;
   return {
     negative: sign === '-',
@@ -71,7 +71,7 @@ function write({ negative, whole, fraction }: Digits): string {
   return `${negative ? '-' : ''}${whole || '0'}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** Whether a JSON number stands for what its sender wrote, as far as the double that it became shows. */
+/** Whether a JSON number equals the number that the client sent, as far as the parsed double shows. */
 function isExactNumber(value: number): boolean {
   if (Number.isInteger(value)) return Number.isSafeInteger(value);
   const digits = parse(String(value));
@@ -85,7 +85,7 @@ export function canonicalDecimal(value: unknown): string | undefined {
   return digits && write(digits);
 }
 
-/** Compares two decimal numbers of any size by their value; both canonical. */
+/** Compares two canonical decimal numbers of any size by their value. */
 export function compareDecimals(a: string, b: string): number {
   const [left, right] = [a.startsWith('-'), b.startsWith('-')];
   if (left !== right) return left ? -1 : 1;
@@ -98,12 +98,12 @@ function compareMagnitudes(a: string, b: string): number {
     number,
     number,
   ];
-  // Without leading and trailing zeros, texts of as many whole digits are in the order of their characters.
+  // Without leading and trailing zeros, numbers with equally many whole digits sort by their characters.
   if (pointA !== pointB) return pointA - pointB;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Exact decimal numbers. Postgres would round silently to a scale of the column's own, so the field's rules bound the digits. */
+/** Exact decimal numbers. Postgres would silently round to a column's scale, so the field's rules limit the digits instead. */
 const NUMERIC: ColumnType = {
   sql: 'numeric',
   noun: 'a number',
@@ -119,12 +119,12 @@ const NUMERIC: ColumnType = {
   },
   exactCasts(from) {
     if (['smallint', 'integer', 'bigint'].includes(from)) return ['numeric'];
-    // A cast of a double keeps 15 digits; its text has them all.
+    // A cast of a double keeps 15 digits; its text has all of them.
     return from === 'double precision' ? ['text', 'numeric'] : undefined;
   },
 };
 
-/** What Postgres writes, without the trailing zeros of values that SQL stored. */
+/** Converts a value from Postgres: removes the trailing zeros of values that SQL stored. */
 function fromNumeric(value: unknown): unknown {
   const text = String(value);
   return text.endsWith('0') && text.includes('.') ? canonicalDecimal(text) : text;
@@ -134,7 +134,7 @@ function plural(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** What a field of a precision and scale adds to the type. */
+/** The properties that a field's precision and scale add to the type. */
 function limitedTo({ precision = 38, scale = Math.min(18, precision) }: DecimalOptions) {
   const wholeDigits = precision - scale;
   const pattern = `^-?${wholeDigits === 0 ? '0' : `(0|[1-9]\\d{0,${wholeDigits - 1}})`}${scale === 0 ? '' : `(\\.\\d{0,${scale - 1}}[1-9])?`}$`;
@@ -199,7 +199,7 @@ const decimalOfAnySize = {
   fromColumn: fromNumeric,
   fromJson: fromNumeric,
   jsonType: 'string',
-  // The first digit alone would reveal much.
+  // Even the first digit would reveal much.
   maskedWhole: true,
   operators: ORDER,
   comparisons: () => ORDER,
@@ -212,10 +212,10 @@ const decimalOfAnySize = {
 } satisfies Omit<FieldType, 'schema' | 'jsonSchema'>;
 
 /**
- * Exact decimal numbers, for money, quantities and rates. A body holds a string (`"12.50"`); a JSON number is taken as well where it
- * is exact: whole within ±(2^53−1), or a fraction of at most 15 digits. Records hold a string in canonical form: no exponent, no leading or
- * trailing zeros, no minus before a zero. Filters, sorting, `min` and `max` compare values as numbers, without rounding. A value of
- * more digits than `precision` and `scale` allow is refused, never rounded.
+ * Exact decimal numbers, for money, quantities and rates. A body holds a string (`"12.50"`); a JSON number is also accepted if it is exact:
+ * whole within ±(2^53−1), or a fraction with at most 15 digits. Records hold a string in canonical form: no exponent, no leading or
+ * trailing zeros, no minus before a zero. Filters, sorting, `min` and `max` compare values as numbers, without rounding. A value with more
+ * digits than `precision` and `scale` allow is refused, never rounded.
  */
 export const decimalType = {
   ...decimalOfAnySize,

@@ -5,11 +5,11 @@ import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
 import { comparableText, normalize, shortTextSchema, TEXT_MODIFIERS, textErrors } from './text-rules.ts';
 
-// RFC 5321 §4.5.3.1.3: a path has at most 256 octets, its angle brackets included.
+// RFC 5321 §4.5.3.1.3: a path has at most 256 octets, including its angle brackets.
 const MAX_LENGTH = 254;
 const MESSAGE = 'Must be a valid e-mail address';
 
-// z.email() is ASCII only, so that lower-casing means the same here and in Postgres, and no look-alike makes a second account.
+// z.email() is ASCII only, so that lower-casing works the same here and in Postgres, and no look-alike creates a second account.
 const address = z
   .string()
   .max(MAX_LENGTH, { error: MESSAGE, abort: true })

@@ -17,7 +17,7 @@ import { stringType } from './string.ts';
 import { textType } from './text.ts';
 import { urlType } from './url.ts';
 
-/** The field types by kind. A new type gets a line here; `f` is derived from it. */
+/** The field types by kind. To add a type, add a line here; `f` is derived from it. */
 const TYPES = {
   /** Strings, trimmed unless `trim(false)`. */
   string: stringType,
@@ -27,7 +27,7 @@ const TYPES = {
   email: emailType,
   /** `http://` and `https://` URLs, trimmed. */
   url: urlType,
-  /** 8 to 128 characters; hashed, never returned, not changed by an update. */
+  /** 8 to 128 characters; hashed, never returned, cannot be changed by an update. */
   password: passwordType,
   /** Finite numbers. */
   number: numberType,
@@ -36,13 +36,13 @@ const TYPES = {
   /** Exact decimal numbers, as strings: `f.decimal({ precision: 12, scale: 2 })`. */
   decimal: decimalType,
   boolean: booleanType,
-  /** ISO strings or epoch ms, from code a Date too; returned as ISO strings. */
+  /** ISO strings or epoch ms, in code also a Date; returned as ISO strings. */
   date: dateType,
   /** One of the declared values. */
   enum: enumType,
   /** A 24-character hex id that is not a reference. */
   id: idType,
-  /** Reference to a record of another resource; only its form is checked, not that the record exists. */
+  /** Reference to a record of another resource. Only the format of the id is checked, not that the record exists. */
   ref: refType,
   /** Arrays; each item is validated with the inner field. */
   array: arrayType,
@@ -59,12 +59,12 @@ export const f = Object.fromEntries([...types].map(([kind, { field }]) => [kind,
   readonly [K in keyof typeof TYPES]: (typeof TYPES)[K]['field'];
 };
 
-/** The field type of a kind that a snapshot names; undefined for one that there is no longer, or that a project made itself. */
+/** The field type of a kind in a snapshot; undefined if the kind no longer exists, or if a project created it. */
 export function fieldTypeNamed(kind: string): FieldType | undefined {
   return types.get(kind);
 }
 
-/** The column type with a name in Postgres; undefined for one that no field type uses. */
+/** The column type by its Postgres name; undefined if no field type uses it. */
 export function columnTypeNamed(sql: string): ColumnType | undefined {
   for (const { column } of types.values()) if (typeof column !== 'function' && column.sql === sql) return column;
   return undefined;

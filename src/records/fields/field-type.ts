@@ -3,7 +3,7 @@ import type { DeclaredType, FieldSpec, Operator } from '../../declare/field.ts';
 import type { ColumnType } from './column-type.ts';
 import type { Direction, JsonSchema } from './json-schema.ts';
 
-/** The modifiers that only some types take. */
+/** The modifiers that only some types support. */
 export const TYPED_MODIFIERS = [
   'min',
   'max',
@@ -21,103 +21,106 @@ export const TYPED_MODIFIERS = [
   'populate',
 ] as const;
 
-/** A modifier that only some types take. */
+/** A modifier that only some types support. */
 export type TypedModifier = (typeof TYPED_MODIFIERS)[number];
 
 /** A value that filters and cursors compare. */
 export type Scalar = string | number | boolean;
 
-/** Comparisons of values that are only equal or not. */
+/** Comparisons of values that have no order. */
 export const EQUALITY: readonly Operator[] = ['eq', 'ne', 'in', 'nin', 'exists'];
 
 /** Comparisons of values that have an order. */
 export const ORDER: readonly Operator[] = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'];
 
-/** How a type with inner fields gets the schemas of those. */
+/** How a type with nested fields gets their schemas. */
 export interface SchemaContext {
-  /** The schema of a set value of an inner field, for which an index has room for so many bytes. */
+  /** The schema of a set value of an inner field. `maxBytes` is the room that an index has for it. */
   inner: (spec: FieldSpec, maxBytes?: number) => z.ZodType;
   unknownFields: 'reject' | 'strip';
-  /** Bytes that a text may have, where an index over several fields, or over the items of its array, holds it too. */
+  /** Maximum bytes of a text that is also in an index over several fields or over the items of its array. */
   maxBytes?: number | undefined;
 }
 
 /**
- * Everything that a field type means, for every feature: validation, storage, queries, migrations, OpenAPI, exports, erasure. To add
- * a type, write one file with such an object and its factory `field`, and add one line to `f.ts`.
+ * The complete definition of a field type, for every feature: validation, storage, queries, migrations, OpenAPI, exports, erasure. To add a
+ * type, write one file with such an object and its factory `field`, and add one line to `f.ts`.
  */
 export interface FieldType extends DeclaredType {
-  /** Makes a field of the type: `f.<kind>(…)`. */
+  /** Creates a field of the type: `f.<kind>(…)`. */
   // biome-ignore lint/suspicious/noExplicitAny: each type has parameters of its own
   field?(...given: any[]): { readonly spec: FieldSpec };
 
   // Validation
-  /** The schema of a set value: its kind, bounds, normalisation. Messages are public. */
+  /** The schema of a set value: its type, bounds and normalisation. Messages are public. */
   schema(spec: FieldSpec, context: SchemaContext): z.ZodType;
   modifiers: readonly TypedModifier[];
-  /** What is wrong with a declaration of this type, apart from modifiers that it does not take. */
+  /** Errors in a declaration of this type, apart from modifiers that it does not support. */
   errors?(spec: FieldSpec): string[];
-  /** A valid value of `min()` or `max()` in the form in which `order` compares it. Left out: numbers, as they are. */
+  /** Converts a valid value of `min()` or `max()` to the form that `order` compares. Left out: numbers, unchanged. */
   bound?(value: number | string | Date): Scalar;
 
   // Storage
-  /** The column that holds its values; a function where that depends on the declaration. */
+  /** The column that holds its values; a function if it depends on the declaration. */
   column: ColumnType | ((spec: FieldSpec) => ColumnType);
-  /** Whether its values never leave the system and are not read back: the column holds something made from them. */
+  /** Whether its values never leave the system and are not read back: the column holds a derived value such as a hash. */
   concealed?: true;
-  /** Converts a validated value, or one to compare with, to a Postgres parameter. Left out: they are the same. */
+  /** Converts a validated value, or a value to compare with, to a Postgres parameter. Left out: no conversion. */
   toColumn?(value: unknown, spec: FieldSpec): unknown;
-  /** Converts what the driver returns to the value of a record. Left out: they are the same. */
+  /** Converts the driver's value to the value of a record. Left out: no conversion. */
   fromColumn?(value: unknown, spec: FieldSpec): unknown;
-  /** Converts the JSON of a column (in an outbox payload) to the value of a record. Left out: they are the same. */
+  /** Converts the JSON of a column (in an outbox payload) to the value of a record. Left out: no conversion. */
   fromJson?(value: unknown, spec: FieldSpec): unknown;
 
   // Queries
-  /** Operators of `filterable()` without arguments. */
+  /** Default operators of `filterable()`. */
   operators: readonly Operator[];
-  /** All comparisons that make sense, for clients or for code. */
+  /** All meaningful comparisons, for clients or for code. */
   comparisons(spec: FieldSpec): readonly Operator[];
-  /** Converts a value of code (a scope filter, a cursor) to the form in which records hold it; undefined for one of the wrong type. Left out: values are never compared. */
+  /**
+   * Converts a value of code (a scope filter, a cursor) to the form in which records hold it; undefined for a value of the wrong type. Left
+   * out: values are never compared.
+   */
   comparable?(value: unknown, spec: FieldSpec): Scalar | undefined;
-  /** Converts the text of a query parameter to a value to compare with; undefined when it is of the wrong type. */
+  /** Converts the text of a query parameter to a value to compare with; undefined if it has the wrong type. */
   fromQuery?(text: string, spec: FieldSpec): Scalar | undefined;
-  /** Compares two values of records as their column does. Left out: texts by code point, others by size. */
+  /** Compares two values of records as their column does. Left out: texts by code point, other values by size. */
   order?(a: Scalar, b: Scalar): number;
-  /** Whether its values are texts whose order is by code point, not that of the database's language. */
+  /** Whether its values are texts that sort by code point rather than by the database's collation. */
   textual?: true;
-  /** The index that serves its filters. Left out: there is none. */
+  /** The index that serves its filters. Left out: none. */
   indexMethod?(spec: FieldSpec): 'btree' | 'hash' | 'gin' | undefined;
-  /** The most bytes that a value takes in a btree index; undefined when values may be larger than fits. Left out: it is never ordered by an index. */
+  /** Maximum bytes of a value in a btree index; undefined if values may be larger than fits. Left out: no index orders its values. */
   indexedBytes?(spec: FieldSpec): number | undefined;
-  /** Whether values that no index has room for are taken: its own indexes are over expressions. */
+  /** Whether it accepts values that are too large for an index: its own indexes are over expressions. */
   indexedByExpression?: true;
 
   // Descriptions
   /**
    * The JSON Schema of a set value.
    *
-   * @param inner returns that of an inner field
+   * @param inner returns the JSON Schema of an inner field
    */
   jsonSchema(spec: FieldSpec, inner: (spec: FieldSpec) => JsonSchema, direction: Direction): JsonSchema;
-  /** The JSON type of its values; `any` for a type that takes all JSON. Columns of JSON and ciphertexts hold values in this form. */
+  /** The JSON type of its values; `any` for a type that accepts all JSON. Columns of JSON and ciphertexts hold values in this form. */
   jsonType: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'any';
-  /** Whether every value of its JSON type is valid, so that columns of such values can become one of this type. */
+  /** Whether every value of its JSON type is valid, so that columns of such values can be converted to this type. */
   takesAll?: true;
-  /** Whether its values read as those of any other type with this mark: they are plain texts, though not all are valid. */
+  /** Whether its values are readable by every other type with this mark: they are plain texts, though not all are valid there. */
   plainText?: true;
 
   // Personal data
-  /** Whether a field is personal data by its type (`always`), or never by its name alone. Left out: its name decides. */
+  /** Whether a field of this type is always personal data (`always`), or never because of its name alone. Left out: its name decides. */
   personal?: 'always' | 'never';
-  /** Whether a person can write anything about themselves in it: personal data in a user record, whatever its name. */
+  /** Whether people can write anything about themselves in it: then it is personal data in a user record, whatever its name. */
   freeText?: true;
-  /** Whether the audit trail masks its personal values whole: even the first character would reveal much. */
+  /** Whether the audit trail masks its personal values completely: even the first character would reveal much. */
   maskedWhole?: true;
 }
 
 /** The type of a field. */
 export function fieldTypeOf({ type }: FieldSpec): FieldType {
-  // Fields are made by the factories of field types only.
+  // Only the factories of field types create fields.
   return type as FieldType;
 }
 
@@ -127,41 +130,41 @@ export function columnTypeOf(spec: FieldSpec): ColumnType {
   return typeof column === 'function' ? column(spec) : column;
 }
 
-/** Which of two values comes first, unless their type says otherwise: texts by code point, as `collate "C"`; others by size. */
+/** The default order of two values: texts by code point, as with `collate "C"`; other values by size. */
 export function defaultOrder(a: Scalar, b: Scalar): number {
-  // JavaScript compares UTF-16 units, which is another order.
+  // JavaScript compares UTF-16 code units, which is a different order.
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return Number(a) - Number(b);
 }
 
-/** Whether a field holds texts that no index has room for: its own indexes are over expressions. */
+/** Whether a field holds texts that are too large for an index: its own indexes are over expressions. */
 export function isLongText(spec: FieldSpec): boolean {
   const { indexedByExpression, indexedBytes } = fieldTypeOf(spec);
   return indexedByExpression === true && indexedBytes?.(spec) === undefined;
 }
 
-/** The comparisons that make sense for a field, whether or not clients may use them. */
+/** The meaningful comparisons of a field, whether or not clients may use them. */
 export function possibleOperators(spec: FieldSpec): readonly Operator[] {
   return spec.encrypted ? ['exists'] : fieldTypeOf(spec).comparisons(spec);
 }
 
 /**
- * The schema of a set value of a field, inner fields included. Custom rules (`check`, `schema`) come after it.
+ * The schema of a set value of a field, including nested fields. Custom rules (`check`, `schema`) run after it.
  *
- * @param maxBytes what an index over several fields, or over the items of its array, has room for
+ * @param maxBytes the room in an index over several fields, or over the items of its array
  */
 export function fieldSchema(spec: FieldSpec, unknownFields: 'reject' | 'strip', maxBytes?: number): z.ZodType {
   const inner = (one: FieldSpec, max?: number) => fieldSchema(one, unknownFields, max);
   return fieldTypeOf(spec).schema(spec, { inner, unknownFields, maxBytes });
 }
 
-/** The JSON Schema of a set value of a field: as a body may hold it, as responses hold it, or as a query compares with it. */
+/** The JSON Schema of a set value of a field: in a body, in a response, or as an operand of a query. */
 export function fieldJsonSchema(spec: FieldSpec, direction: Direction): JsonSchema {
   const { description, example, default: preset } = spec;
-  // What a Standard Schema made of a value has passed none of the field's own rules; encrypted, it can be any JSON.
+  // The output of a Standard Schema has passed none of the field's own rules; in an encrypted field it can be any JSON.
   const replaced = direction === 'output' && spec.standard !== undefined;
   const replacement = spec.encrypted ? {} : columnTypeOf(spec).jsonSchema;
-  // What a function makes differs from record to record; and a response has no default.
+  // Results of a default function differ between records, and a response has no default.
   const filled = direction === 'input' && preset !== undefined && typeof preset !== 'function';
   return {
     ...(replaced

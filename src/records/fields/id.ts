@@ -22,7 +22,7 @@ export const idType = {
   }),
   jsonType: 'string',
   plainText: true,
-  // The name of a record elsewhere says nothing about a person by itself.
+  // The id of a record elsewhere is not personal data by itself.
   personal: 'never',
   operators: EQUALITY,
   comparisons: () => ORDER,

@@ -1,26 +1,26 @@
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 
-// At 4 bytes a character, an index entry has room for this many and for the record's id.
+// At 4 bytes per character, an index entry has room for this many characters and for the record's id.
 const PREFIX_CHARACTERS = 600;
 
-/** The SQL function that joins the items of an array: unlike array_to_string it is immutable, as an index requires. */
+/** The SQL function that joins the items of an array. Unlike array_to_string it is immutable, as an index requires. */
 export const ARRAY_TEXT = 'belfry_array_text';
 
 /** Creates that function. */
 export const CREATE_ARRAY_TEXT = `CREATE OR REPLACE FUNCTION ${ARRAY_TEXT}(text[]) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN array_to_string($1, E'\\n');`;
 
 /**
- * The expression of a unique index over texts of any length: their SHA-256. The backslashes are doubled so that the cast to bytea takes
- * the text literally; `convert_to` is not immutable.
+ * The expression of a unique index over texts of any length: their SHA-256. The backslashes are doubled so that the cast to bytea reads the
+ * text literally; `convert_to` is not immutable.
  */
 export function digestSql(column: string): string {
   return `sha256(replace(${quoteIdentifier(column)}, '\\', '\\\\')::bytea)`;
 }
 
 /**
- * The expression that long texts are sorted by: their start, which fits into an index.
+ * The expression by which long texts are sorted: their beginning, which fits into an index.
  *
- * @param text SQL
+ * @param text the text, as SQL
  */
 export function prefixSql(text: string): string {
   return `left(${text}, ${PREFIX_CHARACTERS})`;

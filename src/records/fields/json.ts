@@ -7,7 +7,7 @@ import type { FieldType } from './field-type.ts';
 /** Message for JSON that Postgres cannot hold. */
 const UNSTORABLE_JSON = 'Must be JSON without NUL or broken characters';
 
-/** Whether every string and key of a JSON value can be stored. The depth is capped where the body is read. */
+/** Whether every string and key of a JSON value can be stored. The depth is limited when the body is read. */
 export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'string') return isStorable(value);
   if (typeof value === 'number') return Number.isFinite(value);
@@ -21,7 +21,7 @@ export const JSONB: ColumnType = {
   sql: 'jsonb',
   noun: 'JSON',
   jsonSchema: {},
-  // As Postgres returns it.
+  // In the form in which Postgres returns it.
   hold(value) {
     const text: string | undefined = JSON.stringify(value);
     if (text === undefined) return { path: [], message: undefined };
@@ -30,7 +30,7 @@ export const JSONB: ColumnType = {
   },
 };
 
-/** Any JSON, kept as it is. */
+/** Any JSON, stored unchanged. */
 export const jsonType = {
   kind: 'json',
   field: (): Field<unknown> => new Field({ type: jsonType }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
 
-/** Whether a value counts as missing where one is required: null and empty texts do. */
+/** Whether a required value counts as missing: null and empty texts do. */
 export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
@@ -11,7 +11,7 @@ export function missingMessage(spec: FieldSpec): string {
   return spec.requiredMessage ?? 'Is required';
 }
 
-/** The schema with a check before it that a required value is set. */
+/** Adds a check for a missing required value before a schema. */
 export function requiredSchema(spec: FieldSpec, schema: z.ZodType): z.ZodType {
   if (!spec.required) return schema;
   return z
@@ -22,17 +22,17 @@ export function requiredSchema(spec: FieldSpec, schema: z.ZodType): z.ZodType {
     .pipe(schema);
 }
 
-/** A default as a new value: functions are called, objects cloned, so that no two records share one. */
+/** A fresh copy of a default: functions are called, objects cloned, so that no two records share a value. */
 export function freshDefault(spec: FieldSpec): unknown {
   const value = typeof spec.default === 'function' ? spec.default() : structuredClone(spec.default);
   return value instanceof Date ? value.toISOString() : value;
 }
 
 /**
- * A default as it is stored; undefined where there is none.
+ * A default in its stored form; undefined if there is none.
  *
- * @param schema of a set value of the field
- * @throws Error for a default that breaks the field's own rules: an error of the declaration, not of the client
+ * @param schema the schema of a set value of the field
+ * @throws Error if the default breaks the field's own rules: an error of the declaration, not of the client
  */
 export function checkedDefault(name: string, spec: FieldSpec, schema: z.ZodType): unknown {
   const value = freshDefault(spec) ?? undefined;

@@ -6,27 +6,27 @@ import { boundKeywords } from './json-schema.ts';
 
 const DECIMAL = /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
-/** The bounds of a number field, checked on a number. */
+/** Checks the bounds of a number field. */
 export function bounded(schema: z.ZodType<number>, spec: FieldSpec): z.ZodType<number> {
   const min = spec.min === undefined ? -Infinity : Number(spec.min.value);
   const max = spec.max === undefined ? Infinity : Number(spec.max.value);
   return (
     schema
-      // −0 would come back as 0 from Postgres and JSON; make them one value here.
+      // Postgres and JSON would return −0 as 0; normalise it here.
       .transform((value) => (value === 0 ? 0 : value))
       .refine((value) => value >= min, { error: spec.min?.message ?? `Must be at least ${min}` })
       .refine((value) => value <= max, { error: spec.max?.message ?? `Must be at most ${max}` })
   );
 }
 
-/** What is wrong with the bounds of a number. */
+/** Errors in the bounds of a number. */
 export function numberErrors({ min, max }: FieldSpec): string[] {
   return Object.entries({ min, max })
     .filter(([, bound]) => bound !== undefined && !Number.isFinite(bound.value))
     .map(([name, bound]) => `${name}(${String(bound!.value)}) is not a number`);
 }
 
-/** A decimal number in a query parameter; undefined for anything else. */
+/** Parses a decimal number in a query parameter; undefined for anything else. */
 export function numberFromQuery(text: string): number | undefined {
   const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(value) ? value : undefined;

@@ -5,10 +5,10 @@ import type { FieldType, SchemaContext } from './field-type.ts';
 import { JSONB } from './json.ts';
 import { checkedDefault, missingMessage, requiredSchema } from './missing-values.ts';
 
-/** The schema of a member that may be left out: its default fills it; a required one without a default is reported as missing. */
+/** The schema of a member that may be left out: its default replaces it; a required member without a default is reported as missing. */
 function member(name: string, spec: FieldSpec, context: SchemaContext): z.ZodType {
   const schema = context.inner(spec);
-  // Null counts as left out, except where a value is required.
+  // Null counts as left out unless a value is required.
   const given = (sent: unknown) => (spec.required ? sent : (sent ?? undefined));
   const checked = requiredSchema(spec, schema);
   if (!('default' in spec)) return z.preprocess(given, spec.required ? checked : schema.optional());

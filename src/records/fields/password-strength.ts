@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Common from '@zxcvbn-ts/language-common';
 
-/** No field takes a shorter password: the rest of the list need not be kept. */
+/** No field accepts a shorter password, so the list does not need shorter ones. */
 const SHORTEST = 8;
 
 const TOO_COMMON = 'This password is too common, choose another one';
@@ -10,13 +10,13 @@ const TOO_EASY = 'This password is too easy to guess';
 const load = createRequire(import.meta.url);
 let leaked: Set<string> | undefined;
 
-/** Texts that read alike in one form, regardless of case, letter width and how accents are written. */
+/** Normalises a text so that texts that read alike become equal, regardless of case, letter width and how accents are encoded. */
 export function folded(text: string): string {
-  // By way of the capitals, as ß and SS are one.
+  // Via upper case, so that ß and SS become equal.
   return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
-/** Loaded with the first password, because the list takes 20 MB of memory. */
+/** Loaded with the first password, because the list uses 20 MB of memory. */
 function readList(): Set<string> {
   const { dictionary } = load('@zxcvbn-ts/language-common') as typeof Common;
   const usable = dictionary['passwords-common'].filter((password) => password.length >= SHORTEST);
@@ -24,23 +24,23 @@ function readList(): Set<string> {
 }
 
 /**
- * Whether a password is one of those that leaks have shown to be chosen often.
+ * Whether a password is in the list of common passwords, which comes from leaks.
  *
- * @param password folded
+ * @param password the password, normalised
  */
 export function isLeaked(password: string): boolean {
   leaked ??= readList();
   return leaked.has(password);
 }
 
-/** One character repeated (a step of 0), or each the next or the previous one: `abcdefgh`, `87654321`. */
+/** Whether a text repeats one character (a step of 0), or each is the next or the previous one: `abcdefgh`, `87654321`. */
 function isRun(text: string): boolean {
   const points = Array.from(text, (character) => character.codePointAt(0)!);
   const step = points[1]! - points[0]!;
   return Math.abs(step) <= 1 && points.every((point, i) => i === 0 || point - points[i - 1]! === step);
 }
 
-/** Why a password is too weak for any account; undefined for a good one. */
+/** The reason why a password is too weak for any account; undefined for a good one. */
 export function passwordWeakness(password: string): string | undefined {
   const text = folded(password);
   if (isLeaked(text)) return TOO_COMMON;

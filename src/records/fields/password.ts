@@ -7,7 +7,7 @@ import { passwordWeakness } from './password-strength.ts';
 
 const MESSAGE = 'Must be 8 to 128 characters';
 
-/** Passwords: the column holds a hash, made by the account feature before the value gets here. */
+/** Passwords: the column holds a hash, which the account feature creates before the value gets here. */
 export const passwordType = {
   kind: 'password',
   field: (): Field<undefined, 'optional', string, string, 'password'> => new Field({ type: passwordType }),
@@ -15,7 +15,7 @@ export const passwordType = {
   schema: () =>
     z
       .string({ error: 'Must be a string' })
-      // Length first: a longer text is not examined, let alone hashed.
+      // Check the length first: a longer text is neither examined nor hashed.
       .refine((text) => text.length <= 256 && [...text].length >= 8 && [...text].length <= 128, {
         error: MESSAGE,
         abort: true,

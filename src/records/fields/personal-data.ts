@@ -2,7 +2,7 @@ import { singularize } from 'inflection';
 import type { FieldSpec } from '../../declare/field.ts';
 import { fieldTypeOf } from './field-type.ts';
 
-/** Words that name what identifies, locates or describes a person. Two words stand for names that are made of both. */
+/** Words in names of fields that identify, locate or describe a person. An entry with two words matches names that contain both. */
 const PERSONAL = [
   ...['email', 'mail', 'phone', 'telephone', 'mobile', 'fax', 'address', 'street', 'zip', 'postcode', 'postal code'],
   ...['iban', 'bic', 'bank account', 'account number', 'card number', 'credit card', 'salary', 'income', 'wage'],
@@ -15,7 +15,7 @@ const PERSONAL = [
 // Facts about personal data are not personal data: whether an address was verified, when a mail was sent.
 const ABOUT = / (verified|confirmed|valid|enabled|disabled|sent|opened|count|number of|at|required|template|type) $/;
 
-/** The words of a field name, each between spaces and in the singular: `homeAddresses` → ` home address `. */
+/** The words of a field name in the singular, separated by spaces: `homeAddresses` → ` home address `. */
 function wordsOf(name: string): string {
   const words = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -25,16 +25,16 @@ function wordsOf(name: string): string {
   return ` ${singular.join(' ')} `;
 }
 
-/** Whether a name is that of personal data: `homeAddress`, `dateOfBirth`. Undefined for a name of facts about such data. */
+/** Whether a name suggests personal data: `homeAddress`, `dateOfBirth`. Undefined for a name of facts about such data. */
 export function isPersonalName(name: string): boolean | undefined {
   const words = wordsOf(name);
   return ABOUT.test(words) ? undefined : PERSONAL.some((personal) => words.includes(personal));
 }
 
 /**
- * Whether a field holds personal data: it is marked `pii()`, its type is personal, or it is named like personal data. Where it is not
- * marked this is a guess: the OpenAPI document and the privacy report mention it, the audit trail masks it, an export contains it, and
- * an erasure empties it.
+ * Whether a field holds personal data: it is marked `pii()`, its type is personal, or it is named like personal data. Without the mark this
+ * is a guess: the OpenAPI document and the privacy report mention the field, the audit trail masks it, an export contains it, and an
+ * erasure empties it.
  */
 export function isPersonal(name: string, spec: FieldSpec): boolean {
   if (spec.pii) return true;
@@ -49,7 +49,7 @@ export function isPersonal(name: string, spec: FieldSpec): boolean {
   );
 }
 
-/** Whether a person can write anything about themselves in a field. */
+/** Whether people can write anything about themselves in a field. */
 export function isFreeText(spec: FieldSpec): boolean {
   return spec.inner === undefined ? fieldTypeOf(spec).freeText === true : isFreeText(spec.inner.spec);
 }

@@ -3,7 +3,7 @@ import { resourceName } from '../../declare/naming.ts';
 import type { FieldType } from './field-type.ts';
 import { idType } from './id.ts';
 
-/** The id of a record of another resource: only its form is checked. */
+/** The id of a record of another resource: only its format is checked. */
 export const refType = {
   ...idType,
   kind: 'ref',

@@ -11,7 +11,7 @@ import {
   textErrors,
 } from './text-rules.ts';
 
-/** Short strings. Trimming is on unless the declaration says `trim(false)`. */
+/** Short strings, trimmed unless the declaration says `trim(false)`. */
 export const stringType = {
   kind: 'string',
   field: (): Field<string> => new Field({ type: stringType, trim: true }),
@@ -30,6 +30,6 @@ export const stringType = {
   indexMethod: () => 'btree',
   indexedBytes: indexedTextBytes,
   comparable: comparableText,
-  // Stored values are normalised, so only a normalised one can be equal.
+  // Stored values are normalised, so only a normalised value can be equal.
   fromQuery: normalize,
 } satisfies FieldType;

@@ -4,7 +4,7 @@ import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
 import { tooManyBytes } from './column-type.ts';
 import type { TypedModifier } from './field-type.ts';
 
-/** The modifiers that every short text takes. */
+/** The modifiers that every short text supports. */
 export const TEXT_MODIFIERS: readonly TypedModifier[] = [
   'min',
   'max',
@@ -18,12 +18,12 @@ export const TEXT_MODIFIERS: readonly TypedModifier[] = [
   'encrypted',
 ];
 
-/** A text that is stored, for comparisons; undefined for anything else. */
+/** Normalises a text for comparisons; undefined for any other value. */
 export function comparableText(value: unknown): string | undefined {
   return typeof value === 'string' && isStorable(value) ? value : undefined;
 }
 
-/** A text as it is stored: trimmed and in the declared case. */
+/** A text in its stored form: trimmed and in the declared case. */
 export function normalize(text: string, spec: FieldSpec): string {
   const trimmed = spec.trim ? text.trim() : text;
   if (spec.lowercase) return trimmed.toLowerCase();
@@ -50,7 +50,7 @@ function shorterThan(text: string, limit: number): boolean {
   return text.length < limit || (text.length < 2 * limit && countCharacters(text) < limit);
 }
 
-/** What is wrong with bounds of a length or a count. */
+/** Errors in the bounds of a length or a count. */
 export function lengthErrors({ min, max }: FieldSpec): string[] {
   const wrong = (value: unknown) => !(Number.isSafeInteger(value) && (value as number) >= 0);
   return Object.entries({ min, max })
@@ -58,43 +58,43 @@ export function lengthErrors({ min, max }: FieldSpec): string[] {
     .map(([name, bound]) => `${name}(${String(bound!.value)}) must be a whole number from 0`);
 }
 
-/** What is wrong with the bounds of a text. */
+/** Errors in the bounds of a text. */
 export function textErrors(spec: FieldSpec): string[] {
   const wrong = lengthErrors(spec);
   if (wrong.length > 0 || !spec.required || spec.max?.value !== 0) return wrong;
   return ['required() and max(0) leave no text that would pass; remove one'];
 }
 
-// What a btree page takes of one entry is 2,704 bytes, the id and headers included.
-/** Bytes that the values of one index entry may have together, besides the record's id. */
+// A btree page accepts entries of at most 2,704 bytes, including the id and headers.
+/** Maximum total bytes of the values of one index entry, besides the record's id. */
 export const MAX_INDEXED_BYTES = 2600;
-// UTF-8.
+// In UTF-8.
 const MAX_BYTES_OF_A_CHARACTER = 4;
 
-/** Whether the values must fit into an index of the field's own. */
+/** Whether the values must fit into the field's own index. */
 function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean {
   return Boolean(unique || index || filterable || sortable);
 }
 
-/** Bytes of the longest text that a declaration allows; undefined when an index has no room for it. */
+/** Bytes of the longest text that a declaration allows; undefined if it may not fit into an index. */
 export function declaredTextBytes(spec: FieldSpec): number | undefined {
   const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MAX_BYTES_OF_A_CHARACTER;
-  // What a Standard Schema makes of a text is as long as it likes.
+  // The output of a Standard Schema may have any length.
   return declared <= MAX_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
 }
 
-/** Bytes of the longest text that a field takes, for an index; undefined when it takes more than fits. */
+/** Bytes of the longest text that a field accepts, for an index; undefined if it may not fit. */
 export function indexedTextBytes(spec: FieldSpec): number | undefined {
   return declaredTextBytes(spec) ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
-// Many a harmless looking expression takes the square of the length: no text without a declared maximum is matched beyond this.
+// Many harmless-looking expressions take quadratic time, so texts without a declared maximum are matched only up to this length.
 const MAX_MATCHED = 5000;
 
 /**
  * The schema of a text: normalised, storable, within bounds, matching the pattern.
  *
- * @param normalized makes the stored form of a text
+ * @param normalized creates the stored form of a text
  */
 export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = normalize): z.ZodType<string> {
   const min = spec.min === undefined ? undefined : Number(spec.min.value);
@@ -124,15 +124,15 @@ export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = norm
 }
 
 /**
- * Bytes that a text of a field, or one in its array, may have so that indexes hold it; undefined where none does.
+ * Maximum bytes of a field's text, or of a text in its array, so that the indexes can hold it; undefined if it is in no index.
  *
- * @param room in the declared indexes over it
+ * @param room the room in the declared indexes over the field
  */
 export function indexRoom(spec: FieldSpec, room: number | undefined): number | undefined {
   return room ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
-/** The schema of a text that indexes hold: what does not fit into them is refused. */
+/** The schema of a text that indexes hold: texts that do not fit are refused. */
 export function shortTextSchema(
   spec: FieldSpec,
   { maxBytes }: { maxBytes?: number | undefined },
@@ -142,7 +142,7 @@ export function shortTextSchema(
 }
 
 function matches(regex: RegExp, text: string): boolean {
-  // A global or sticky expression remembers where it stopped.
+  // A global or sticky expression keeps its last position.
   regex.lastIndex = 0;
   return regex.test(text);
 }

@@ -4,7 +4,7 @@ import { type FieldType, ORDER } from './field-type.ts';
 import { textKeywords } from './json-schema.ts';
 import { comparableText, declaredTextBytes, normalize, TEXT_MODIFIERS, textErrors, textSchema } from './text-rules.ts';
 
-/** Long strings, kept as they come. */
+/** Long strings, stored unchanged. */
 export const textType = {
   kind: 'text',
   field: (): Field<string> => new Field({ type: textType }),
@@ -21,7 +21,7 @@ export const textType = {
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
   errors: textErrors,
   textual: true,
-  // A long text does not fit into a btree; a hash finds equal ones whatever their length.
+  // A long text does not fit into a btree; a hash index finds equal texts of any length.
   indexMethod: () => 'hash',
   indexedBytes: declaredTextBytes,
   indexedByExpression: true,

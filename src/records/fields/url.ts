@@ -29,13 +29,13 @@ function parseWebUrl(text: string): URL | undefined {
  */
 function isWebUrl(text: string): boolean {
   const start = PLAIN.test(text) ? SCHEME_AND_AUTHORITY.exec(text)![0] : text;
-  // The slash, because the parser ignores white space at the end of a text, but not at the end of a host.
+  // With the slash, because the parser ignores white space at the end of a text, but not at the end of a host.
   return parseWebUrl(start === text ? text : `${start}/`) !== undefined;
 }
 
 /**
- * A URL as it is stored: as it was sent, trimmed. Forms that only the URL parser understands (`https:/host`, a backslash for
- * a slash, tabs, line ends) are stored as the parser writes them, so that every reader sees the same host.
+ * A URL in its stored form: as it was sent, trimmed. Forms that only the URL parser understands (`https:/host`, a backslash for a slash,
+ * tabs, line ends) are stored as the parser writes them, so that every reader sees the same host.
  */
 function normalizeUrl(text: string, spec: FieldSpec): string {
   const normalized = normalize(text, spec);
@@ -55,7 +55,7 @@ export const urlType = {
   column: TEXT,
   schema: (spec, context) =>
     shortTextSchema(spec, context, normalizeUrl).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
-  // A URL of the WHATWG parser need be no URI (RFC 3986), and is stored as it was sent.
+  // A URL that the WHATWG parser accepts may not be a URI (RFC 3986), and is stored as it was sent.
   jsonSchema: (spec, _inner, direction) => ({
     ...textKeywords(spec, direction),
     ...(direction === 'input' ? { format: 'uri' } : {}),

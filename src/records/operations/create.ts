@@ -13,22 +13,22 @@ import { causeOf, conflict, finishWrite, hashPasswords } from './write-steps.ts'
 
 const reserved = perRequest<string>('reserved id');
 
-/** Says which id the record gets that a request creates: it distinguishes a repeated request from a new one. */
+/** Reserves the id of the record that a request creates. The id distinguishes a repeated request from a new one. */
 export function reserveId(req: IncomingMessage, id: string): void {
   reserved.set(req, id);
 }
 
-/** The id that the record of this request must get; undefined for any new one. */
+/** The id that the record of this request must get; undefined if any new id will do. */
 export function reservedIdOf(req: IncomingMessage): string | undefined {
   return reserved.get(req);
 }
 
 interface Options {
-  /** The caller has asked another policy already (registration). */
+  /** The caller has already checked another policy (registration). */
   authorized?: boolean;
-  /** The record's; new when left out. */
+  /** The record's id; left out: a new one. */
   id?: string | undefined;
-  /** What is wrong with values that keep the declaration's rules, by field. */
+  /** Additional validation errors, by field, for values that pass the declaration's rules. */
   check?: (values: Values) => ErrorDetails;
 }
 
@@ -48,7 +48,7 @@ async function insert(
   const hooks = resource.declaration.hooks;
   let values = await validate(resource, input, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
   if (hooks?.beforeCreate !== undefined) {
-    // A hook may change what is in an array or object, too.
+    // A hook may also change nested values of arrays and objects.
     const settled = structuredClone(values);
     const { beforeCreate } = hooks;
     const given = values;

@@ -8,7 +8,7 @@ interface Place {
   details: ErrorDetails;
 }
 
-/** A value after its rules, and whether they hold. */
+/** The value that rules returned, and whether they passed. */
 interface Ruled {
   value: unknown;
   holds: boolean;
@@ -30,7 +30,7 @@ async function ownRules(spec: FieldSpec, value: unknown, { record, path, details
   return { value, holds: false };
 }
 
-/** The rules of what is in an array or object. */
+/** Runs the rules of the values inside an array or object. */
 async function innerRules(spec: FieldSpec, value: unknown, place: Place): Promise<Ruled> {
   const at = (key: string | number) => ({ ...place, path: `${place.path}.${key}` });
   if (spec.inner !== undefined && Array.isArray(value)) {
@@ -52,11 +52,11 @@ async function innerRules(spec: FieldSpec, value: unknown, place: Place): Promis
 }
 
 /**
- * Runs the custom rules (`check`, then `schema`) of a value and of what is in it, innermost first. Rules see a value only when
- * those of what is in it hold.
+ * Runs the custom rules (`check`, then `schema`) of a value and of its nested values, innermost first. The rules of a value run only if
+ * those of its nested values pass.
  *
- * @param place where the value stands, and where faults are written
- * @returns the value, or what a Standard Schema made of it
+ * @param place the path of the value, and the object that collects validation errors
+ * @returns the value, or the output of a Standard Schema
  */
 export async function applyRules(spec: FieldSpec, value: unknown, place: Place): Promise<Ruled> {
   const inner = await innerRules(spec, value, place);

@@ -20,7 +20,7 @@ import {
   unchanged,
 } from './write-steps.ts';
 
-/** One attempt to remove a record. Undefined when somebody changed it between the question whether it may be and the write. */
+/** One attempt to delete a record. Undefined if the record changed between the policy check and the write. */
 async function attemptDelete(
   context: RecordsContext,
   entity: Entity,
@@ -66,8 +66,8 @@ async function runDeletionStep(
 }
 
 /**
- * Removes a record. As with `update`, a policy that fits into the statement costs no look-up of its own. A resource with a deletion
- * step is removed in a transaction, so that the step is committed with it or not at all.
+ * Deletes a record. As with `update`, a policy that can be part of the statement needs no separate query. If the resource has a deletion
+ * step, both run in one transaction, so that they are committed together or not at all.
  */
 export async function deleteRecord(
   context: RecordsContext,
@@ -104,10 +104,10 @@ async function loadDeleted(
 }
 
 /**
- * Restores a deleted record, for viewers who may delete it and undo this deletion. The record is as it was, with a new `updatedAt`.
+ * Restores a deleted record, for viewers who may delete it and undo this deletion. Only its `updatedAt` changes.
  *
- * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND when it is not among the deleted records; PRECONDITION_FAILED; CONFLICT when a unique value of it
- *   is taken by now
+ * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if it is not among the deleted records; PRECONDITION_FAILED; CONFLICT if one of
+ *   its unique values is now taken
  */
 export async function restoreRecord(
   context: RecordsContext,
@@ -120,7 +120,7 @@ export async function restoreRecord(
   const deleted = await loadDeleted(entity, archive, id, operation);
   const conditions = operation.system ? [] : [await assertRestorable(resource, deleted, operation)];
   assertMatch(entity.versionOf, deleted, operation.ifMatch);
-  // A record in the archive does not change, but it may have been restored, and deleted anew under another privilege.
+  // A record in the archive does not change, but it may have been restored and deleted again under another privilege.
   const record = await store.restore(id, conditions, causeOf(operation)).catch((error: unknown) => {
     throw conflict(resource, error);
   });

@@ -11,16 +11,16 @@ import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { policyDoc, type Values, validate } from './validate.ts';
 import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
 
-/** What hooks get. */
+/** The context that hooks receive. */
 export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
   const { service, push } = context;
   return { user: operation.user, req: operation.req, as: operation.system ? 'system' : 'user', service, push };
 }
 
 /**
- * What a `before` hook made of the values: what it returned, or the values themselves, which it may have changed.
+ * The result of a `before` hook: the value that it returned, or else the given values, which it may have changed.
  *
- * @throws Error for false: other tools take it for a refusal, and the write would go ahead
+ * @throws Error for false: other frameworks treat it as a refusal, but here the write would continue
  */
 export function hookResult(returned: unknown, values: object): object {
   if (returned === false) throw new Error('a hook refuses by throwing ApiError; it returned false');
@@ -32,18 +32,18 @@ interface Hooked {
   maxUnknown: number;
   updating: boolean;
   before?: StoredRecord | undefined;
-  /** What was checked before the hook got it. */
+  /** The values that were validated before the hook ran. */
   settled: Values;
 }
 
-/** Whether the client may set a field, and see it: then it may learn what is wrong with it. */
+/** Whether the client may set and see a field: then the response may contain its validation errors. */
 async function concernsClient(field: CompiledField, writing: Writing, doc: StoredRecord): Promise<boolean> {
   if (refusal(field, writing) !== undefined) return false;
   if (needsFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;
   if (field.visibleTo === undefined) return true;
   const { resource, operation, updating } = writing;
   const args = policyArguments(operation, 'read', doc);
-  // Functions are written for records that are stored; of what is yet to be nobody has seen anything.
+  // Functions are written for stored records, and no viewer has seen a record before it is created.
   const policy = updating ? field.visibleTo : { ...field.visibleTo, functions: [] };
   const rule = { resource: resource.name, rule: 'visibleTo', field: field.name };
   return allows(
@@ -54,7 +54,7 @@ async function concernsClient(field: CompiledField, writing: Writing, doc: Store
   );
 }
 
-/** The names in the details of an error that do not concern the client. */
+/** The names in an error's details that the client must not learn about. */
 async function foreignNames(error: ApiError, writing: Writing, doc: StoredRecord): Promise<string[]> {
   const names = new Set(Object.keys(error.details ?? {}).map((path) => path.split('.', 1)[0]!));
   const foreign: string[] = [];
@@ -66,12 +66,12 @@ async function foreignNames(error: ApiError, writing: Writing, doc: StoredRecord
 }
 
 /**
- * Checks what a `before` hook made of values that were checked. What a hook changes is code's word, not a client's: it is
- * validated like the system's input.
+ * Validates the result of a `before` hook. Values that the hook changed come from code, not from a client: they are validated like the
+ * system's input.
  *
  * @returns the values to store
- * @throws ApiError VALIDATION_ERROR where all that is wrong concerns fields which the client may see and set; an error of the
- *   project, naming the fields and no value, where anything else is
+ * @throws ApiError VALIDATION_ERROR if all errors concern fields that the client may see and set; otherwise an error of the project, which
+ *   names the fields but no values
  */
 export async function validateHooked(
   resource: CompiledResource,
@@ -88,7 +88,7 @@ export async function validateHooked(
     const names = await foreignNames(error, { resource, operation, updating, before }, doc);
     if (names.length === 0) throw error;
     const fields = names.map((name) => `"${echo(name)}"`).join(', ');
-    // Without the cause: the log would show its details, and with them what the values were.
+    // Without the cause: the log would show its details, and with them the values.
     throw new Error(
       `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" gave ${fields} what it cannot hold`,
     );

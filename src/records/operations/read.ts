@@ -34,22 +34,25 @@ export async function readRecord(
 
 // A list is held in memory. For longer lists, code uses `each`.
 const MAX_OF_CODE = 1000;
-// Records that `each` holds at a time.
+// The number of records that `each` holds at a time.
 const EACH_PAGE = 100;
 
-/** A page of stored records, and the query that it answers. */
+/** A page of stored records, and its query. */
 export interface StoredPage {
   records: StoredRecord[];
   query: ListQuery;
   meta: PageMeta | CursorMeta;
 }
 
-/** The place of a record in a list. */
+/** The position of a record in a list. */
 function placeOf(sort: ListQuery['sort'], record: StoredRecord): Position {
   return sort.map((term) => record[term.field] ?? null);
 }
 
-/** Where a list goes on. A cursor that names a record stands where that record is now, if the caller may list it. */
+/**
+ * The position after which a list continues. If a cursor names a record, it is the record's current position, provided that the caller may
+ * list it.
+ */
 async function positionOf(
   { resource }: Entity,
   store: Store,
@@ -64,13 +67,13 @@ async function positionOf(
   return placeOf(sort, record);
 }
 
-/** How a page is read. */
+/** How to read a page. */
 interface Reading {
   store: Store;
   query: ListQuery;
   after: Position | undefined;
   operation: OperationContext;
-  /** The most bytes of records, as JSON; undefined for reads by code, which are not truncated. */
+  /** Maximum bytes of the records, as JSON; undefined for reads by code, which are not truncated. */
   bytes: number | undefined;
 }
 
@@ -85,13 +88,13 @@ async function readSlice(
   return readWithinRoom(operation.req, bytes, (room) => store.listWithin(query, { ...slice, after }, query.slow, room));
 }
 
-/** The records of a slice, and how many there are in all. */
+/** Reads the records of a slice and the total. */
 async function readCounted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[Fitting<StoredRecord>, number]> {
   const { store, query } = reading;
   if (slice.offset === 0 || !query.slow) {
     return Promise.all([readSlice(reading, slice), store.count(query, query.slow)]);
   }
-  // Passing over rows takes time: beyond the end nobody needs to.
+  // Skipping rows takes time, so do not read a page beyond the end.
   const total = await store.count(query, query.slow);
   return [slice.offset < total ? await readSlice(reading, slice) : { records: [], isCut: false }, total];
 }
@@ -111,19 +114,19 @@ async function readPage({ resource }: Entity, reading: Reading): Promise<Omit<St
   const { records, isCut } = await readSlice(reading, { limit: limit + 1, offset });
   const isMore = isCut || records.length > limit;
   if (records.length > limit) records.pop();
-  // If only the extra record, which shows that there is a next page, did not fit, the page is whole.
+  // If only the extra record, which detects a next page, did not fit, the page is complete.
   const truncated = isCut && records.length < limit ? { truncated: true as const } : {};
   return { records, meta: { limit, next: isMore ? nextOf(records) : null, ...truncated } };
 }
 
-/** What policy and scope leave of the collection. */
+/** The conditions of policy and scope on the collection. */
 async function reachable(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
   const allowed = await listConditions(resource, operation);
   const scope = scopeConditions(resource, operation);
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
-/** What is asked for, and what of it the caller may list: policy, scope filter, then the query. */
+/** Parses a list query and adds its conditions to those of policy and scope filter. */
 async function prepare(
   { settings, entities }: RecordsContext,
   { resource, store, archive }: Entity,
@@ -147,7 +150,7 @@ async function prepare(
   };
 }
 
-/** @throws ApiError UNAVAILABLE where the list takes too long */
+/** @throws ApiError UNAVAILABLE if the list takes too long */
 async function inTime<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -161,7 +164,7 @@ async function inTime<T>(work: () => Promise<T>): Promise<T> {
 /**
  * Lists the records that the caller may list.
  *
- * @param byCode whether code asks, in values of its own, and not a client in texts
+ * @param byCode whether code passes the query, with typed values, rather than a client with texts
  */
 export async function listRecords(
   context: RecordsContext,
@@ -178,7 +181,7 @@ export async function listRecords(
   });
 }
 
-/** The first of the records that code asks for, and the caller may list. */
+/** The first record of a code's list query that the caller may list. */
 export async function firstRecord(
   context: RecordsContext,
   entity: Entity,
@@ -192,7 +195,7 @@ export async function firstRecord(
   });
 }
 
-/** How many records there are of those that code asks for, and the caller may list. */
+/** The number of records of a code's list query that the caller may list. */
 export async function countRecords(
   context: RecordsContext,
   entity: Entity,
@@ -205,11 +208,11 @@ export async function countRecords(
 
 const PARTS = ['page', 'limit', 'after'];
 
-// The order in which no change moves a record.
+// An order in which no change moves a record.
 const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false }];
 
 /**
- * Reads a whole list page by page, for code. Each page continues after the last record of the page before. Policy and scope are evaluated
+ * Reads a whole list page by page, for code. Each page continues after the last record of the previous page. Policy and scope are evaluated
  * once, at the beginning.
  */
 export async function* recordPages(

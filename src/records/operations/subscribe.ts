@@ -9,7 +9,7 @@ import type { Condition } from '../query/list-query.ts';
 import { matches, mayMatch } from '../query/match.ts';
 import { assertOnce, single } from '../query/parameter.ts';
 
-/** One record, which the viewer may read; who goes on is not told anew that it is gone. */
+/** The condition for one record that the viewer may read. A resumed subscription does not fail if the record no longer exists. */
 async function oneRecord({ resource, store }: Entity, id: string, viewContext: ResolvedViewContext, goesOn: boolean) {
   const { read } = resource.policies;
   if (!goesOn) await loadAuthorized(resource, store, id, 'read', read, viewContext);
@@ -19,9 +19,9 @@ async function oneRecord({ resource, store }: Entity, id: string, viewContext: R
 }
 
 /**
- * Begins to follow records: those of a list, or a single one, narrowed down by filters as lists know them.
+ * Subscribes to records: those of a list, or a single one, narrowed down by the filters of lists.
  *
- * @throws ApiError as a list or a read does; BAD_REQUEST naming the filter that this viewer may not use
+ * @throws ApiError the errors of a list or of reading a record; BAD_REQUEST naming a filter that this viewer may not use
  */
 export async function subscribeToRecords(
   entity: Entity,

@@ -19,7 +19,7 @@ import {
   unchanged,
 } from './write-steps.ts';
 
-/** One attempt to change a record. Undefined when somebody changed it between the question whether it may be and the write. */
+/** One attempt to change a record. Undefined if the record changed between the policy check and the write. */
 async function attemptUpdate(
   context: RecordsContext,
   entity: Entity,
@@ -43,7 +43,7 @@ async function attemptUpdate(
   try {
     changes = await validate(resource, input, operation, rules);
   } catch (error) {
-    // Authorise first: who may not change the record is not told what is wrong with the change.
+    // Authorize first: a caller that may not change the record must not get validation errors.
     if (before === undefined) await loadForWrite(entity, id, 'update', operation);
     throw error;
   }
@@ -66,8 +66,8 @@ async function attemptUpdate(
 }
 
 /**
- * Changes a record. Where the policy can be put into the statement (a role, the owner) the record is not loaded first: one
- * statement checks, changes and writes the event. A miss is looked into afterwards, to answer 403 or 404.
+ * Updates a record. If the policy can be part of the statement (a role, the owner), the record is not loaded first: one statement checks,
+ * changes and writes the event. If it matches no row, a second query decides between 403 and 404.
  */
 export async function updateRecord(
   context: RecordsContext,

@@ -12,7 +12,7 @@ import { everyField } from '../store/codec.ts';
 import { applyRules } from './custom-rules.ts';
 import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
 
-/** Names that a client may send back with a record that it received: ignored. */
+/** Names that a client may send back with a record that it received; they are ignored. */
 const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
 
 /** Values by field name; null clears a field. */
@@ -20,11 +20,11 @@ export type Values = Record<string, unknown>;
 
 interface Validation extends Writing {
   unknownFields: 'reject' | 'strip';
-  /** The most undeclared fields of a body, even if they are stripped. */
+  /** Maximum number of undeclared fields in a body, even if they are stripped. */
   maxUnknown: number;
-  /** Values that were checked already: what is still the same is not checked, nor transformed, a second time. */
+  /** Values that were already validated: unchanged ones are neither checked nor transformed again. */
   settled: Values;
-  /** A hook is still to come: it may fill what clients cannot send. */
+  /** Whether a hook will run afterwards: it may fill fields that clients cannot send. */
   hooked: boolean;
 }
 
@@ -43,7 +43,7 @@ function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.
   }
 }
 
-/** Whether a hook left a value as an earlier check gave it. */
+/** Whether a hook left a validated value unchanged. */
 function isSettled(name: string, value: unknown, { settled }: Validation): boolean {
   return Object.hasOwn(settled, name) && isDeepStrictEqual(settled[name], value);
 }
@@ -52,13 +52,13 @@ function isSet(input: Values, name: string): boolean {
   return Object.hasOwn(input, name) && input[name] !== undefined;
 }
 
-/** Functions are asked for a change before it is looked at: the record that they decide over is there already. */
+/** For an update, functions of `writableBy` run before the value is checked: the record that they decide on already exists. */
 async function refusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
   if (!validation.updating || !needsFunction(field, validation)) return undefined;
   return refusalByFunction(field, validation, validation.before);
 }
 
-/** Checks what was sent, field by field. Gives the values that passed; faults go to `details`. */
+/** Checks the sent values, field by field. Returns the valid values; errors are added to `details`. */
 async function checkSent(input: Values, validation: Validation, details: ErrorDetails): Promise<Values> {
   const values: Values = {};
   const { resource } = validation;
@@ -95,12 +95,12 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
   return values;
 }
 
-/** Fills what a create left out: the owner, defaults; notes what is missing. */
+/** Fills the fields that a create left out: the owner and defaults. Reports missing required values. */
 function fillMissing(input: Values, values: Values, validation: Validation, details: ErrorDetails): void {
   const { resource, operation } = validation;
   for (const field of resource.fields) {
     const { name, spec } = field;
-    // With the privilege of the system, null creates a record without an owner.
+    // With system privilege, null creates a record without an owner.
     const unowned = operation.system && input[name] === null;
     if (name === resource.ownerField && values[name] === undefined && operation.user !== undefined && !unowned) {
       values[name] = operation.user.id;
@@ -113,7 +113,7 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
   }
 }
 
-/** Writes what custom rules made of a value: in the form in which its column holds it, or nothing. Faults go to `details`. */
+/** Stores the result of custom rules in the form in which its column holds it, or removes the value. Errors are added to `details`. */
 function setRuled(
   values: Values,
   field: CompiledField,
@@ -148,7 +148,7 @@ async function runRules(values: Values, validation: Validation, details: ErrorDe
   }
 }
 
-/** Functions are asked for a create last: they decide over the record as it would be stored, and it must be one. */
+/** For a create, functions of `writableBy` run last: they decide on the record as it would be stored, so it must be valid. */
 async function askOnCreate(
   input: Values,
   values: Values,
@@ -164,18 +164,18 @@ async function askOnCreate(
   }
 }
 
-/** Values that were checked as the record of a policy function, which may change what it gets; passwords are not in it. */
+/** A copy of validated values as the record for policy functions, which may change it. Passwords are left out. */
 export function policyDoc(resource: CompiledResource, values: Values): Record<string, unknown> {
   const shown = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
   return structuredClone(Object.fromEntries(shown));
 }
 
 /**
- * Checks a body against the declaration.
+ * Validates a body against the declaration.
  *
- * @param options `before`: the record as it is, for an update; needed when `needsRecord` says so. `settled`: what an earlier
- *   check gave, when `input` is what a hook made of it. `hooked`: a hook will get what this gives
- * @returns normalised values: for a create all fields with a value, for an update those sent (null clears)
+ * @param options `before`: the current record, for an update; required if `needsRecord` returns true. `settled`: the result of an earlier
+ *   validation, if `input` is the result of a hook. `hooked`: whether a hook will receive the result
+ * @returns normalised values: for a create all fields with a value, for an update the sent fields (null clears)
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
 export async function validate(
@@ -198,7 +198,7 @@ export async function validate(
   const validation: Validation = { resource, operation, before: undefined, settled: {}, hooked: false, ...options };
   const values = await checkSent(input as Values, validation, details);
   if (!options.updating) fillMissing(input as Values, values, validation, details);
-  // Custom rules see a record whose built-in rules hold.
+  // Custom rules run only on records that pass the built-in rules.
   if (Object.keys(details).length === 0) await runRules(values, validation, details);
   if (!options.updating && Object.keys(details).length === 0) {
     await askOnCreate(input as Values, values, validation, details);
@@ -209,11 +209,11 @@ export async function validate(
 
 function sentFields(resource: CompiledResource, input: unknown): CompiledField[] {
   if (typeof input !== 'object' || input === null) return [];
-  // By the declaration: a body may have very many names.
+  // Iterate over the declared fields: a body may have very many names.
   return resource.fields.filter(({ name }) => Object.hasOwn(input, name));
 }
 
-/** Whether an update with this body can only be checked with the stored record at hand. */
+/** Whether validating an update with this body requires the stored record. */
 export function needsRecord(resource: CompiledResource, input: unknown): boolean {
   if (sentFields(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
   return asksFunctionPerRecord(resource, input);

@@ -11,49 +11,49 @@ const YEAR_10000 = Date.UTC(10_000, 0);
 const TRANSACTION = /^\d{1,10}$/;
 const LAST_TRANSACTION = 2 ** 32 - 1;
 
-/** What distinguishes one state of a record from all others that it ever has, in digits and small letters; undefined where it is not known. */
+/** Distinguishes a state of a record from all of its other states, in digits and small letters; undefined if it is unknown. */
 export type VersionOf = (record: StoredRecord) => string | undefined;
 
-/** The version of a record that was last changed then (ISO 8601): no two changes of a record share a millisecond. */
+/** The version of a record by the time of its last change (ISO 8601): no two changes of a record share a millisecond. */
 export function versionOfTime(time: string): string {
   return Date.parse(time).toString(36);
 }
 
-/** The time behind a version, ISO 8601; undefined for what cannot be one. */
+/** The time that a version stands for, ISO 8601; undefined for an invalid version. */
 function timeOfVersion(version: string): string | undefined {
   const time = Number.parseInt(version, 36);
   if (time.toString(36) !== version || !(time >= 0 && time < YEAR_10000)) return undefined;
   return new Date(time).toISOString();
 }
 
-/** Whether a version of a record without timestamps can be one: the id of a transaction. */
+/** Whether a version of a record without timestamps is valid: the id of a transaction. */
 function isTransaction(version: string): boolean {
   return TRANSACTION.test(version) && Number(version) <= LAST_TRANSACTION;
 }
 
 /**
- * How versions of a record are distinguished: by its last change; without timestamps by the transaction that made it.
- * Never by what is in them: a version that came back would reveal that a hidden field is again what it was.
+ * Versions identify the last change of a record: by its time or, without timestamps, by its transaction. They never depend on the content:
+ * a repeated version would reveal that a hidden field has its earlier value again.
  */
 export function createVersionOf({ timestamps }: CompiledResource): VersionOf {
   return timestamps ? (record) => versionOfTime(record.updatedAt as string) : writerOf;
 }
 
-/** The version of a stored record of any resource; undefined for what is none. */
+/** The version of a stored record of any resource; undefined for any other value. */
 export function versionOf(entities: ReadonlyMap<string, { versionOf: VersionOf }>, value: unknown): string | undefined {
   const name = typeof value === 'object' && value !== null ? resourceOf(value) : undefined;
   return name === undefined ? undefined : entities.get(name)!.versionOf(value as StoredRecord);
 }
 
-/** The versions of which a record must have one for a write to go ahead; `*` for any. */
+/** The versions of which a record must have one for a write to run; `*` for any. */
 export type IfMatch = '*' | readonly string[];
 
 /**
- * Reads `If-Match`. Only the version in a tag counts: another writer of a record may have seen more or less of it. A weak tag
+ * Parses `If-Match`. Only the version in a tag counts: another writer of a record may have seen more or fewer of its fields. A weak tag
  * never matches (RFC 9110 §13.1.1).
  *
- * @returns undefined when there is none
- * @throws ApiError BAD_REQUEST when it is malformed
+ * @returns undefined if the header is missing
+ * @throws ApiError BAD_REQUEST if it is malformed
  */
 export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
   const header = headers['if-match'];
@@ -64,7 +64,7 @@ export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
   return tags.flatMap(({ weak, opaque }) => (weak ? [] : (versionIn(opaque) ?? [])));
 }
 
-/** What the statement of a write checks. */
+/** The conditions that a write's statement checks for `If-Match`. */
 export function matchConditions(
   { timestamps }: CompiledResource,
   ifMatch: IfMatch | undefined,
@@ -74,7 +74,7 @@ export function matchConditions(
   return [{ field: 'updatedAt', op: 'in', value: ifMatch.flatMap((version) => timeOfVersion(version) ?? []) }];
 }
 
-/** @throws ApiError PRECONDITION_FAILED when the record has none of the versions */
+/** @throws ApiError PRECONDITION_FAILED if the record has none of the versions */
 export function assertMatch(versionOf: VersionOf, record: StoredRecord, ifMatch: IfMatch | undefined): void {
   if (ifMatch === undefined || ifMatch === '*') return;
   const version = versionOf(record);

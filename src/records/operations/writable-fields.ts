@@ -8,27 +8,27 @@ import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 const NOT_ALLOWED = 'You are not allowed to set this field';
 const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';
 
-/** A write that is being checked. */
+/** A write that is being validated. */
 export interface Writing {
   resource: CompiledResource;
   operation: OperationContext;
   updating: boolean;
-  /** The record before an update; undefined on create, and where it was not needed. */
+  /** The record before an update; undefined on create, and if it was not needed. */
   before: StoredRecord | undefined;
 }
 
-/** Whether `writableBy` lets the field be set, as far as roles and ownership decide. The creator of a record owns it. */
+/** Whether `writableBy` lets the field be set, as far as roles and ownership decide. The creator of a record counts as its owner. */
 function isAllowed({ writableBy }: CompiledField, { resource, operation, updating, before }: Writing): boolean {
   if (operation.system || writableBy === undefined || allowsEveryRecord(writableBy, operation.user)) return true;
   return writableBy.owner && (updating ? owns(resource, before, operation) : operation.user !== undefined);
 }
 
-/** Whether only a function of `writableBy` can tell if the field may be set. */
+/** Whether only a function of `writableBy` can decide if the field may be set. */
 export function needsFunction(field: CompiledField, writing: Writing): boolean {
   return !isAllowed(field, writing) && field.writableBy!.functions.length > 0;
 }
 
-/** Why a client may not send this field at all, or undefined; functions are not asked. */
+/** The reason why a client may not send this field at all, or undefined. Functions are not called. */
 export function refusal(field: CompiledField, writing: Writing): string | undefined {
   const { operation, updating, resource } = writing;
   const { spec } = field;
@@ -40,9 +40,9 @@ export function refusal(field: CompiledField, writing: Writing): string | undefi
 }
 
 /**
- * Why the functions of `writableBy` do not let a field be set, or undefined.
+ * The reason why the functions of `writableBy` do not let a field be set, or undefined.
  *
- * @param doc the record in question: as stored, or as a create would store it
+ * @param doc the record to decide on: as stored, or as a create would store it
  */
 export async function refusalByFunction(
   field: CompiledField,

@@ -19,7 +19,7 @@ import { hookContext } from './hooks.ts';
 import type { Values } from './validate.ts';
 import { assertMatch } from './versions.ts';
 
-/** Replaces the values of password fields by their hashes. */
+/** Replaces the values of password fields with their hashes. */
 export async function hashPasswords(
   context: RecordsContext,
   resource: CompiledResource,
@@ -38,11 +38,11 @@ const MAX_ATTEMPTS = 12;
 const PAUSE_MS = 10;
 
 /**
- * Makes a change that goes through only while the record is as it was when policies, rules and hooks were asked. When somebody was
- * faster they are asked again: in turn with others in this process, since of many who try at once only one gets through, and
- * after pauses of any length, since those in other processes are in no queue of this one.
+ * Runs a write that succeeds only if the record has not changed since policies, rules and hooks were evaluated. After a conflict, it
+ * evaluates them again. Retries of this process wait in a queue, because only one of several concurrent writers can succeed. Pauses are
+ * random, because other processes do not share this queue.
  *
- * @param attempt gives what was changed; undefined when somebody was faster
+ * @param attempt returns the result of the write; undefined if another writer was faster
  * @throws ApiError CONFLICT
  */
 export async function retryOnConflict<Changed>(
@@ -55,7 +55,7 @@ export async function retryOnConflict<Changed>(
   if (changed !== undefined) return changed;
   return queue(id, async () => {
     for (let tried = 2; tried <= MAX_ATTEMPTS; tried++) {
-      // Somebody new to whoever looks, so that the scope is asked again, too.
+      // Create a new viewer so that the scope filter is evaluated again.
       const changed = await attempt({ ...operation });
       if (changed !== undefined) return changed;
       await sleep(Math.random() * tried * PAUSE_MS);
@@ -64,13 +64,13 @@ export async function retryOnConflict<Changed>(
   });
 }
 
-/** Who is behind a write, for its outbox row. */
+/** The actor of a write, for its outbox row. */
 export function causeOf(operation: OperationContext): Cause {
   const { user, req, requestId, system } = operation;
   return { userId: user?.id, requestId, req, identity: identityOfOperation(operation), system };
 }
 
-/** What the error says of the fields whose values are taken together: of those that everybody sees, where there are several. */
+/** The error details for fields whose values are taken together. If there are several, only fields that every viewer sees are named. */
 function takenDetails(fields: readonly CompiledField[]): ErrorDetails {
   const alone = fields.length === 1;
   const told = fields.filter(({ spec, secret, visibleTo }) =>
@@ -83,7 +83,10 @@ function takenDetails(fields: readonly CompiledField[]): ErrorDetails {
   return Object.fromEntries(told.map(({ name }) => [name, message(name)]));
 }
 
-/** A duplicate as the 409 that a client gets; any other error as it is. The answer never says whose the value is. */
+/**
+ * Converts a unique violation to a 409 for the client; returns any other error unchanged. The response never reveals which record has the
+ * value.
+ */
 export function conflict(resource: CompiledResource, error: unknown): unknown {
   const index = violatedUnique(error);
   if (index === undefined) return error;
@@ -91,14 +94,14 @@ export function conflict(resource: CompiledResource, error: unknown): unknown {
   return new ApiError('CONFLICT', undefined, { ...(Object.keys(details).length > 0 && { details }), cause: error });
 }
 
-/** A change that is stored. */
+/** A stored change. */
 interface Change {
   action: 'created' | 'updated' | 'deleted' | 'restored';
   record: StoredRecord;
   previous?: StoredRecord;
 }
 
-/** Tells the relay and this process's listeners of a change that is committed. */
+/** Notifies the relay and this process's listeners of a committed change. */
 function announce(
   context: RecordsContext,
   resource: CompiledResource,
@@ -114,8 +117,8 @@ function announce(
 }
 
 /**
- * What follows a change once it is committed: the relay and listeners hear of it, then the `after` hook runs. A hook that fails
- * is logged: the change stands, and its caller must not take it for failed.
+ * Runs the steps after a committed change: notifies the relay and the listeners, then runs the `after` hook. Errors of the hook are logged:
+ * the change is committed and must not look failed to the caller.
  */
 export function finishWrite(
   context: RecordsContext,
@@ -133,13 +136,13 @@ export function finishWrite(
       outside.log.error({ err: error, resource: resource.name, record: record.id, action }, 'an after hook failed');
     }
   };
-  // After the commit of a transaction another actor may be the current one.
+  // After a transaction commits, the current actor may be a different one.
   return context.afterCommit((outside) => runAs(actorOf(operation), () => finish(outside)));
 }
 
 /**
- * The condition under which an answer that was given for `record` still holds: a policy, rule or hook cannot be asked inside the
- * statement; whether the row is the one that it saw can.
+ * The condition that `record` has not changed, so that decisions based on it still hold. Policies, rules and hooks cannot run inside the
+ * statement, but the statement can check that the row is the one that they saw.
  */
 export function unchanged({ resource }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
@@ -159,9 +162,9 @@ async function loadAllowed(
 }
 
 /**
- * The record of a write.
+ * Loads the record of a write.
  *
- * @throws ApiError UNAUTHORIZED, NOT_FOUND or FORBIDDEN, and only then PRECONDITION_FAILED: its version is not what `If-Match` asks
+ * @throws ApiError UNAUTHORIZED, NOT_FOUND or FORBIDDEN; only after these, PRECONDITION_FAILED if its version does not match `If-Match`
  */
 export async function loadForWrite(
   entity: Entity,
@@ -174,7 +177,7 @@ export async function loadForWrite(
   return record;
 }
 
-/** Conditions of a write whose record was loaded and allowed: what the statement can still check, it checks again. */
+/** The conditions of a write whose record was loaded and allowed. The statement checks again what it can. */
 export async function stillInReach(
   { resource }: Entity,
   conditions: Condition[] | undefined,

@@ -9,14 +9,14 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import { jsonBytes } from './response-bytes.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
-// An array may hold thousands of ids, a page holds a hundred arrays, and each level multiplies.
+// An array may hold thousands of ids, a page a hundred arrays, and each level multiplies them.
 const MAX_ITEMS = 10_000;
 // A record may be large, and appears in the response once for each reference to it.
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** What may still be expanded in one response. The rest stays ids. */
+/** The remaining budget for expanded records in one response. References beyond it stay ids. */
 interface Budget {
-  /** Items of arrays. */
+  /** Array items. */
   items: number;
   /** JSON bytes of expanded records. */
   bytes: number;
@@ -24,7 +24,7 @@ interface Budget {
   exceeded: boolean;
 }
 
-/** Whether no bytes are left, so that nothing more is read. */
+/** Whether the budget of bytes is used up, so that no more records are read. */
 function isSpent({ bytes }: Budget): boolean {
   return bytes <= 0;
 }
@@ -37,7 +37,7 @@ interface Level {
   places: ReadonlyMap<SerializedRecord, number>;
 }
 
-/** An id in a serialized record that may be replaced by the record that it names. */
+/** An id in a serialized record that may be replaced by the record that it refers to. */
 interface Slot {
   holder: Record<PropertyKey, unknown>;
   key: PropertyKey;
@@ -59,15 +59,18 @@ interface Target {
   bytes?: number;
 }
 
-/** Bytes of the records that one level reads. */
+/** The byte budget of the records that one level reads. */
 interface LevelBytes {
   /** The approximate maximum for each reference field. */
   max: number;
-  /** Reserved in the response so far. */
+  /** The bytes reserved in the response so far. */
   reserved: number;
 }
 
-/** Shares a read with the other viewers for whom the same change is serialized at the same time, by all that the read depends on. */
+/**
+ * Shares a read between viewers for whom the same change is serialized at the same time. The key contains everything that the read depends
+ * on.
+ */
 function sharedRead(
   { sharedReads }: ResolvedViewContext,
   dependsOn: readonly unknown[],
@@ -80,7 +83,7 @@ function sharedRead(
   return reading;
 }
 
-/** Reads as much as the response has room for, and reserves the bytes before anything is made of them. */
+/** Reads as many records as the response has room for, and reserves their bytes before they are processed. */
 async function readReserved(
   read: (bytes: () => number) => Promise<{ records: StoredRecord[]; bytes: number }>,
   level: LevelBytes,
@@ -120,7 +123,7 @@ async function readTargets(
   return new Map(serialized.map((record) => [record.id as string, { serialized: record }]));
 }
 
-/** Collects the slots of one reference field, as far as the budget of items allows. */
+/** Collects the slots of one reference field, up to the budget of items. */
 function slotsOf(places: Level['places'], name: string, budget: Budget): Slot[] {
   const slots: Slot[] = [];
   for (const [record, times] of places) {
@@ -152,7 +155,7 @@ function fieldSlots({ resource, includes, places }: Level, budget: Budget): Fiel
   return fields.filter(({ slots }) => slots.length > 0);
 }
 
-/** Replaces the ids of one field, as far as the budget of bytes allows. Returns the records that replaced them. */
+/** Replaces the ids of one field, up to the budget of bytes. Returns the records that replaced them. */
 function fillSlots(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget: Budget): Level['places'] {
   const places = new Map<SerializedRecord, number>();
   for (const { holder, key, id, times } of slots) {
@@ -176,9 +179,9 @@ function fillSlots(slots: readonly Slot[], found: ReadonlyMap<string, Target>, b
 }
 
 /**
- * Replaces the ids of reference fields by the records that they name, level by level, with the target resource's own rules for
- * this viewer. An id stays where the viewer may not see the target or it no longer exists; a field that the viewer does not see is
- * not expanded. One query per field and level, whatever the number of records.
+ * Replaces the ids of reference fields with the records that they refer to, level by level, using the target resource's own rules for this
+ * viewer. An id stays if the viewer may not see the target or the target no longer exists. A field that the viewer does not see is not
+ * expanded. One query per field and level, whatever the number of records.
  *
  * @returns whether the budget sufficed for every reference
  */

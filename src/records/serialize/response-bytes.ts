@@ -21,8 +21,8 @@ function stringBytes(text: string): number {
 }
 
 /**
- * The bytes of a value of a record as JSON in UTF-8, escapes included. Without writing the JSON: it may be megabytes, of which
- * only the count is needed.
+ * The bytes of a record's value as JSON in UTF-8, including escapes. It does not write the JSON, which may be megabytes, because only the
+ * size is needed.
  */
 export function jsonBytes(value: unknown): number {
   if (typeof value === 'string') return stringBytes(value);
@@ -33,22 +33,22 @@ export function jsonBytes(value: unknown): number {
   return bytes;
 }
 
-/** The first records of a page, as far as they have room. */
+/** The first records of a page, as many as fit. */
 export interface Fitting<T> {
   records: T[];
-  /** Whether some were left out for want of room. */
+  /** Whether records were left out for lack of room. */
   isCut: boolean;
 }
 
-/** The same with their bytes as Postgres holds them. */
+/** Records with their size in bytes as Postgres stores them. */
 export interface Measured<T> extends Fitting<T> {
   bytes: number;
 }
 
-// A control character is one byte in Postgres and six in JSON. No other value grows more.
+// A control character takes one byte in Postgres and six in JSON. No other value grows more.
 const MAX_GROWTH = 6;
 
-/** As many of the first records as have room as JSON; the first always. */
+/** The first records whose JSON fits; always at least one. */
 function withinJson<T>(page: Measured<T>, bytes: number): Fitting<T> {
   const { records } = page;
   if (page.bytes * MAX_GROWTH <= bytes) return page;
@@ -61,18 +61,18 @@ function withinJson<T>(page: Measured<T>, bytes: number): Fitting<T> {
 }
 
 /**
- * Reads a page for the answer to a request, as far as its records have room, and reserves their bytes.
+ * Reads as many records of a page as fit into the response to a request, and reserves their bytes.
  *
- * @param bytes what the records may have as JSON
- * @param read reads the page; it asks for the bytes that it may read only when the read is sent
- * @throws ApiError UNAVAILABLE when there is no room for what the page holds
+ * @param bytes the maximum bytes of the records as JSON
+ * @param read reads the page; it calls `room` for the maximum bytes only when the read is sent
+ * @throws ApiError UNAVAILABLE if there is no room for the page
  */
 export async function readWithinRoom<T>(
   req: IncomingMessage | undefined,
   bytes: number,
   read: (room: () => number) => Promise<Measured<T>>,
 ): Promise<Fitting<T>> {
-  // What would be refused is not even read.
+  // Do not read records that would be refused.
   let room = bytes;
   const page = await read(() => {
     room = Math.min(bytes, responseRoom(req));

@@ -4,10 +4,10 @@ import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { isFieldVisible } from '../access/visibility.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
-/** A stored record as one viewer gets it. */
+/** A stored record, serialized for one viewer. */
 export type SerializedRecord = Record<string, unknown>;
 
-/** A field that a viewer may see on some records at least. */
+/** A field that a viewer may see on at least some records. */
 interface PlannedField {
   field: CompiledField;
   /** Whether the viewer sees it on every record; otherwise `isFieldVisible` decides for each record. */
@@ -15,8 +15,8 @@ interface PlannedField {
 }
 
 /**
- * The fields that a viewer may see: never secret ones, and those with `visibleTo` where it can match. Decided once per viewer for
- * everything that does not depend on the record.
+ * The fields that a viewer may see: no secret fields, and fields with `visibleTo` only if it can match. Everything that does not depend on
+ * the record is decided once per viewer.
  */
 function plannedFields(resource: CompiledResource, viewContext: Pick<ResolvedViewContext, 'user'>): PlannedField[] {
   return resource.fields
@@ -28,8 +28,7 @@ function plannedFields(resource: CompiledResource, viewContext: Pick<ResolvedVie
 }
 
 /**
- * Serializes records for a viewer, without expanding references. The only code that copies a record's fields into what leaves
- * the system.
+ * Serializes records for a viewer, without expanding references. No other code copies a record's fields into output that leaves the system.
  *
  * @param selected the fields to serialize; undefined for all visible ones
  */
@@ -58,7 +57,9 @@ export async function serializeFields(
   return serialized;
 }
 
-/** Creates the function that finds which of these fields a viewer sees of a record. Whether they may read the record is not asked. */
+/**
+ * Creates the function that returns which of these fields of a record a viewer sees. It does not check whether they may read the record.
+ */
 export function planVisibleFields(
   resource: CompiledResource,
   names: ReadonlySet<string>,

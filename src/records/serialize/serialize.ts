@@ -7,7 +7,7 @@ import { resourceOf } from '../store/codec.ts';
 import { expandReferences } from './expand.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
-/** Which fields of a record a client asked for, and which references to expand besides those that always are. */
+/** The fields of a record that a client requested, and the references to expand in addition to those that are always expanded. */
 export type Selection = Pick<ListQuery, 'include' | 'fields'>;
 
 const EVERYTHING: Selection = { include: new Map(), fields: undefined };
@@ -38,7 +38,7 @@ async function serializeRecords(
   return (await serializeAll(context, resource, records, viewContext, selection)).serialized;
 }
 
-/** Serializes records that are sent separately: each as in a response of its own, whatever the others expand. */
+/** Serializes records that are sent separately: each as in its own response, regardless of what the others expand. */
 export async function serializeSeparately(
   context: RecordsContext,
   resource: CompiledResource,
@@ -53,8 +53,8 @@ export async function serializeSeparately(
 }
 
 /**
- * Stored records in the value of a handler that are serialized with a selection of their own, or for another viewer than the
- * caller. The records are private, so that no copy of this object leaves the system before it is serialized.
+ * Stored records in a handler's value that are serialized with their own selection, or for a viewer other than the caller. The records are
+ * private, so that no copy of this object leaves the system before it is serialized.
  */
 class ToBeSerialized {
   readonly #resource: string;
@@ -73,7 +73,7 @@ class ToBeSerialized {
     this.#viewer = viewer;
   }
 
-  /** The one record; undefined for a list. */
+  /** The single record; undefined for a list. */
   get record(): StoredRecord | undefined {
     return Array.isArray(this.#records) ? undefined : (this.#records as StoredRecord);
   }
@@ -87,36 +87,36 @@ class ToBeSerialized {
   }
 }
 
-/** What a handler returns to have stored records serialized with a selection, or for another viewer than the caller. */
+/** Marks stored records in a handler's value for serialization with a selection, or for another viewer than the caller. */
 export function toBeSerialized(...parameters: ConstructorParameters<typeof ToBeSerialized>): object {
   return new ToBeSerialized(...parameters);
 }
 
-/** The stored record that a handler's value is, alone or in a `recordView`; undefined for any other value. */
+/** The stored record that a handler's value is or contains in a `recordView`; undefined for any other value. */
 export function recordOf(value: unknown): StoredRecord | undefined {
   if (value instanceof ToBeSerialized) return value.record;
   return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
 }
 
-// Deeper than any real response. JSON of a record below it still leaves out the fields that not everybody may see.
+// Deeper than any real response. The JSON of a deeper record still leaves out the fields that only some viewers may see.
 const MAX_DEPTH = 16;
 
 type Holder = Record<PropertyKey, unknown>;
 
-/** Where a stored record is in a response. */
+/** The position of a stored record in a response. */
 interface Place {
   holder: Holder;
   key: PropertyKey;
   record: StoredRecord;
 }
 
-/** The places of stored records in a response, by resource, and those of record views. */
+/** The positions of stored records in a response, by resource, and those of record views. */
 interface Places {
   records: Map<string, Place[]>;
   views: { holder: Holder; key: PropertyKey; view: ToBeSerialized }[];
 }
 
-/** Copies a value into its place and collects where in it there are records. */
+/** Copies a value to its position and collects the positions of records in it. */
 function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Places, depth: number): void {
   holder[key] = value;
   if (typeof value !== 'object' || value === null || depth === 0) return;
@@ -141,14 +141,14 @@ function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Plac
 }
 
 /**
- * Serializes the value of a handler for the caller: the one step by which stored records leave through HTTP, whether a CRUD,
- * custom, account or extension route returned them. Records may be anywhere in the value, alone, in lists or in objects; anything
- * else stays as it is. The records of one resource cost one query per reference field, together.
+ * Serializes a handler's value for the caller: the only step by which stored records leave through HTTP, whether a CRUD, custom, account or
+ * extension route returned them. Records may be anywhere in the value, alone, in lists or in objects; everything else is unchanged. All
+ * records of one resource together cost one query per reference field.
  *
- * A copy of a record (a spread, `Object.assign`, `structuredClone`, parsed JSON) is a plain object and is sent as it is. The
- * stored record's own keys are only the fields that every reader may see, so a copy never holds hidden or write-only fields,
- * passwords, or fields with `visibleTo`, not even for viewers who may see them. A value that a handler reads by name and puts into
- * its response (`{ secret: doc.secret }`) is sent: the handler chose to.
+ * A copy of a record (a spread, `Object.assign`, `structuredClone`, parsed JSON) is a plain object and is sent unchanged. A stored record's
+ * own keys are only the fields that every reader may see, so a copy never holds hidden or write-only fields, passwords, or fields with
+ * `visibleTo`, not even for viewers who may see them. A value that a handler reads by name and puts into its response (`{ secret:
+ * doc.secret }`) is sent: the handler chose to send it.
  */
 export async function serializeResponse(
   context: RecordsContext,

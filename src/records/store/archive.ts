@@ -5,8 +5,8 @@ import { createCodec } from './codec.ts';
 import { createStore, type Store } from './store.ts';
 
 /**
- * A resource with soft delete, as its deleted records are kept: in a table of their own. So lists, reads, filters, references and
- * unique checks cannot come upon them, and cost what they cost without.
+ * The deleted records of a resource with soft delete are kept in a table of their own. Therefore lists, reads, filters, references and
+ * unique checks never find them, and cost the same as without soft delete.
  */
 function archiveOf(resource: CompiledResource): CompiledResource {
   return {
@@ -19,7 +19,7 @@ function archiveOf(resource: CompiledResource): CompiledResource {
   };
 }
 
-/** The compiled resources, and the archives of those that have one. */
+/** The compiled resources, and the archives of those with soft delete. */
 export function withArchives(resources: readonly CompiledResource[]): CompiledResource[] {
   return resources.flatMap((resource) => (resource.softDelete ? [resource, archiveOf(resource)] : [resource]));
 }
@@ -27,14 +27,14 @@ export function withArchives(resources: readonly CompiledResource[]): CompiledRe
 /** The deleted records of a resource. */
 export interface Archive {
   resource: CompiledResource;
-  /** The deleted records alone. */
+  /** Only the deleted records. */
   only: Store;
-  /** Deleted and other records together; those that are not deleted have no `deletedAt`. */
+  /** Deleted and other records together; records that are not deleted have no `deletedAt`. */
   with: Store;
   on(database: Parameters<Store['on']>[0]): Archive;
 }
 
-/** Makes the archive of a resource with soft delete. */
+/** Creates the archive of a resource with soft delete. */
 export function createArchive(
   resource: CompiledResource,
   platform: { keyring: Parameters<typeof createCodec>[1]; log: Parameters<typeof createCodec>[2] },

@@ -17,8 +17,8 @@ export function resourceOf(value: unknown): string | undefined {
 }
 
 /**
- * The id of the transaction that wrote a record as it is, for a resource without timestamps; undefined where the record did not
- * come from its row. No two changes of a record have one, until 4 billion transactions later.
+ * The id of the transaction that wrote this state of a record, for a resource without timestamps; undefined if the record was not read from
+ * its row. Two changes of a record share an id only after 4 billion transactions.
  */
 export function writerOf(record: StoredRecord): string | undefined {
   return (record as { [WRITER]?: string })[WRITER];
@@ -29,24 +29,24 @@ export function deletedUnderOf(record: StoredRecord): readonly string[] | undefi
   return (record as { [DELETED_UNDER]?: readonly string[] })[DELETED_UNDER];
 }
 
-/** How records of a resource pass between Postgres and memory. */
+/** Converts records of a resource between Postgres and memory. */
 export interface Codec {
-  /** The select list: id, fields, then timestamps or, where there are none, `xmin`; passwords are not in it. */
+  /** The select list: id, fields, then the timestamps or, without timestamps, `xmin`; passwords are left out. */
   columns: string;
-  /** A row of that list as a record. Fields without a value are not in it. */
+  /** Converts a row of that list to a record. Fields without a value are left out. */
   fromRow(row: readonly unknown[]): StoredRecord;
   /**
-   * The rows of a record before and after a change that stands, as records. What cannot be decrypted must not make a change look
-   * failed: it is not in them, and is logged once.
+   * Converts the rows of a record before and after a committed change to records. A value that cannot be decrypted must not make the change
+   * look failed: it is left out and logged once.
    */
   fromChange(...rows: readonly (readonly unknown[])[]): StoredRecord[];
   /**
-   * `to_jsonb` of a row in an event, as a record. What was altered is left out and logged.
+   * Converts `to_jsonb` of a row in an event to a record. Tampered values are left out and logged.
    *
-   * @throws DecryptionError for a value whose key is missing
+   * @throws DecryptionError if the key of a value is missing
    */
   fromJson(json: Record<string, unknown>): StoredRecord;
-  /** A validated value as the parameter of its column. */
+  /** Converts a validated value to the parameter of its column. */
   toColumn(field: CompiledField, value: unknown, id: string): unknown;
 }
 
@@ -59,7 +59,7 @@ function storedClass(resource: CompiledResource): new () => object {
     #concealed: Record<string, unknown> = {};
     #writer: string | undefined;
     #deletedUnder: readonly string[] | undefined;
-    // On the prototype, so that a record is known wherever it turns up.
+    // On the prototype, so that every record can be recognised.
     get [RESOURCE]() {
       return resource.name;
     }
@@ -95,7 +95,7 @@ function isConcealed({ secret, visibleTo }: CompiledField): boolean {
   return secret || visibleTo !== undefined;
 }
 
-/** Every field of a record as a plain object, those that a spread leaves out included. */
+/** Every field of a record as a plain object, including those that a spread leaves out. */
 export function everyField(resource: CompiledResource, record: StoredRecord): Record<string, unknown> {
   const all: Record<string, unknown> = { ...record };
   for (const { name } of resource.fields.filter(isConcealed)) {
@@ -104,7 +104,7 @@ export function everyField(resource: CompiledResource, record: StoredRecord): Re
   return all;
 }
 
-/** Makes the codec of a resource. */
+/** Creates the codec of a resource. */
 export function createCodec(resource: CompiledResource, keyring: Keyring, log: Logger): Codec {
   const Stored = storedClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
@@ -137,7 +137,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     log.error({ err: error, resource: resource.name, record: id }, `a value cannot be decrypted; ${consequence}`);
   }
 
-  // A key that is missing may come yet: its event is put off until then. What was altered stays altered.
+  // A missing key may be added later, so its event is deferred. A tampered value never becomes readable.
   function fromEvent(field: CompiledField, value: unknown, id: string): unknown {
     try {
       return decrypted(field, value, id);

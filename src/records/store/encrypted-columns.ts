@@ -16,7 +16,7 @@ export function encryptedColumns(resources: readonly CompiledResource[]): Encryp
   );
 }
 
-/** What an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
+/** The context that an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
 export function valueContext(resource: string, field: string, id: string): string {
   return `${resource}/${field}/${id}`;
 }

@@ -6,21 +6,21 @@ import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
-/** The actor of a change, as the outbox keeps it. */
+/** The actor of a change, as stored in the outbox. */
 export interface Cause {
   userId: string | undefined;
   requestId: string | undefined;
   req: Request | undefined;
-  /** How the user is signed in; undefined where no request of theirs is at hand. */
+  /** How the user is signed in; undefined without a request of that user. */
   identity: ReturnType<typeof identityOf>;
   system: boolean;
 }
 
 /**
- * The JSON of a row in events, without its password columns (hashes stay in their one place), and without `xmin`. Values that a JSON
- * number would round are texts.
+ * The JSON of a row in events, without its password columns (hashes are stored nowhere else) and without `xmin`. Values that a JSON number
+ * would round are texts.
  *
- * @param alias of the table
+ * @param alias the alias of the table
  */
 export function rowJson(resource: CompiledResource, alias: string): string {
   const hashes = resource.fields.filter((field) => field.type.concealed).map((field) => field.column);
@@ -38,21 +38,21 @@ export function rowJson(resource: CompiledResource, alias: string): string {
 
 type Action = 'created' | 'updated' | 'deleted' | 'restored';
 
-/** By password field whether a hash is there. */
+/** For each password field, whether it has a hash. */
 function passwordsJson(resource: CompiledResource): string {
   const fields = resource.fields.filter((field) => field.type.concealed);
   const pairs = fields.map(({ name, column }) => `${quoteLiteral(name)}, _new.${quoteIdentifier(column)} is not null`);
   return `jsonb_build_object(${pairs.join(', ')})`;
 }
 
-/** Where a change came from, as JSON: by which session or key it was signed in, and from which address. */
+/** The origin of a change, as JSON: the session or key that signed it in, and the client's address. */
 function originJson({ req, identity, system }: Cause): string {
   const ip = req && addressOf(req);
   const via = identity?.via ?? (system ? 'system' : undefined);
   return JSON.stringify({ via, id: identity?.id, ip: ip || undefined });
 }
 
-/** The values that `outboxExpression` has placeholders for: an event of its own for every change. */
+/** The values for the placeholders of `outboxExpression`. Each change gets a new event id. */
 export function eventValues(resource: CompiledResource, action: Action, cause: Cause): unknown[] {
   const { userId, requestId } = cause;
   const values = [newId(), `${resource.name}.${action}`, resource.name, userId ?? null, requestId ?? null];
@@ -60,14 +60,14 @@ export function eventValues(resource: CompiledResource, action: Action, cause: C
 }
 
 /**
- * The common table expression that writes the outbox row of a change in the statement that makes it: one statement, one
- * round trip, one commit. It reads the changed row from `_new`, and the row before an update from `_old`: names that no column can
- * have, since a bare `r` would mean a column `r` before it means a row.
+ * The common table expression that writes a change's outbox row in the same statement as the change: one statement, one round trip, one
+ * commit. It reads the changed row from `_new`, and the row before an update from `_old`. No column can have these names; a bare `r` would
+ * refer to a column `r` before it refers to a row.
  *
- * Its time is read once the row is changed: `now()` is when the transaction began, which may be before another one, for which it
- * waited, changed the same record.
+ * The event's time is read after the row has changed. `now()` would be the start of the transaction, which may be before an earlier change
+ * of the same record that this transaction waited for.
  *
- * @param given how many values the statement has before those of the event
+ * @param given the number of the statement's values before those of the event
  */
 export function outboxExpression(resource: CompiledResource, action: Action, given: number): string {
   const parts = [`'record', ${rowJson(resource, '_new')}`];

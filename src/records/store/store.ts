@@ -22,38 +22,37 @@ import { type Cause, eventValues } from './event.ts';
 import { firstWithinBytes, rowSize, selectWithinBytes } from './within-bytes.ts';
 import { archiveValues, createWriteTexts } from './write-texts.ts';
 
-/** Narrows down what a write can reach. */
+/** Limits which records a write can reach. */
 export type WriteCondition = Condition | DeletedUnder | Writers;
 
-/** A record that was changed: as it is, and as it was. */
+/** A changed record, after and before the change. */
 export interface Written {
   record: StoredRecord;
   previous: StoredRecord;
 }
 
-/** The records of a resource in Postgres. No policy is applied here; `conditions` narrow down what a call can reach. */
+/** The records of a resource in Postgres. No policy is applied here; `conditions` limit which records a call can reach. */
 export interface Store {
   read(id: string, conditions?: readonly ListCondition[]): Promise<StoredRecord | undefined>;
-  /** Records by id, in no order; unknown ids are left out. One query. */
+  /** Records by id, in no particular order; unknown ids are left out. One query. */
   readMany(ids: readonly string[]): Promise<StoredRecord[]>;
   /**
-   * The same, as far as the records have room.
+   * Like `readMany`, up to a size.
    *
-   * @param bytes asked when the records are read, for about how much of them is read at most: the first always, then as long as
-   *   there is room
-   * @returns the records, and their bytes as Postgres holds them
+   * @param bytes called when the records are read; returns about how many bytes to read at most. The first record is always read
+   * @returns the records, and their size in bytes as Postgres stores them
    */
   readManyWithin(
     ids: readonly string[],
     conditions: readonly Condition[],
     bytes: () => number,
   ): Promise<Omit<Measured<StoredRecord>, 'isCut'>>;
-  /** A part of a sorted list. @param slow whether it may scan */
+  /** A slice of a sorted list. @param slow whether the query may scan */
   list(selection: SelectedList, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
   /**
-   * The same, up to a size.
+   * Like `list`, up to a size.
    *
-   * @param bytes called when the list is read; returns about how many bytes are read at most. The first record is always read
+   * @param bytes called when the list is read; returns about how many bytes to read at most. The first record is always read
    */
   listWithin(
     selection: SelectedList,
@@ -63,7 +62,7 @@ export interface Store {
   ): Promise<Measured<StoredRecord>>;
   count(selection: SelectedList, slow: boolean): Promise<number>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
-  /** Undefined when no record with that id meets the conditions. */
+  /** Returns undefined if no record with that id meets the conditions. */
   update(
     id: string,
     changes: Values,
@@ -71,9 +70,9 @@ export interface Store {
     cause: Cause,
   ): Promise<Written | undefined>;
   /**
-   * Removes a record; with soft delete it moves to the archive.
+   * Deletes a record; with soft delete it moves to the archive.
    *
-   * @param under the privileges of a viewer who does not own it, for the archive
+   * @param under the privileges of a viewer who does not own the record, for the archive
    */
   remove(
     id: string,
@@ -81,18 +80,19 @@ export interface Store {
     cause: Cause,
     under: readonly string[],
   ): Promise<StoredRecord | undefined>;
-  /** Takes a record out of the archive. The conditions are on how it lies there. */
+  /** Restores a record from the archive. The conditions apply to the archived row. */
   restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
-  /** Locks a record against changes by others until the transaction ends. */
+  /** Locks a record against concurrent changes until the transaction ends. */
   lock(id: string): Promise<void>;
-  /** The same records through another connection: that of a transaction. */
+  /** The same records through another connection, that of a transaction. */
   on(database: Queryable): Store;
 }
 
-// What a page names is there at once; what thousands of references name holds up lists, never sign-ins.
+// Reads of up to this many ids run immediately. Larger ones, as for references of a list, share the connections of lists and cannot delay
+// sign-ins.
 const MAX_AT_ONCE = 200;
 
-/** Makes the store of a resource. */
+/** Creates the store of a resource. */
 export function createStore(
   resource: CompiledResource,
   codec: Codec,
@@ -137,7 +137,8 @@ export function createStore(
       const params = parameters([ids]);
       const terms = conditions.map((condition) => conditionSql(resource, condition, params));
       const text = withinBytes(['"id" = any($1)', ...terms].join(' and '), `$${params.values.length + 1}::bigint`);
-      // Sent a few at a time, like lists: what the answers of all others hold by then leaves less room, or none.
+      // A few of these reads run at a time, like lists. Compute the bytes when the read is sent: by then, other responses may have left
+      // less room.
       const rows = await database.readList(() => statement(text, [...params.values, bytes()]));
       return {
         records: rows.map(codec.fromRow),
@@ -176,7 +177,7 @@ export function createStore(
 
     async update(id, changes, conditions, cause) {
       const { params, where } = guarded(id, conditions);
-      // Declared order, whatever the order in the body: fewer texts to prepare.
+      // Declared order, whatever the order in the body: fewer statements to prepare.
       const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
       const text = texts.update(changed, where, params.values.length);
       const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));
@@ -216,8 +217,8 @@ export function createStore(
 const MAX_NAMES = 500;
 
 /**
- * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. Beyond a bound statements stay unnamed: clients choose which filters are combined, and every
- * name costs memory in each connection.
+ * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. After `MAX_NAMES` texts, statements
+ * stay unnamed: clients choose how filters are combined, and every name costs memory in each connection.
  */
 function createStatementNames(): (text: string, values: unknown[]) => Statement {
   const names = new Map<string, string>();

@@ -2,16 +2,16 @@ import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 
 /**
- * The bytes of a column's value, uncompressed; undefined if every value is small. Postgres knows the size without fetching the value.
- * Only compressed JSON and arrays have to be unpacked, because the compression of a hostile value cannot be guessed.
+ * The SQL for the uncompressed bytes of a column's value; undefined if every value is small. Postgres knows the size without fetching the
+ * value. Only compressed JSON and arrays are unpacked, because the compression ratio of a hostile value cannot be guessed.
  *
  * @param name the column, as SQL
- * @param held its type
+ * @param held the column's type
  */
 export function valueSize(name: string, held: string): string | undefined {
   if (held === 'text') return `coalesce(octet_length(${name}), 0)`;
   if (held !== 'jsonb' && !held.endsWith('[]')) return undefined;
-  // Both return the value itself, unpacked.
+  // Both expressions return the value itself, unpacked.
   const unpacked = held === 'jsonb' ? `${name} #> '{}'` : `${name} || '{}'::${held}`;
   const size = `case when pg_column_compression(${name}) is null then ${name} else ${unpacked} end`;
   return `coalesce(pg_column_size(${size}), 0)`;
@@ -21,7 +21,7 @@ function sizeSql(field: CompiledField): string | undefined {
   return valueSize(quoteIdentifier(field.column), sqlTypeOf(field));
 }
 
-/** The bytes of a row of a resource, as SQL. */
+/** The SQL for the bytes of a row of a resource. */
 export function rowSize({ fields }: CompiledResource): string {
   const sizes = fields.filter((field) => !field.type.concealed).map(sizeSql);
   return sizes.filter((one) => one !== undefined).join(' + ') || '0';
@@ -30,8 +30,8 @@ export function rowSize({ fields }: CompiledResource): string {
 const BEFORE = 'rows between unbounded preceding and 1 preceding';
 
 /**
- * Makes the select of rows in the order of their ids, as long as those before them hold fewer bytes than a placeholder says: the
- * first always, and no more than one beyond. What is left out is not fetched. After the columns come the bytes of the row.
+ * Creates a select of rows in id order that ends once the rows so far reach the bytes in a placeholder. It always returns the first row,
+ * and at most one row beyond the limit. Rows after that are not fetched. After the columns follow the bytes of the row.
  *
  * @param columns the select list
  */
@@ -47,14 +47,14 @@ export function selectWithinBytes(
 }
 
 /**
- * The same for the rows that a statement selects, in their order. It adds two columns: the bytes of the row, and whether another row
- * follows.
+ * Like `selectWithinBytes`, for the rows that a statement selects, in their order. It adds two columns: the bytes of the row, and whether
+ * another row follows.
  *
  * @param columns the select list
  * @param size the bytes of a row, as SQL
  */
 export function firstWithinBytes(columns: string, size: string): (statement: string, placeholder: string) => string {
-  // A window without an order takes the rows as they come: in the order of the statement.
+  // A window without an order keeps the order of the statement's rows.
   const sized = `select ${columns}, ${size} as "_bytes", coalesce(sum(${size}) over "_all", 0) as "_before",
     lead(true) over "_all" as "_more"`;
   return (statement, placeholder) =>

@@ -5,8 +5,8 @@ import type { Codec } from './codec.ts';
 import { outboxExpression } from './event.ts';
 
 /**
- * The texts of a resource's writes. Each ends with the placeholders of its event's values, `eventValues`. A text is made once:
- * what a request does is to fill in values.
+ * The SQL texts of a resource's writes. Each ends with the placeholders of its event's values, `eventValues`. Texts are built once; a
+ * request only supplies values.
  */
 export interface WriteTexts {
   /** Values: the id, each field in declared order, the event. */
@@ -29,10 +29,10 @@ function prefixed(columns: string, alias: string): string {
 }
 
 /**
- * The values with which a removed record is put into the archive.
+ * The values that archive a deleted record.
  *
- * @param userId the acting user: the owner of a record always deletes it as its owner
- * @param under the privileges of a viewer who does not own it
+ * @param userId the acting user: a record's owner always deletes it as its owner
+ * @param under the privileges of a viewer who does not own the record
  */
 export function archiveValues(
   { softDelete, ownerField }: CompiledResource,
@@ -43,36 +43,36 @@ export function archiveValues(
   return ownerField === undefined ? [under] : [under, userId ?? null];
 }
 
-/** Makes the texts of a resource's writes. */
+/** Creates the SQL texts of a resource's writes. */
 export function createWriteTexts(resource: CompiledResource, codec: Codec): WriteTexts {
   const table = quoteIdentifier(resource.table);
   const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
   const both = `${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')}`;
-  // `*` leaves it out.
+  // `*` does not include `xmin`.
   const writer = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
   const archive = quoteIdentifier(archiveTable(resource.table));
   const withTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
   const kept = withTimes('"created_at"', '"updated_at"');
   const archived = `${kept}, "deleted_at", "deleted_under"`;
-  // The owner of a record deletes it as its owner, whatever roles they have besides.
+  // A record's owner deletes it as its owner, whatever other roles they have.
   const under = (given: number) => {
     if (resource.ownerField === undefined) return `$${given + 1}::text[]`;
     const owner = quoteIdentifier(columnOf(resource, resource.ownerField));
     return `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
   };
-  // An id that was imported anew after it was deleted lies there already: the record as it was last is the one to restore.
+  // If an id was imported again after its deletion, the archive has it already. Keep the latest state for restoring.
   const keep = (given: number) =>
     resource.softDelete
       ? `\n  _kept as (insert into ${archive} (${archived}) select ${kept}, now(), ${under(given)} from _new
     on conflict ("id") do update set (${archived}) = row(${prefixed(archived, 'excluded')})),`
       : '';
-  // A restored record is another state of it: a version must never come again.
+  // A restored record is a new state of the record: a version must never repeat.
   const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
   const updates = new Map<string, string>();
 
   function update(changed: readonly CompiledField[], where: string, given: number): string {
     const sets = changed.map((field, i) => `${quoteIdentifier(field.column)} = $${given + i + 1}`);
-    // A version must never come again, however quickly changes follow each other.
+    // A version must never repeat, however quickly changes follow each other.
     if (resource.timestamps) {
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
@@ -93,7 +93,7 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
       let text = updates.get(key);
       if (text === undefined) {
         text = update(changed, where, given);
-        // Clients choose what is changed together, so there may be any number of combinations.
+        // Clients choose which fields are changed together, so the number of combinations is unbounded.
         if (updates.size < MAX_KEPT) updates.set(key, text);
       }
       return text;

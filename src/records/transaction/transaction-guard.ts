@@ -1,28 +1,28 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transaction } from '../../declare/transaction.ts';
 
-/** What of a transaction its statements need. */
+/** The part of a transaction that its statements need. */
 type Statements = Pick<Transaction, 'database' | 'afterCommit'>;
 
-/** Knows what runs inside of a transaction's function. */
+/** Tracks which code runs inside a transaction's function. */
 export interface TransactionGuard {
   /**
    * Runs the function of a transaction.
    *
-   * @param isOpen for one that begins with its first statement: whether it has begun
+   * @param isOpen for a transaction that begins with its first statement: whether it has begun
    */
   run<T>(transaction: Statements, work: () => Promise<T>, isOpen?: () => boolean): Promise<T>;
   /** The transaction in whose function the caller runs. */
   current(): Statements | undefined;
   /**
-   * Services that work on other connections would wait for what the transaction has changed, and it for them.
+   * Services that use other connections would wait for the transaction's locks, while the transaction waits for them.
    *
    * @throws Error while the transaction runs
    */
   assertOutside(): void;
 }
 
-/** Makes the guard of an app's transactions. */
+/** Creates the guard of an app's transactions. */
 export function createTransactionGuard(): TransactionGuard {
   const running = new AsyncLocalStorage<{ transaction: Statements; isOpen: () => boolean; ended: boolean }>();
   const current = () => {
@@ -36,7 +36,7 @@ export function createTransactionGuard(): TransactionGuard {
       try {
         return await running.run(own, work);
       } finally {
-        // What it has started and not waited for goes on outside.
+        // Work that the function started and did not await continues outside the transaction.
         own.ended = true;
       }
     },

@@ -7,15 +7,17 @@ import type { Entity, OperationTransaction, RecordsContext } from '../context.ts
 import { createService, servicesBy } from '../service.ts';
 import type { TransactionGuard } from './transaction-guard.ts';
 
-/** What is to be done once a transaction is committed. */
+/** The work to run after a transaction commits. */
 interface AfterCommitQueue {
-  /** Notes it; once it is committed, does it. */
+  /** Queues work until the commit; after the commit, runs it immediately. */
   add(work: () => unknown): void;
-  /** Does all that was noted, in order: it is committed. */
+  /** Runs all queued work in order. Call it after the commit. */
   run(): Promise<void>;
 }
 
-/** What follows one transaction. What fails is logged: what is committed stays so, and its caller must not take it for failed. */
+/**
+ * The after-commit queue of one transaction. Errors are logged, because the changes are committed and must not look failed to the caller.
+ */
 export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
   const queue: (() => unknown)[] = [];
   let committed = false;
@@ -35,14 +37,15 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
   };
 }
 /**
- * What operations in a transaction work with. `before` hooks run in it, and so does what they do through their own `service`;
- * events and `after` hooks follow the commit.
+ * The context of operations in a transaction. `before` hooks run in it, and so do the calls of their own `service`; events and `after`
+ * hooks follow the commit.
  */
 export function contextWithin(outside: RecordsContext, transaction: OperationTransaction): RecordsContext {
   const { database, afterCommit } = transaction;
   const within = (entity: Entity): Entity => {
     const store = entity.store.on(database);
-    // What it changes others wait for anyway; in turn with them it could wait for those who wait for it.
+    // Lock the row instead of using the queue: other writers wait for the row lock anyway, and waiting in the queue could deadlock with
+    // them.
     const queue: KeyedQueue = async (id, work) => {
       await store.lock(id);
       return work();
@@ -77,8 +80,8 @@ export function contextWithin(outside: RecordsContext, transaction: OperationTra
 }
 
 /**
- * Makes what joins a write with the writes of its `before` hook, outside of transactions: the first write of the hook's service
- * begins a transaction, in which the record is then written, too. A hook that writes nothing costs none.
+ * Creates the function that combines a write with the writes of its `before` hook, outside of transactions. The first write of the hook's
+ * service begins a transaction, in which the record is then written too. A hook that writes nothing needs no transaction.
  *
  * @param outside the context outside of any transaction
  */
@@ -101,7 +104,7 @@ export function createWithTransaction(
       if (result !== undefined) await afterCommit.run();
       return result;
     };
-    // Without the step, the write would be a single statement, which is retried as well.
+    // Without the step, the write would be a single statement, which is also retried.
     return always ? retryContended(attempt) : attempt();
   };
 }

@@ -54,13 +54,13 @@ function walkedTo<Node, Step>(cameFrom: Map<Node, { node: Node; step: Step } | u
   return steps.reverse();
 }
 
-/** The word that the shortest path from one state to another reads; undefined if there is none, empty from a state to itself. */
+/** The word on the shortest path from one state to another; undefined if there is none, empty from a state to itself. */
 export function pathBetween(nfa: Nfa, from: number, to: number): number[] | undefined {
   if (from === to) return [];
   return cycleBetween(nfa, from, to);
 }
 
-/** Like `pathBetween`, of at least one step. */
+/** Like `pathBetween`, with at least one step. */
 function cycleBetween({ next, anyLetter }: Nfa, from: number, to: number): number[] | undefined {
   const steps = (state: number) => next[state]!.map((following) => ({ to: following, step: anyLetter(following) }));
   return search([from], (state) => state === to, steps)?.steps;
@@ -75,7 +75,7 @@ export interface Pump {
 
 type Components = readonly (ReadonlySet<number> | undefined)[];
 
-/** Combinations of states that are searched for one expression. */
+/** Maximum number of state combinations to search for one expression. */
 const MAX_STEPS = 400_000;
 
 /** Thrown when an expression has too many paths to search all of them. */
@@ -100,7 +100,7 @@ function loopWithin(nfa: Nfa, component: ReadonlySet<number>, count: () => void)
       }
     }
   }
-  // A pair is a number; `apart` is added once its states have differed.
+  // A pair is encoded as a number; `apart` is added once its states have differed.
   const apart = size * size;
   function* steps(node: number) {
     const pair = node % apart;
@@ -121,7 +121,7 @@ function loopWithin(nfa: Nfa, component: ReadonlySet<number>, count: () => void)
   return walk === undefined ? undefined : { from: start, to: start, word: walk.steps };
 }
 
-/** Exponential ambiguity: in each component a loop that one word can take by two paths, so that n rounds have 2^n paths. */
+/** Exponential ambiguity: in each component, a loop that one word can take by two paths, so that n rounds have 2^n paths. */
 export function exponentialPumps(nfa: Nfa, components: Components): Pump[] {
   const count = counter();
   const distinct = new Set(components.filter((component) => component !== undefined));
@@ -157,7 +157,10 @@ function pumpBetween(
   return walk === undefined ? undefined : { from, to, word: walk.steps };
 }
 
-/** Polynomial ambiguity: loops that a word can leave for another loop in any round, so that n rounds have n paths. One per pair of components. */
+/**
+ * Polynomial ambiguity: loops that a word can leave for another loop in any round, so that n rounds have n paths. Returns one per pair of
+ * components.
+ */
 export function polynomialPumps(nfa: Nfa, components: Components): Pump[] {
   const count = counter();
   const looping = components.flatMap((component, state) => (component === undefined ? [] : [state]));

@@ -1,19 +1,19 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 
-/** A repetition with at most so many rounds is written out; one with more counts as unbounded, which has every path that it has. */
+/** Maximum rounds of a repetition that are expanded. A repetition with more counts as unbounded, which includes all of its paths. */
 const MAX_COPIES = 3;
-/** States for the rounds that a repetition needs at least; with more it counts as unbounded. */
+/** Maximum states for the minimum rounds of a repetition; with more, it counts as unbounded. */
 const MAX_NEEDED = 40;
-/** States of an NFA; with more the search for ambiguity would take too long. */
+/** Maximum states of an NFA; with more, the search for ambiguity would take too long. */
 const MAX_POSITIONS = 600;
-/** Paths are counted to two: more are as bad. */
+/** Paths are counted up to two: more make no difference. */
 const SEVERAL = 2;
 
-/** Letters of other scripts, white space, and letters whose upper and lower case are odd. */
+/** Letters of other scripts, white space, and letters with unusual case mappings. */
 const FOREIGN = '\u00e9\u00df\u017f\u212a\u0130\u0131\u03c2\u03a3\u0416\u4e2d\u3042\u0627\u05d0\u00a0\u2028\ufeff';
 const BEYOND_BMP = '\u{1f600}\u{1d538}';
 
-/** Characters of every block: all of those with upper and lower case, every seventh of the others. */
+/** Characters of every block: all characters with upper and lower case, and every seventh of the others. */
 function* ofEveryBlock(): Generator<string> {
   for (let code = 0; code <= 0xffff; code += code < 0x3000 ? 1 : 7) {
     if (code < 0xd800 || code > 0xdfff) yield String.fromCharCode(code);
@@ -21,9 +21,9 @@ function* ofEveryBlock(): Generator<string> {
   yield* BEYOND_BMP;
 }
 
-/** Characters that an expression may tell apart: ASCII, those that it names, and their neighbours. */
+/** Characters that an expression may distinguish: ASCII, the characters that it contains, and their neighbours. */
 function candidates(source: string, unicode: boolean): Set<string> {
-  // Only the engine knows the characters of a Unicode property.
+  // Only the regex engine knows the characters of a Unicode property.
   if (/\\[pP]\{/.test(source)) return new Set(ofEveryBlock());
   const found = new Set([...FOREIGN, ...(unicode ? BEYOND_BMP : [])]);
   for (let code = 0; code < 128; code++) found.add(String.fromCharCode(code));
@@ -46,11 +46,11 @@ function candidates(source: string, unicode: boolean): Set<string> {
 }
 
 /**
- * Sorts characters into equivalence classes: no part of the expression tells two of a class apart. The regex engine itself decides what
- * a part reads.
+ * Sorts characters into equivalence classes: no part of the expression distinguishes two characters of a class. The regex engine itself
+ * decides which characters a part matches.
  *
- * @param atoms the parts that read one character
- * @returns a character for each class, a common one if possible; and for each atom the bit set of its classes
+ * @param atoms the parts that match one character
+ * @returns a character for each class, a common one if possible; and for each atom, the bit set of its classes
  */
 function classify(
   atoms: readonly { source: string; flags: string }[],
@@ -88,16 +88,16 @@ interface Part {
 }
 
 /**
- * An expression as a nondeterministic finite automaton (NFA), in Glushkov's construction: a state is a position in the expression that
- * reads one character. The expression is ambiguous where several paths read the same text.
+ * An expression as a nondeterministic finite automaton (NFA), by Glushkov's construction: a state is a position in the expression that
+ * reads one character. The expression is ambiguous if several paths read the same text.
  */
 export interface Nfa {
   size: number;
-  /** Where a match begins. */
+  /** The states at which a match begins. */
   first: readonly number[];
-  /** Where it may end. */
+  /** The states at which a match may end. */
   last: ReadonlySet<number>;
-  /** Which states follow a state. */
+  /** The successors of each state. */
   next: readonly (readonly number[])[];
   /** Whether several paths lead from one state to the next. */
   isDouble(from: number, to: number): boolean;
@@ -130,7 +130,7 @@ function sum(a: PathCounts, b: PathCounts, factor: number): PathCounts {
   return both;
 }
 
-/** Builds the parts of an expression, with the states that follow each state. */
+/** Builds the parts of an expression, with the successors of each state. */
 class Builder {
   readonly atoms: { source: string; flags: string }[] = [];
   readonly follow: PathCounts[] = [];
@@ -167,7 +167,7 @@ class Builder {
     return all;
   }
 
-  // An empty round of a repetition does not count, so that one path reads the empty string.
+  // An empty round of a repetition does not count, so that only one path reads the empty string.
   optional(part: Part): Part {
     return { ...part, empty: 1 };
   }
@@ -198,7 +198,7 @@ class Builder {
       case 'Assertion':
         if (node.kind !== 'start' && node.kind !== 'end') this.approximate = true;
         if (!('alternatives' in node)) return nothing();
-        // A look-around reads from here too, but no path continues after it.
+        // A look-around also reads from here, but no path continues after it.
         return { ...this.alternatives(node.alternatives, flags), empty: 1, last: new Map() };
       default:
         return this.position(node.raw, flags);
@@ -255,9 +255,9 @@ function lowest(bits: bigint): number | undefined {
 }
 
 /**
- * The NFA of an expression. Where it is not exact it has more paths than the expression, never fewer.
+ * The NFA of an expression. If it is not exact, it has more paths than the expression, never fewer.
  *
- * @throws TooLarge, or a SyntaxError for what the parser does not know yet
+ * @throws TooLarge, or a SyntaxError for syntax that the parser does not know yet
  */
 export function nfaOf({ source, flags }: RegExp): Nfa {
   const unicode = { unicode: flags.includes('u'), unicodeSets: flags.includes('v') };
@@ -265,7 +265,7 @@ export function nfaOf({ source, flags }: RegExp): Nfa {
   const plain = flags.replace(/[dgy]/g, '');
   const builder = new Builder();
   const whole = builder.alternatives(pattern.alternatives, plain);
-  // Without ^ every place of the text is tried as the beginning.
+  // Without ^, a match can begin at every position of the text.
   const anchored = flags.includes('y') || (!flags.includes('m') && pattern.alternatives.every(begins));
   const searched = () => builder.optional(builder.repeated(builder.position('[^]', plain)));
   const root = anchored ? whole : builder.joined(searched(), whole);

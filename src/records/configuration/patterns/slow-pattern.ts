@@ -2,20 +2,23 @@ import { createContext, Script } from 'node:vm';
 import { componentsOf, exponentialPumps, type Pump, pathBetween, polynomialPumps, TooAmbiguous } from './ambiguity.ts';
 import { type Nfa, nfaOf, TooLarge } from './nfa.ts';
 
-/** Attack strings, which make an expression backtrack: `head`, then each pump many times and the text that joins it to the next, then a tail. */
+/**
+ * Attack strings that make an expression backtrack: `head`, then each pump repeated many times with the text that joins it to the next,
+ * then a tail.
+ */
 interface Attack {
   head: string;
   pumps: readonly { repeated: string; join: string }[];
-  /** Tails that make every path fail, the likeliest first. */
+  /** Tails that make every path fail, the most likely first. */
   tails: readonly string[];
-  /** The longest attack string that is worth a trial, in characters. */
+  /** The longest attack string that is worth testing, in characters. */
   maxLength: number;
 }
 
-/** Sets of states that are searched for a tail. */
+/** Maximum number of state sets to search for a tail. */
 const MAX_SETS = 300;
 
-/** The states after a text was read from some others. */
+/** The states reached from the given states after reading a text. */
 function after(nfa: Nfa, states: ReadonlySet<number>, text: readonly number[]): Set<number> {
   let now = new Set(states);
   for (const letter of text) {
@@ -25,10 +28,10 @@ function after(nfa: Nfa, states: ReadonlySet<number>, text: readonly number[]): 
   return now;
 }
 
-/** Rounds after which a loop has reached all of its states, nearly always. */
+/** Rounds after which a loop has nearly always reached all of its states. */
 const MAX_ROUNDS = 20;
 
-/** Every state that some rounds of a loop can reach. */
+/** Every state that some number of rounds of a loop can reach. */
 function afterRounds(nfa: Nfa, states: ReadonlySet<number>, word: readonly number[]): Set<number> {
   const all = new Set<number>();
   let now: ReadonlySet<number> = states;
@@ -48,7 +51,7 @@ function failingTail(nfa: Nfa, from: Set<number>): string | undefined {
     const deeper: typeof level = [];
     for (const { states, text } of level) {
       if (!matched(states)) return text;
-      // Without $ a match is found already.
+      // Without $, a match is found already.
       if (!nfa.endAnchored) continue;
       for (const [letter, character] of nfa.letters.entries()) {
         const following = after(nfa, states, [letter]);
@@ -75,7 +78,7 @@ function attackOf(nfa: Nfa, head: readonly number[], rounds: readonly Round[], m
   let states = after(nfa, new Set(starts), head.slice(1));
   for (const { word, join } of rounds) states = after(nfa, afterRounds(nfa, states, word), join);
   const tail = failingTail(nfa, states);
-  // The parts that the NFA leaves out may make it fail anyway.
+  // The parts that the NFA leaves out may still make the match fail.
   const guesses = nfa.approximate || tail === undefined ? ['', ...nfa.letters] : [];
   return {
     head: write(head),
@@ -102,7 +105,7 @@ function chainAttack(nfa: Nfa, chain: readonly Pump[]): Attack {
   return attackOf(nfa, headOf(nfa, chain[0]!), rounds, Number.POSITIVE_INFINITY);
 }
 
-/** The longest chain of loops that a text can take one after the other: each multiplies the paths by the text's length. */
+/** The longest chain of loops that a text can take one after the other. Each loop multiplies the number of paths by the text's length. */
 function longestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
   const best = new Map<Pump, Pump[]>();
   const from = (pump: Pump): Pump[] => {
@@ -121,13 +124,13 @@ function longestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
   return pumps.map(from).reduce((a, b) => (b.length > a.length ? b : a), []);
 }
 
-/** Letters that are repeated in pairs too. */
+/** Letters that are also repeated in pairs. */
 const MAX_PAIRED = 5;
 const MAX_TAILS = 2;
 /** Long enough for worse than quadratic time to show. */
 const PLAIN_LENGTH = 1000;
 
-/** The simplest repetitions after the same head: for short texts they are worse than the longer pumps that the criteria find. */
+/** The simplest repetitions after the same head: for short texts, they are slower than the longer pumps that the criteria find. */
 function plainAttacks(nfa: Nfa, pump: Pump): Attack[] {
   const letters = nfa.letters.map((_character, letter) => letter);
   const few = letters.slice(0, MAX_PAIRED);
@@ -143,8 +146,8 @@ function plainAttacks(nfa: Nfa, pump: Pump): Attack[] {
 }
 
 /**
- * Attack strings for an expression; none for one that reads every text in linear time. They follow the two criteria of Weber and Seidl
- * (On the degree of ambiguity of finite automata, 1991): exponential and polynomial ambiguity.
+ * Attack strings for an expression; none if it reads every text in linear time. They follow the two criteria of Weber and Seidl (On the
+ * degree of ambiguity of finite automata, 1991): exponential and polynomial ambiguity.
  *
  * @throws TooAmbiguous
  */
@@ -161,14 +164,14 @@ function attacksOn(nfa: Nfa): Attack[] {
   });
 }
 
-/** Whether a text of at most `maxLength` characters makes an expression backtrack for longer than a request may take. */
+/** Whether a text of at most `maxLength` characters can make an expression backtrack for longer than a request may take. */
 export type SlowPattern = (regex: RegExp, maxLength: number) => boolean;
 
 // On a busy machine a fast expression may time out once; one that backtracks times out in every trial.
 const TRIALS_MS: readonly number[] = [50, 100, 250, 1000];
 /** The length of attack strings for fields without a declared maximum. */
 const MAX_ATTACK_LENGTH = 5000;
-/** For expressions that are too large to be analysed. */
+/** Attack strings for expressions that are too large to analyse. */
 const GUESSES: readonly Attack[] = [...'aA0 -_.:/@,"'].map((repeated) => ({
   head: '',
   pumps: [{ repeated, join: '' }],
@@ -200,8 +203,8 @@ function* textsOf({ head, pumps, tails }: Attack, length: number): Generator<str
 }
 
 /**
- * Finds attack strings by the ambiguity of the expression's NFA, and measures them. An unambiguous expression takes linear time and is not
- * measured. One that is ambiguous but harmless (a repetition with a low limit, a short text) passes the measurement.
+ * Finds attack strings by the ambiguity of the expression's NFA and measures them. An unambiguous expression takes linear time and is not
+ * measured. An expression that is ambiguous but harmless (a repetition with a low limit, a short text) passes the measurement.
  */
 function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly number[]): boolean {
   const found = attacks(regex);
