@@ -105,8 +105,8 @@ export interface Extension<Name extends string = string, Api extends object = ob
    */
   statements?: readonly string[];
   /**
-   * Options that it adds to resources, each with a zod schema that checks its value. Declare their types by declaration merging: `declare
-   * module … { interface ExtensionResourceOptions { retention?: number } }`. Read them from `declaration` in `host.resources`.
+   * Options that it adds to resources, each with a zod schema that checks its value. Declare their types by declaration merging:
+   * `declare module … { interface ExtensionResourceOptions { retention?: number } }`. Read them from `declaration` in `host.resources`.
    */
   resourceOptions?: {
     readonly [Option in keyof ExtensionResourceOptions]?: z.ZodType<

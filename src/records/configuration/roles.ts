@@ -32,7 +32,7 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
 }
 
 /**
- * Roles in a policy that no user can have.
+ * The messages about roles in a policy that no user can have.
  *
  * @param known undefined if any word may be a role
  */

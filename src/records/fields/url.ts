@@ -24,7 +24,7 @@ function parseWebUrl(text: string): URL | undefined {
 }
 
 /**
- * Whether a text is an http or https URL. Of a plain URL only the part before its path is parsed, because the rest is always valid:
+ * Whether a text is an http or https URL. Only the part of a plain URL before its path is parsed, because the rest is always valid:
  * parsing a long URL costs ten times as much as parsing its JSON.
  */
 function isWebUrl(text: string): boolean {

@@ -181,7 +181,7 @@ export async function listRecords(
   });
 }
 
-/** The first record of a code's list query that the caller may list. */
+/** The first record of a list for code, among the records that the caller may list. */
 export async function firstRecord(
   context: RecordsContext,
   entity: Entity,
@@ -195,7 +195,7 @@ export async function firstRecord(
   });
 }
 
-/** The number of records of a code's list query that the caller may list. */
+/** The total of a list for code, among the records that the caller may list. */
 export async function countRecords(
   context: RecordsContext,
   entity: Entity,

@@ -177,7 +177,7 @@ export async function loadForWrite(
   return record;
 }
 
-/** The conditions of a write whose record was loaded and allowed. The statement checks again what it can. */
+/** The conditions of a write whose record was loaded and allowed. The statement checks these conditions again. */
 export async function stillInReach(
   { resource }: Entity,
   conditions: Condition[] | undefined,

@@ -147,8 +147,8 @@ function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Plac
  *
  * A copy of a record (a spread, `Object.assign`, `structuredClone`, parsed JSON) is a plain object and is sent unchanged. A stored record's
  * own keys are only the fields that every reader may see, so a copy never holds hidden or write-only fields, passwords, or fields with
- * `visibleTo`, not even for viewers who may see them. A value that a handler reads by name and puts into its response (`{ secret:
- * doc.secret }`) is sent: the handler chose to send it.
+ * `visibleTo`, not even for viewers who may see them. A value that a handler reads by name and puts into its response
+ * (`{ secret: doc.secret }`) is sent: the handler chose to send it.
  */
 export async function serializeResponse(
   context: RecordsContext,

@@ -31,7 +31,7 @@ const BEFORE = 'rows between unbounded preceding and 1 preceding';
 
 /**
  * Creates a select of rows in id order that ends once the rows so far reach the bytes in a placeholder. It always returns the first row,
- * and at most one row beyond the limit. Rows after that are not fetched. After the columns follow the bytes of the row.
+ * and at most one row beyond the limit. Rows after that are not fetched. The last column is the size of the row in bytes.
  *
  * @param columns the select list
  */
