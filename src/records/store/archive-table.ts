@@ -10,7 +10,7 @@ export function archiveIndex(archive: string): string {
   return boundedIdentifier(`${archive}_deleted_at_index`);
 }
 
-/** The name of an archive's index by the owner of the records, for erasures and exports. */
+/** The name of an archive's index by the owner of the records, for erasures and exports. It is cheap: only deletions write to an archive. */
 export function archiveOwnerIndex(archive: string): string {
   return boundedIdentifier(`${archive}_owner_index`);
 }
