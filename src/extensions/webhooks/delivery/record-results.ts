@@ -20,7 +20,6 @@ import { nextAttemptDelay } from './retry-schedule.ts';
  * next attempt, $9 responses, $10 whether it was slow or failed (null: unknown, the lane stays), $11 whether the receiver is gone,
  * $12 whether nothing was sent, all in order of completion; $13 consecutive failures that disable an endpoint, 0: never; $14 encrypted
  * responses, in the same order.
- * order.
  *
  * The log entry is concatenated as text, which takes a third of the time of Postgres' JSON functions.
  *
