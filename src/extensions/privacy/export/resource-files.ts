@@ -59,8 +59,9 @@ export function ownRecords(parts: Parts, gateway: ResourceGateway, users: Resour
 }
 
 /**
- * Creates the file of other users' records that refer to the user; undefined if there can be none. A record that the user may read is
- * listed only as referring to them. If the reference is marked as personal, every record is exported, with the fields that the user sees.
+ * Creates the file of other users' records that refer to the user; undefined if there can be none. A record whose
+ * reference the user may see is listed without its other fields. If the reference is marked as personal, the record is always listed, with
+ * the fields that the user may see.
  */
 export function namingRecords(parts: Parts, gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
   const owner = ownerOf(gateway, users);

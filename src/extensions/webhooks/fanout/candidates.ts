@@ -19,8 +19,7 @@ const FEW_HOLDERS = 1000;
 
 /**
  * Returns the endpoints that events could reach, by event name and by the users that could read the records; of each source the first
- * by id. One statement per batch. Endpoints that cannot receive are not read, unless more than a thousand users hold
- * a role.
+ * by id. One statement per batch. Endpoints that cannot receive are not read, unless more than a thousand users hold a role.
  *
  * $1 owners of the records, $2 roles that may read, $3 event names for $1 and for global endpoints, $4 event names for $2,
  * $5 event names of records that anyone may read, $6 the endpoint after which to begin.

@@ -41,7 +41,7 @@ export function createOwnerDeliveries(
   host: Pick<Host, 'service' | 'log' | 'keyring'>,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): OwnerDeliveries {
-  /** Returns the part that the owner receives: for own endpoints what the owner may read, for global ones all events in the owner's scope. */
+  /** Returns what the owner receives: own endpoints get what the owner may read, global ones all events in the owner's scope. */
   async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
     // One context for all events, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service: host.service };

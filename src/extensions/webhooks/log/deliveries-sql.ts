@@ -95,8 +95,8 @@ export const INSERT_TEST = `
   returning 1`;
 
 /**
- * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A delivery that is being sent does not change,
- * because it is already being sent. Attempt numbers continue. $1 delivery, $2 endpoint.
+ * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A delivery that is being sent at the
+ * moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint.
  */
 export const SEND_AGAIN = `
   update webhook_deliveries d set

@@ -29,7 +29,7 @@ const newest = (from: string) => `
 /** $1 resources, $2 records. Uses webhook_deleted_records_record_id_index. */
 const READ_DELETED = newest(KEPT);
 
-/** Like `READ_DELETED`, but includes deletions that wait in the outbox. The outbox has no index by record, so use it for few records only. */
+/** Like `READ_DELETED`, with deletions that wait in the outbox. The outbox has no index by record, so use it for few records only. */
 const READ_DELETED_OR_WAITING = newest(`${KEPT}
   union all
   select o.resource, o.event_id, o.payload -> 'record', null, o.record_id

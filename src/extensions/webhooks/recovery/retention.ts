@@ -53,7 +53,7 @@ const DELETE_ENDPOINTS = `
   )
   select 1 from gone`;
 
-/** Deletes endpoints whose owner no longer exists, for whatever reason. */
+/** Marks endpoints as removed if their owner no longer exists, for whatever reason. */
 function removeOwnerless(users: UsersSql): string {
   return `
   update webhook_endpoints e set ${REMOVED}
