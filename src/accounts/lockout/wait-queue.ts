@@ -3,7 +3,7 @@ import { createSemaphore } from '../../platform/semaphore.ts';
 /** Delay before the next try without a wake-up: attempts in other processes end without waking this one. */
 const POLL_MS = 100;
 
-/** Most attempts of one key that may wait in this process; further ones are refused. */
+/** Maximum number of waiting attempts per key in this process; further ones are refused. */
 const MAX_WAITING = 1000;
 
 /** A wait queue for each key: first come, first served. Only the first caller in a queue polls. */

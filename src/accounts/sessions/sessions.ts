@@ -17,13 +17,13 @@ import type { Entity } from '../../records/context.ts';
 import { storedHash } from '../passwords/password-hash.ts';
 import { deletedUsersConsumer } from '../users/deleted-users.ts';
 
-/** Most sessions in a list: more than a person would read. */
+/** Maximum number of sessions in a list: more than a person would read. */
 const MAX_LISTED = 1000;
 
 // All times come from the database clock, which is the same for all processes.
 const UNUSED = `"last_used_at" < now() - interval '5 minutes'`;
 
-// Index sessions_token_hash_unique. Returns the user's record too: one round trip for all requests that arrive together.
+// Index sessions_token_hash_unique. Also returns the user's record: one round trip for all requests that arrive together.
 const FIND = `
   select s."token_hash", s."id", s.${UNUSED}, %columns%
   from "sessions" s join %users% u on u."id" = s."user_id"

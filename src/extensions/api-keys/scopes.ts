@@ -5,7 +5,7 @@ import type { ApiKeySettings } from './settings.ts';
 
 type RouteKeyParts = Pick<Route, 'method' | 'path' | 'crud'>;
 
-/** Returns a key that is equal for the same route: parameter names do not matter, and PUT of a record counts as PATCH. */
+/** Returns a key that identifies a route. Parameter names do not matter, and PUT of a record counts as PATCH. */
 function routeKey({ method, path, crud }: RouteKeyParts): string {
   return `${crud === 'update' ? 'PATCH' : method} ${path.replaceAll(/:\w+/g, ':')}`;
 }

@@ -21,7 +21,7 @@ export interface Keys {
    * Creates a key for the signed-in user. Emits `security.api_key_created`.
    *
    * @returns the record and the key itself, which is never returned again
-   * @throws ApiError API_KEY_LIMIT; UNAUTHORIZED when the session has ended in the meantime
+   * @throws ApiError API_KEY_LIMIT; UNAUTHORIZED if the session has ended meanwhile
    */
   create(ctx: RouteContext<NewKeyInput>): Promise<ApiKeyRecord & { key: string }>;
   /**

@@ -32,7 +32,7 @@ function codesLocked(leftMs: number): ApiError {
 /** The kinds of code: from the authenticator app, or a recovery code. */
 export const METHODS = ['totp', 'recovery'] as const;
 
-/** One of `METHODS`. */
+/** A value of `METHODS`. */
 export type Method = (typeof METHODS)[number];
 
 /** A code from a request. */

@@ -65,7 +65,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     const changes = all.filter((change) => mayConcern(group, change));
     if (changes.length === 0) return undefined;
     const { gateway, recordSubscription, text } = group;
-    // A copy: a viewer who leaves in the meantime must not become visible as a non-owner to the others.
+    // Copy the viewers: one who leaves meanwhile must not be treated as a non-owner.
     const viewers = new Map(group.viewers);
     const owners = new Map(changes.map((one) => [one, ownersOf(one, gateway).filter((id) => viewers.has(id))]));
     const framesSeenBy = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
@@ -77,7 +77,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       );
       return found.map((one) => [one.change, changeFrame(one, text)] as const);
     };
-    // All viewers who do not own the record of a change see the same; compute it once, for one of them.
+    // All viewers who do not own the record of a change get the same result, so compute it once, for one of them.
     const changesByRepresentative = Map.groupBy(changes, (one) =>
       viewers.keys().find((id) => !owners.get(one)!.includes(id)),
     );

@@ -30,7 +30,7 @@ export interface ViewerCache {
   serialized: Map<StoredRecord, Promise<SerializedRecord>>;
 }
 
-/** Whether to retry. A statement that was too slow would be as slow again, and every stream would wait for it. */
+/** Whether to retry. A statement that timed out would most likely time out again, and every stream would wait for it. */
 function isWorthRetrying(error: unknown): boolean {
   return isTransient(error) && !isTooSlow(error);
 }
