@@ -126,7 +126,7 @@ export async function listDevices(database: Database, userId: string): Promise<O
   return rows.map(toOwn);
 }
 
-/** Removes a device of a user. Returns false when the user has no such device. */
+/** Removes a device of a user. Returns false if the user has no such device. */
 export async function removeOwnDevice(database: Database, id: string, userId: string): Promise<boolean> {
   return (await database.write({ text: REMOVE_OWN, values: [id, userId] })).length > 0;
 }

@@ -11,7 +11,7 @@ export interface WaitQueues {
   /**
    * Waits its turn, then calls `attempt` until the result is not `wait`, and returns that result.
    *
-   * @throws whatever `attempt` throws; `SEMAPHORE_FULL` when too many callers wait under this key
+   * @throws whatever `attempt` throws; `SEMAPHORE_FULL` if too many callers wait under this key
    */
   retryInTurn<T>(key: string, attempt: () => Promise<T | 'wait'>): Promise<T>;
   /** Makes the first caller in the queue of a key try again at once. */

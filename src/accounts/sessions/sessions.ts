@@ -77,12 +77,12 @@ export interface Sessions {
    * Starts a session for a user, with the address and user agent of the request.
    *
    * @param passwordHash the hash that the password was checked against; no session starts if it has been replaced since
-   * @returns undefined when the user no longer exists or has a new password
+   * @returns undefined if the user no longer exists or has a new password
    */
   start(userId: string, req: Request, passwordHash?: string): Promise<NewSession | undefined>;
   /** Returns the live sessions of a user: the current one first, then the newest. */
   list(userId: string, currentId: string): Promise<OwnSession[]>;
-  /** Ends a session of a user. Returns false when the user has no such session. */
+  /** Ends a session of a user. Returns false if the user has no such session. */
   end(id: string, userId: string): Promise<boolean>;
   /** Ends all sessions of users except `exceptSession`. */
   revoke: RevocationStep;

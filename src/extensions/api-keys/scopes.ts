@@ -14,7 +14,7 @@ function routeKey({ method, path, crud }: RouteKeyParts): string {
  * Finds the routes that the setting `routeScopes` names.
  *
  * @param routes all routes of the app
- * @returns the scope that a route requires: from the setting, or its own; undefined when it has neither
+ * @returns the scope that a route requires: from the setting, or its own; undefined if it has neither
  */
 function readRouteScopes(
   routes: readonly Route[],

@@ -21,7 +21,7 @@ export const apiKeySettings = z
     allowNoExpiry: z.boolean().default(false),
     /** Scopes of a key that is created without `scopes`. */
     defaultScopes: z.array(z.string()).min(1).default(['read']),
-    /** Scopes of routes that the project did not write, such as: `{ 'POST /webhooks': 'webhooks:create' }`, with paths as they are declared. */
+    /** Scopes of routes that the project did not write: `{ 'POST /webhooks': 'webhooks:create' }`, with paths as declared. */
     routeScopes: z
       .record(
         z.string(),

@@ -28,7 +28,7 @@ export interface Keys {
    * Revokes a key, at once and in every process. Emits `security.api_key_revoked`.
    *
    * @param owner the user whose key it must be; undefined allows any owner
-   * @returns false when there is no such key or it is already revoked
+   * @returns false if there is no such key or it is already revoked
    */
   revoke(id: string, doing: RevokedBy, owner?: string): Promise<boolean>;
   /**

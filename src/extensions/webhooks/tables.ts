@@ -56,7 +56,7 @@ export const webhookEndpoints = pgTable(
     keyExpiresAt: timestamptz('key_expires_at'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     updatedAt: timestamptz('updated_at').notNull().defaultNow(),
-    /** Set when users can no longer see the endpoint. The row stays until its delivery log is deleted. */
+    /** Set when the endpoint is removed. No user sees it any more; the row stays until its delivery log is deleted. */
     removedAt: timestamptz('removed_at'),
   },
   (table) => [

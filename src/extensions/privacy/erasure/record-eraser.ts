@@ -40,7 +40,7 @@ export interface RecordEraser {
    * transaction runs again without that record's hook.
    */
   removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
-  /** Returns the number of records; null when counting takes too long. */
+  /** Returns the number of records; null if counting takes too long. */
   count(userId: string): Promise<number | null>;
 }
 

@@ -115,7 +115,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     /**
      * Sends changes to groups. Each change is serialized once for all viewers with the same visibility.
      *
-     * @throws when the database is unreachable; nothing has been sent then
+     * @throws if the database is unreachable; nothing has been sent then
      */
     async toGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
       const framesByGroup = new Map<Group, GroupFrames>();
@@ -139,7 +139,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      *
      * @param isCurrent called right before sending; if it returns false, nothing is sent
      * @returns whether the changes were sent
-     * @throws when the database is unreachable; nothing has been sent then
+     * @throws if the database is unreachable; nothing has been sent then
      */
     async toListener(
       { stream, viewer, subscriptions }: Listener,

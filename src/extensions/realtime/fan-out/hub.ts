@@ -189,7 +189,7 @@ export function createHub(
    * Sends a listener the changes after `after`, at most up to the position of the other listeners.
    *
    * @param limit maximum number of entries to read
-   * @returns the new position and the number of entries read; undefined when the listener has joined the others
+   * @returns the new position and the number of entries read; undefined if the listener has joined the others
    */
   async function catchUp(
     listener: Listener,

@@ -15,7 +15,7 @@ export interface Tickets {
   /**
    * Uses a ticket up and returns its user.
    *
-   * @throws ApiError UNAUTHORIZED when it was used or has expired, or its session has ended
+   * @throws ApiError UNAUTHORIZED if it was used or has expired, or its session has ended
    */
   use(ticket: string): Promise<{ user: Viewer; auth: Auth }>;
 }

@@ -69,8 +69,8 @@ function serveWithSlot(parts: WorkerParts, endpointId: string): Promise<void> {
 }
 
 /**
- * Acquires the lease of an endpoint, sends what is due and writes the results. If another process holds the lease, the endpoint is left
- * to it.
+ * Acquires the lease of an endpoint, sends what is due and writes the results. If another process holds the lease, does
+ * nothing: that process sends.
  *
  * An endpoint that has not yet responded to this worker gets one of a few slots for its first request. If none is free, it waits outside
  * of its job, because receivers that hang would otherwise block all jobs. If the worker dies meanwhile, the sweep finds the endpoint.

@@ -16,7 +16,7 @@ export interface RateState {
 
 /** Counts the requests of one endpoint. All times are epoch ms of the same clock. */
 export interface Rate {
-  /** Counts one more request and returns true; returns false when the window is full. */
+  /** Counts one more request and returns true; returns false if the window is full. */
   take(now: number): boolean;
   /** ms until one more request fits; 0 if it fits now. */
   waitMs(now: number): number;

@@ -78,7 +78,7 @@ export async function sendUnderLease(
   let window = Math.min(windows.get(endpointId) ?? 1, maxInFlight[lane]);
   /** Whether its last response was good. */
   let tried = windows.has(endpointId);
-  /** Requests in flight, including requested slots; `asked` counts the slots in which nothing has begun yet. */
+  /** Slots acquired or waited for, except those of requested deliveries. `asked`: of these, the slots in which nothing has begun. */
   let inFlight = 0;
   let asked = 0;
   let requestedInFlight = 0;
